@@ -12,7 +12,7 @@ def test_a_revision_alone_has_no_bridges(cli: Cli) -> None:
     assert not BRIDGES.exists()
 
 
-def test_those_of_revisions_that_are_added_later_come_with_them(cli: Cli) -> None:
+def test_bridges_are_added_with_later_revisions(cli: Cli) -> None:
     cli("generate", "2025-11-25")
     cli("generate", "2025-03-26")
     found = sorted(path.name for path in BRIDGES.glob("*.py"))
@@ -20,12 +20,12 @@ def test_those_of_revisions_that_are_added_later_come_with_them(cli: Cli) -> Non
     assert cli("generate", "2025-03-26", "--check").err == "up to date\n"
 
 
-def test_those_between_the_eras_are_among_them(cli: Cli) -> None:
+def test_bridges_between_the_eras_are_generated(cli: Cli) -> None:
     cli("generate", "2026-07-28", "2025-11-25")
     assert sorted(path.name for path in BRIDGES.glob("*.py")) == ["__init__.py", "v2025_11_25_v2026_07_28.py"]
 
 
-def test_a_check_sees_what_differs_and_what_does_not_belong(cli: Cli) -> None:
+def test_a_check_reports_changed_and_orphaned_files(cli: Cli) -> None:
     cli("generate", "2024-11-05", "2025-03-26")
     table = BRIDGES / "v2024_11_05_v2025_03_26.py"
     (BRIDGES / "v1_v2.py").write_text(table.read_text("utf-8"), "utf-8")
@@ -36,7 +36,7 @@ def test_a_check_sees_what_differs_and_what_does_not_belong(cli: Cli) -> None:
     assert cli("generate", "2024-11-05", "2025-03-26", "--check").err == "up to date\n"
 
 
-def test_templates_of_the_user_lay_them_out(cli: Cli) -> None:
+def test_custom_templates_apply_to_bridges(cli: Cli) -> None:
     Path("mine").mkdir()
     Path("mine/bridges.py.j2").write_text("KINDS = {{ kinds | repr }}\n", "utf-8")
     cli("generate", "2024-11-05", "2025-03-26", "--templates", "mine")

@@ -60,7 +60,7 @@ class TestServerOfTheLegacyEra:
         async def list_tasks(self, params: Any, ctx: old.Context) -> old.ListTasksResult:
             return old.ListTasksResult(tasks=[])
 
-    async def test_its_handlers_learn_what_is_listened_for(self) -> None:
+    async def test_its_handlers_are_notified_of_subscriptions(self) -> None:
         server = self.Noting()
         async with converse(server, NEW) as talk:
             async with await talk.client.listen(tools=True, resources=[URI, "memo://none"]) as changes:
@@ -103,7 +103,7 @@ class TestServerOfTheLegacyEra:
         async with converse(self.Noting(), NEW) as talk:
             assert "tasks" not in talk.client.capabilities
 
-    async def test_an_error_that_the_era_lacks_is_an_internal_one_and_logged(
+    async def test_an_error_that_the_era_lacks_is_an_internal_error_and_logged(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         async with converse(self.Noting(), NEW) as talk:
@@ -137,7 +137,7 @@ class TestServerOfTheModernEra:
             assert (await talk.client.call_tool(name="ask")).content[0].text == "one Who?"
             assert talk.judge(OLD) > 5
 
-    async def test_a_handler_that_never_ends_to_ask_is_stopped(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_a_handler_that_asks_endlessly_is_stopped(self, caplog: pytest.LogCaptureFixture) -> None:
         async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Heard())) as talk:
             with pytest.raises(PeerError, match="internal error"):
                 await talk.client.call_tool(name="endless")
@@ -192,7 +192,7 @@ class TestClientOfTheModernEra:
             assert found.supported_versions == [OLD]
             assert found.capabilities.tools is not None
 
-    async def test_two_that_listen_share_a_subscription(self) -> None:
+    async def test_two_listeners_share_a_subscription(self) -> None:
         async with converse(make_server(OLD), NEW, bridged=True) as talk:
             first = await talk.client.listen(resources=[URI])
             second = await talk.client.listen(resources=[URI])

@@ -181,7 +181,7 @@ def test_to_an_older_revision_and_back_loses_exactly_what_is_reported(old: str, 
 
 
 @pytest.mark.parametrize(("old", "new"), UP)
-def test_where_the_diff_finds_nothing_nothing_changes(old: str, new: str) -> None:
+def test_messages_without_findings_are_not_converted(old: str, new: str) -> None:
     touched = {
         (carrier.method, carrier.part)
         for finding in compare_messages(subject(old).protocol, subject(new).protocol)
@@ -197,7 +197,7 @@ def test_where_the_diff_finds_nothing_nothing_changes(old: str, new: str) -> Non
 
 @pytest.mark.parametrize(("old", "new"), [(o, n) for o, n in UP if REVISIONS.index(n) - REVISIONS.index(o) > 1])
 @pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
-def test_neighbours_compose_to_the_direct_way(old: str, new: str, up: bool) -> None:
+def test_conversions_in_steps_equal_direct_ones(old: str, new: str, up: bool) -> None:
     source, target = (old, new) if up else (new, old)
     composed = conversions(source, target)
     at_once = Conversions([runtime_table(direct(old, new))], up=up, policy={})

@@ -131,7 +131,7 @@ class TestServer:
         asyncio.run(main())
 
     @pytest.mark.parametrize("revision", LEGACY)
-    def test_only_what_the_revision_has_is_declared(self, revision: str) -> None:
+    def test_only_capabilities_of_the_revision_are_declared(self, revision: str) -> None:
         async def main() -> None:
             async with converse(Everything(), revision) as talk:
                 declared = talk.client.connection.declared[Side.SERVER]
@@ -348,6 +348,6 @@ print([name for name in sys.modules if name.startswith(converts)])
 """
 
 
-def test_where_the_revisions_are_the_same_no_conversion_is_even_loaded() -> None:
+def test_between_equal_revisions_no_conversion_is_loaded() -> None:
     done = subprocess.run([sys.executable, "-c", SAME], capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.stderr) == ("[]\n", "")

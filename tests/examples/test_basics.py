@@ -130,7 +130,7 @@ def test_vendor_methods(examples: Path) -> None:
     ]
 
 
-def test_each_says_what_it_shows_and_how_to_run_it() -> None:
+def test_each_example_explains_itself() -> None:
     # Those of HTTP have a client for two servers.
     for path in sorted(EXAMPLES.glob("*_client.py")):
         assert path.with_name(path.name.replace("_client", "_server")).exists() or path.name == "http_client.py"

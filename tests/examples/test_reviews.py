@@ -77,7 +77,7 @@ class TestElicitation:
         assert "with: ['milk', 'sugar']" in shown
         assert shown.rstrip().endswith("tea: 3 x green")
 
-    def test_what_a_form_starts_with_is_enough(self) -> None:
+    def test_a_form_can_be_sent_with_its_defaults(self) -> None:
         answers = [("Which tea?", ""), ("How many cups?", ""), ("With what?", ""), ("Hot?", ""), ("Send this", "n")]
         assert at_terminal("elicitation_client.py", "tea", answers=answers).rstrip().endswith("tea: No tea then.")
 
@@ -90,7 +90,7 @@ class TestElicitation:
         assert "at 127.0.0.1:" in shown and "careful: it is not encrypted" in shown
         assert shown.rstrip().endswith("cellar: A bottle of 1982.")
 
-    def test_a_page_is_not_opened_without(self) -> None:
+    def test_a_page_is_not_opened_without_consent(self) -> None:
         shown = at_terminal("elicitation_client.py", "cellar", answers=[("Open it?", "n")], BROWSER="false")
         assert shown.rstrip().endswith("cellar:")
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 
-def test_files_are_read_inside_the_roots_of_the_moment(examples: Path, tmp_path: Path) -> None:
+def test_files_are_read_inside_the_current_roots(examples: Path, tmp_path: Path) -> None:
     for name in ("front/app.js", "back/app.py", "secret"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"this is {name}")

@@ -6,7 +6,7 @@ import sys
 from support.at_terminal import EXAMPLES
 
 
-def test_it_watches_one_task_and_calls_off_another() -> None:
+def test_it_watches_one_task_and_cancels_another() -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "tasks_client.py"), "to be or not"],
         capture_output=True,

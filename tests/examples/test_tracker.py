@@ -36,7 +36,7 @@ async def test_it_asks_the_user_and_the_model(app: App) -> None:
         assert text_of(await client.call_tool(name="summarize", arguments={"number": 2})) == "Dark."
 
 
-async def test_it_says_what_was_wrong(app: App, mcp_errors: list[Any]) -> None:
+async def test_errors_explain_what_was_wrong(app: App, mcp_errors: list[Any]) -> None:
     async with testing.connect(app) as client:
         wrong = await client.call_tool(name="search", arguments={"limit": 1000, "txt": "crash"})
         assert text_of(wrong) == (

@@ -41,10 +41,10 @@ def seen(client: Side, *server: str) -> Any:
 
 
 @pytest.mark.parametrize("client", [SDK1, SDK2], ids=lambda side: side.name)
-def test_clients_of_others_use_decorated_functions(client: Side) -> None:
+def test_third_party_clients_use_decorated_functions(client: Side) -> None:
     assert seen(client, sys.executable, str(TRACKER)) == SEEN
 
 
 @pytest.mark.parametrize(("side", "twin"), TWINS, ids=lambda part: getattr(part, "name", None))
-def test_the_twins_show_that_nothing_but_the_protocol_is_asked_for(side: Side, twin: Path) -> None:
+def test_the_same_scenario_passes_with_the_official_sdk(side: Side, twin: Path) -> None:
     assert seen(side, interpreter(side.runs), str(twin)) == SEEN

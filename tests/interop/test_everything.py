@@ -146,7 +146,7 @@ async def test_sampling_elicitation_and_roots() -> None:
                 await asyncio.sleep(0.01)
 
 
-async def test_choices_of_a_form_are_told_from_texts() -> None:
+async def test_choices_of_a_form_are_distinguished_from_texts() -> None:
     host = Host()
     async with everything(host) as client:
         await client.call_tool(name="trigger-elicitation-request", arguments={})

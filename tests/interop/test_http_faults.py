@@ -111,7 +111,7 @@ async def test_our_client_resumes_a_stream_and_renews_a_session(server: Side, re
 
 
 @pytest.mark.parametrize("server", [SDK1, SDK2, OURS], ids=lambda side: side.name)
-async def test_our_client_learns_that_a_stream_of_http_sse_is_over(server: Side) -> None:
+async def test_our_calls_fail_when_a_stream_of_http_sse_ends(server: Side) -> None:
     async with AsyncExitStack() as stack:
         site = Site(stack, server)
         url = await site.open("/sse")
@@ -147,7 +147,7 @@ async def heard(client: Any, updates: Any) -> Any:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("client", [SDK1, SDK2], ids=lambda side: side.name)
-async def test_our_server_is_come_back_to(client: Side, revision: str) -> None:
+async def test_sdk_clients_reconnect_to_our_server(client: Side, revision: str) -> None:
     async with AsyncExitStack() as stack:
         site = Site(stack, OURS)
         program = str(PEERS / "sdk_unlucky_client.py")

@@ -73,7 +73,7 @@ async def test_our_client_at_both_servers(theirs: bool) -> None:
         assert await seen_by(client, host) == SEEN
 
 
-async def test_their_server_is_listened_to_again_after_it_was_killed() -> None:
+async def test_listening_continues_after_their_server_was_killed() -> None:
     started: list[int] = []
 
     @asynccontextmanager
@@ -142,7 +142,7 @@ async def test_our_client_is_bridged_to_their_legacy_server() -> None:
         assert [tool.name async for tool in client.iter_tools()]
 
 
-async def test_a_legacy_server_is_taken_for_one() -> None:
+async def test_a_legacy_server_is_detected() -> None:
     async with connect_stdio(*SDK1.server_command()) as peer:
         client = await open_any(peer, v.Client, v2025_11_25.Client)
         assert isinstance(client, v2025_11_25.Client)
@@ -152,7 +152,7 @@ async def test_a_legacy_server_is_taken_for_one() -> None:
             await v.Client.open(peer)
 
 
-async def test_a_server_of_both_eras_is_spoken_to_in_either() -> None:
+async def test_a_server_of_both_eras_can_be_used_in_either() -> None:
     server = (interpreter(SDK2.runs), str(TESTS / "interop" / "peers" / "sdk_modern_server.py"))
     async with connect_stdio(*server) as peer:
         client = await open_any(peer, v.Client, v2025_11_25.Client, options=ClientOptions(era="legacy"))

@@ -55,7 +55,7 @@ async def test_our_client_at_their_server(options: tuple[str, ...]) -> None:
             await client.call_tool(name="weigh", arguments={"region": "us-west1"})
 
 
-async def test_a_server_of_both_eras_is_spoken_to_in_either() -> None:
+async def test_a_server_of_both_eras_can_be_used_in_either() -> None:
     with serving(*theirs()) as url:
         async with connect_http(url) as peer:
             older = await open_any(peer, v.Client, v2025_11_25.Client, options=ClientOptions(era="legacy"))
@@ -70,7 +70,7 @@ def legacy_servers() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("server", legacy_servers())
-async def test_a_legacy_server_is_taken_for_one(server: str) -> None:
+async def test_a_legacy_server_is_detected(server: str) -> None:
     with serving(*legacy_servers()[server]()) as url:
         for _ in range(2):
             async with connect_http(url) as peer:

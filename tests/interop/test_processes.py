@@ -126,7 +126,7 @@ async def test_three_rounds_of_input_each_at_another_worker(site: Site) -> None:
     assert len(site.payments.read_text().splitlines()) == 1
 
 
-async def test_an_update_at_one_worker_reaches_those_who_listen_at_the_others_once(site: Site) -> None:
+async def test_an_update_at_one_worker_reaches_the_listeners_of_all_workers_once(site: Site) -> None:
     wanted = {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
     listen = post("", 7, "subscriptions/listen", notifications=wanted)
     async with AsyncExitStack() as stack:

@@ -104,7 +104,7 @@ class TestSpentStates:
             assert [await spent.spend("a", time.time() + 9) for _ in range(2)] == [True, False]
 
     @FAULTS
-    async def test_nobody_goes_on_while_redis_cannot_say_what_was_used(
+    async def test_states_are_refused_while_redis_is_unavailable(
         self, server: RedisServer, redis: Any, fault: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sealed, "SPENT_TIMEOUT", 0.5)
@@ -178,7 +178,7 @@ class TestEvents:
             await soon(works)
             assert (await resumed(client, during[0]))[0] == 400
 
-    async def test_what_others_write_is_not_sent(self, redis: Any) -> None:
+    async def test_values_written_by_others_are_not_sent(self, redis: Any) -> None:
         app = asgi_app(chatty(NEWEST), limits=HttpLimits(stream_after=0.02), events=RedisEventStore(redis))
         async with raw_client(app) as client:
             await client.shake_hands(NEWEST)
@@ -228,7 +228,7 @@ class TestFanOut:
             assert await redis.keys() == []
 
     @FAULTS
-    async def test_what_may_be_missed_is_told_when_redis_is_back(
+    async def test_clients_are_notified_of_missed_changes_when_redis_is_back(
         self, server: RedisServer, redis: Any, workers: Workers, fault: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(relay, "PAUSES", (0.05, 0.1))

@@ -84,7 +84,7 @@ async def test_git(tmp_path: Path) -> None:
         assert "new.txt" in status
 
 
-async def test_what_a_program_requires_is_refused_where_it_is_missing() -> None:
+async def test_a_missing_required_capability_is_an_error() -> None:
     async with connect_stdio(*node_server("sequential-thinking"), stderr=lambda line: None) as server:
         with pytest.raises(MissingCapability, match="prompts"):
             await Client.open(server, require=["tools", "prompts"])

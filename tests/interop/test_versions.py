@@ -36,7 +36,7 @@ class TestOurClient:
             assert isinstance(client, v2025_06_18.Client)
 
     @PEERS
-    async def test_says_what_the_server_speaks_when_it_leaves(self, peer: Side) -> None:
+    async def test_names_the_servers_revision_when_it_disconnects(self, peer: Side) -> None:
         async with connect_stdio(*peer.server_command("--only", "2025-11-25")) as server:
             with pytest.raises(UnsupportedRevision, match=r"speaks 2024-11-05, the peer speaks 2025-11-25"):
                 await v2024_11_05.Client.open(server)
@@ -58,7 +58,7 @@ class TestOurServer:
         assert outcomes(SDK2, OURS, "2025-11-25", asks=("--probe",)) == expected("2025-11-25", tasks=False)
 
     @pytest.mark.parametrize("server", [OURS, SDK1, SDK2], ids=lambda side: side.name)
-    def test_does_as_the_others_when_the_revision_is_unknown(self, server: Side) -> None:
+    def test_answers_an_unknown_revision_like_the_sdk(self, server: Side) -> None:
         params = {"protocolVersion": "1999-01-01", "capabilities": {}, "clientInfo": {"name": "old", "version": "0"}}
         line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}) + "\n"
         command = server.server_command()

@@ -169,7 +169,7 @@ async def test_an_id_is_given_once(revision: str) -> None:
 
 @requirement("elicitation.id-opaque", "elicitation.unknown-complete")
 @pytest.mark.parametrize("id_", ["1", "", "a/b?c=%2F \u2028", "x" * 1000])
-async def test_ids_are_compared_and_nothing_else(revision: str, id_: str) -> None:
+async def test_ids_are_opaque(revision: str, id_: str) -> None:
     visits, noted = Visits(), list[bool]()
 
     async def elicit(self: Any, params: Any, ctx: Any) -> Any:

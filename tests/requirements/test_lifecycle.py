@@ -33,7 +33,7 @@ INFO = {"name": "raw", "version": "0"}
 
 
 @requirement("lifecycle.initialize-first")
-async def test_a_server_refuses_what_comes_before_the_handshake(revision: str) -> None:
+async def test_a_server_refuses_requests_before_the_handshake(revision: str) -> None:
     async with raw(make_server(revision, list_tools=returns("ListToolsResult", tools=[]))) as line:
         error = (await line.ask("tools/list"))["error"]
         assert error["code"] == -32600 and "initialize first" in error["message"]
@@ -167,7 +167,7 @@ async def test_a_server_of_all_revisions_answers_with_the_same(revision: str) ->
 
 @requirement("lifecycle.version-other")
 @pytest.mark.parametrize("wanted", ["2026-07-28", "1.0.0", ""])
-async def test_a_server_answers_with_a_revision_of_its_own(revision: str, wanted: str) -> None:
+async def test_a_server_answers_with_a_revision_that_it_supports(revision: str, wanted: str) -> None:
     async with raw(make_server(revision)) as line:
         info = {"name": "raw", "version": "0"}
         params = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": info}
@@ -175,13 +175,13 @@ async def test_a_server_answers_with_a_revision_of_its_own(revision: str, wanted
 
 
 @requirement("lifecycle.version-other-latest")
-async def test_it_is_the_newest_of_its_own(revision: str) -> None:
+async def test_a_server_offers_its_newest_revision(revision: str) -> None:
     async with raw(*(make_server(other) for other in LEGACY if other <= revision)) as line:
         assert (await line.shake_hands("1.0.0"))["protocolVersion"] == revision
 
 
 @requirement("lifecycle.version-disconnect", "lifecycle.error-version")
-async def test_a_client_leaves_a_server_of_another_revision(revision: str) -> None:
+async def test_a_client_disconnects_from_a_server_of_another_revision(revision: str) -> None:
     other = next(each for each in LEGACY if each != revision)
     here, there = memory_pair()
     server = await start_server(there, make_server(other))
@@ -301,7 +301,7 @@ async def test_undeclared_methods_are_not_answered(revision: str) -> None:
 
 
 @requirement("lifecycle.respect-capabilities")
-async def test_a_handler_is_not_asked_if_its_capability_was_taken_back(revision: str) -> None:
+async def test_a_handler_with_a_withdrawn_capability_is_not_called(revision: str) -> None:
     options = ServerOptions(capabilities={"tools": None})
     async with raw(make_server(revision, options, list_tools=returns("ListToolsResult", tools=[]))) as line:
         assert "tools" not in (await line.shake_hands(revision))["capabilities"]
@@ -309,7 +309,7 @@ async def test_a_handler_is_not_asked_if_its_capability_was_taken_back(revision:
 
 
 @requirement("lifecycle.error-capabilities")
-async def test_a_client_can_insist_on_a_capability(revision: str) -> None:
+async def test_a_client_can_require_a_capability(revision: str) -> None:
     here, there = memory_pair()
     server = await start_server(there, make_server(revision))
     with pytest.raises(MissingCapability, match="this client needs the capability tools"):

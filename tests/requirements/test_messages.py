@@ -71,7 +71,7 @@ async def test_an_id_of_another_kind_is_refused(revision: str, id_: Any) -> None
 
 
 @requirement("messages.request-id", "messages.id-not-null", "messages.id-not-reused", "messages.notification-no-id")
-async def test_our_ids_are_integers_of_their_own_and_notifications_have_none(revision: str) -> None:
+async def test_our_ids_are_unique_integers_and_notifications_have_none(revision: str) -> None:
     server = make_server(revision)
     async with talk(server, handlers=make_handlers(revision, create_message=_sampled)) as both:
         for _ in range(3):
@@ -123,7 +123,7 @@ async def test_an_answer_with_both_or_neither_fails_the_call(revision: str, memb
 
 
 @requirement("messages.result-or-error", "messages.error-code-integer")
-async def test_our_answers_have_one_of_them(revision: str) -> None:
+async def test_our_answers_have_either_a_result_or_an_error(revision: str) -> None:
     async with raw(make_server(revision, list_tools=raises(KeyError()))) as line:
         await line.shake_hands(revision)
         for id_, method in enumerate((idle(revision), "tools/list", "no/such")):
@@ -143,7 +143,7 @@ async def test_a_non_integer_code_fails_the_call(revision: str, code: Any) -> No
 
 
 @requirement("modern.extensions")
-async def test_what_belongs_to_an_extension_of_the_peer_alone_is_refused(revision: str) -> None:
+async def test_extensions_of_only_one_side_are_refused(revision: str) -> None:
     extensions: dict[str, Any] = {"extensions": {"com.example/slow": {}}}
     async with raw(make_server(revision)) as line:
         assert "extensions" not in (await line.shake_hands(revision, **extensions))["capabilities"]

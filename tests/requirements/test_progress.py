@@ -31,7 +31,7 @@ def listening() -> tuple[Reports, CallOptions]:
 
 
 @requirement("progress.token-type", "progress.token-unique")
-async def test_our_tokens_are_integers_of_their_own(revision: str) -> None:
+async def test_our_tokens_are_unique_integers(revision: str) -> None:
     async with answering(revision, capabilities={"tools": {}}) as server:
         calls = [asyncio.create_task(server.client.list_tools(options=listening()[1])) for _ in range(5)]
         await asyncio.sleep(0.01)
@@ -45,7 +45,7 @@ async def test_our_tokens_are_integers_of_their_own(revision: str) -> None:
 
 @requirement("progress.token-type")
 @pytest.mark.parametrize("token", ["t", "", 0, 7])
-async def test_a_peers_token_comes_back_as_it_was(revision: str, token: Any) -> None:
+async def test_a_peers_token_is_used_unchanged(revision: str, token: Any) -> None:
     hold = Hold()
     async with raw(make_server(revision, call_tool=hold.handler)) as line:
         await line.shake_hands(revision)

@@ -61,7 +61,7 @@ async def test_audio_has_data_and_a_type(revision: str) -> None:
 
 
 @requirement("prompts.embedded-resource")
-async def test_an_embedded_resource_has_a_uri_and_something_in_it(revision: str) -> None:
+async def test_an_embedded_resource_has_a_uri_and_contents(revision: str) -> None:
     for member in ("text", "blob"):
         whole = {"uri": "x:y", "mimeType": "text/plain", member: "AAEC"}
         assert (await got(revision, {"type": "resource", "resource": whole})).resource.uri == "x:y"

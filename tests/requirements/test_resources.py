@@ -66,7 +66,7 @@ async def test_a_resource_that_does_not_exist_has_one_code_in_the_modern_era(rev
 
 
 @requirement("resources.paths")
-async def test_no_path_leads_out_of_what_is_served(revision: str, tmp_path: Path) -> None:
+async def test_no_path_leads_out_of_the_served_folder(revision: str, tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     for folder in (inside, outside):
         folder.mkdir()

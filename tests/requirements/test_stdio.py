@@ -166,7 +166,7 @@ async def test_closing_the_input_is_enough_for_a_cooperative_server(peer: Raw, t
 
 
 @requirement("stdio.shutdown-terminate")
-async def test_then_a_server_is_asked_to_end() -> None:
+async def test_a_server_that_does_not_end_gets_sigterm() -> None:
     """It ignores the end of its input, and reports SIGTERM, which a killed server could not do."""
     lines: list[str] = []
     peer = Raw(StdioClientTransport(*RAW_PEER, grace=0.2, stderr=lines.append))
@@ -180,7 +180,7 @@ async def test_then_a_server_is_asked_to_end() -> None:
 
 
 @requirement("stdio.shutdown-kill", "stdio.shutdown-timeout")
-async def test_then_it_is_killed(peer: Raw) -> None:
+async def test_a_server_that_ignores_sigterm_is_killed(peer: Raw) -> None:
     await peer.ask(":linger")
     await peer.ask(":ignore SIGTERM")
     begun = seconds()

@@ -107,7 +107,7 @@ async def test_ids_are_our_own_random_strings(revision: str) -> None:
 
 
 @requirement("tasks.transitions")
-def test_the_ways_of_a_status_are_those_of_the_specification(revision: str) -> None:
+def test_the_transitions_of_a_status_are_those_of_the_specification(revision: str) -> None:
     final = {Status.COMPLETED, Status.FAILED, Status.CANCELLED}
     assert {status: set(following) for status, following in TRANSITIONS.items()} == {
         Status.WORKING: {Status.INPUT_REQUIRED, *final},
@@ -145,7 +145,7 @@ async def test_the_result_comes_when_there_is_one_and_names_its_task(revision: s
 
 @requirement("tasks.result-exact")
 @pytest.mark.parametrize("do", ["answer", "report", "fail", "crash"])
-async def test_it_is_exactly_what_the_call_would_have_come_to(revision: str, do: str) -> None:
+async def test_the_result_is_exactly_that_of_a_direct_call(revision: str, do: str) -> None:
     async with working(revision) as line:
         direct = await ask(line, "tools/call", name="work", arguments={"do": do})
         task = await begin(line, do)
@@ -190,7 +190,7 @@ async def test_reports_and_logs_of_a_task_name_it(revision: str) -> None:
 
 
 @requirement("tasks.id-of-params", "tasks.related-not-repeated")
-async def test_the_id_of_the_params_counts_and_is_not_repeated(revision: str) -> None:
+async def test_the_id_in_the_params_takes_precedence_and_is_not_repeated(revision: str) -> None:
     async with working(revision) as line:
         one, other = await begin(line, "wait"), await begin(line)
         await ended(line, other["taskId"])
@@ -205,7 +205,7 @@ async def test_the_id_of_the_params_counts_and_is_not_repeated(revision: str) ->
 
 
 @requirement("tasks.pages", "tasks.next-cursor", "tasks.all-listed")
-async def test_pages_have_all_tasks(revision: str) -> None:
+async def test_the_pages_contain_all_tasks(revision: str) -> None:
     async with working(revision, Worker(quick(page_size=2))) as line:
         made = [(await begin(line))["taskId"] for _ in range(5)]
         pages = [await ask(line, "tasks/list")]
@@ -313,7 +313,7 @@ async def test_tasks_are_limited_and_expire(revision: str) -> None:
 
 
 @requirement("tasks.logged")
-async def test_that_tasks_begin_and_end_is_logged(revision: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_beginning_and_end_of_tasks_are_logged(revision: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mcp_runtime")
     async with working(revision) as line:
         task = await begin(line)

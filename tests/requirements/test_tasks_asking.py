@@ -74,7 +74,7 @@ async def test_input_required_leads_to_a_request_for_the_result(revision: str) -
 
 
 @requirement("tasks.cursor-opaque")
-async def test_cursors_go_back_as_they_came(revision: str) -> None:
+async def test_cursors_are_sent_back_unchanged(revision: str) -> None:
     async with answering(revision, capabilities=DECLARED) as server:
 
         async def collect() -> list[str]:
@@ -117,7 +117,7 @@ async def test_undeclared_tasks_are_not_requested_by_clients(revision: str) -> N
 
 
 @requirement("tasks.related")
-async def test_the_answer_to_what_a_task_asks_names_it_too(revision: str) -> None:
+async def test_answers_to_the_questions_of_a_task_name_it(revision: str) -> None:
     content = {"type": "text", "text": "yes"}
     result = returns("CreateMessageResult", role="assistant", model="m", content=content, _meta={"own": 1})
     handlers = make_handlers(revision, create_message=result)

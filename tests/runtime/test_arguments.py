@@ -32,7 +32,7 @@ class Handlers(v.ClientHandlers):
         ({"require": ["tools.listchanged"]}, "no server declares 'tools.listchanged'"),
     ],
 )
-async def test_opening(arguments: dict[str, Any], said: str) -> None:
+async def test_wrong_arguments_of_open_are_explained(arguments: dict[str, Any], said: str) -> None:
     async with connect_memory(Tools()) as peer:
         with pytest.raises((TypeError, ValueError), match=said):
             await v.Client.open(peer, **arguments)
@@ -107,7 +107,7 @@ async def test_a_capability_of_one_of_several_revisions_may_be_required() -> Non
         ({"progress": 1}, "progress: must be a function of three arguments, not 1"),
     ],
 )
-def test_options_of_a_call(arguments: dict[str, Any], said: str) -> None:
+def test_wrong_call_options_are_explained(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         CallOptions(**arguments)
 

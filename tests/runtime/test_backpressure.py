@@ -31,7 +31,7 @@ class Watched(MemoryTransport):
 
 
 @pytest.mark.parametrize("line", [b'{"jsonrpc":"2.0","id":%d,"method":"ping"}', b"garbage %d"])
-async def test_a_peer_that_does_not_read(line: bytes) -> None:
+async def test_reading_pauses_until_the_peer_reads_its_answers(line: bytes) -> None:
     here, there = Watched.pair()
     assert isinstance(here, Watched) and isinstance(there, Watched)
     server = await start_server(there, Tools())

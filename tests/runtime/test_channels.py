@@ -188,7 +188,7 @@ async def test_legacy_work_survives_its_channel() -> None:
         assert connection.closed_because is None and connection.open_requests == 0
 
 
-async def test_the_only_channel_is_the_connection() -> None:
+async def test_losing_the_only_channel_closes_the_connection() -> None:
     server = Busy()
     async with serving(server) as (streams, connection):
         call(streams, 1, "wait")
@@ -241,7 +241,7 @@ async def test_finished_channels_are_released() -> None:
         assert len(gone) == 0
 
 
-async def test_an_id_that_is_open_is_refused_without_it_on_its_own_channel() -> None:
+async def test_a_duplicate_id_on_the_same_channel_is_refused_without_an_id() -> None:
     server = Busy()
     async with serving(server) as (streams, _):
         channel = call(streams, 7, "wait")
@@ -253,7 +253,7 @@ async def test_an_id_that_is_open_is_refused_without_it_on_its_own_channel() -> 
         assert "result" in await answer(channel, 7)
 
 
-async def test_an_id_that_is_open_is_refused_with_it_on_another_channel() -> None:
+async def test_a_duplicate_id_on_another_channel_is_refused_with_the_id() -> None:
     server = Busy()
     async with serving(server) as (streams, _):
         first = call(streams, 7, "wait")
@@ -298,7 +298,7 @@ async def test_a_cancellation_may_come_over_another_channel() -> None:
         ({"id": None, "method": "ping"}, Verdict.MALFORMED, '"id" must be'),
     ],
 )
-async def test_receiving_has_an_outcome(message: dict[str, Any], verdict: Verdict, reason: str) -> None:
+async def test_received_messages_have_an_outcome(message: dict[str, Any], verdict: Verdict, reason: str) -> None:
     async with serving(Busy()) as (streams, connection):
         errors: list[McpError] = []
         connection.on_error(errors.append)

@@ -196,14 +196,14 @@ class TestWebPages:
             assert await pages.ask(both.server.stub, page) is Action(action)
             assert not await pages.complete(page.id)
 
-    async def test_they_end_with_the_connection(self) -> None:
+    async def test_pages_end_with_the_connection(self) -> None:
         pages = UrlElicitations()
         async with talk(Idle(), handlers=Person(), capabilities=BOTH) as both:
             page = pages.begin(both.server.stub, message="m", url="https://x.org")
             assert len(pages) == 1
         assert len(pages) == 0 and not await pages.complete(page.id)
 
-    async def test_the_oldest_are_dropped(self) -> None:
+    async def test_the_oldest_pages_are_dropped(self) -> None:
         pages = UrlElicitations(limit=2)
         async with talk(Idle(), handlers=Person(), capabilities=BOTH) as both:
             made = [pages.begin(both.server.stub, message="m", url="https://x.org") for _ in range(3)]
@@ -289,7 +289,7 @@ class TestWebPagesOfTheModernEra:
 class TestLookingAtAUrl:
     """2025-11-25, client/elicitation, "Safe URL Handling"."""
 
-    def test_the_host_stands_out(self) -> None:
+    def test_the_host_of_a_url_is_shown_separately(self) -> None:
         view = inspect_url("https://paypal.com.evil.org/paypal.com?x=1")
         assert (view.host, view.warnings) == ("paypal.com.evil.org", ())
 

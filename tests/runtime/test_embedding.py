@@ -45,7 +45,7 @@ async def test_servers_of_several_revisions_in_memory() -> None:
         assert isinstance(client, v2025_11_25.Client)
 
 
-async def test_no_server() -> None:
+async def test_connecting_without_a_server_is_an_error() -> None:
     with pytest.raises(ValueError, match="no server"):
         async with connect_memory():
             pass

@@ -128,7 +128,7 @@ class TestCancellation:
             assert await third == text_result("{'n': 3}")
             assert len(server.contexts) == 2
 
-    async def test_too_many(self) -> None:
+    async def test_requests_beyond_the_queue_are_refused(self) -> None:
         async with talk(Narrow()) as both:
             calls = [asyncio.create_task(both.client.call_tool(name="slow")) for _ in range(3)]
             with pytest.raises(PeerError, match="too many requests"):

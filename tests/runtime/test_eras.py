@@ -310,7 +310,7 @@ async def test_ids_of_both_eras_share_one_table() -> None:
 
 
 @pytest.mark.requirement("modern.meta-required")
-async def test_a_request_of_neither_era_is_told_how_to_begin() -> None:
+async def test_a_request_of_neither_era_gets_advice_on_how_to_begin() -> None:
     async with serving(Old(), New()) as (streams, _):
         streams.deliver(streams, id=1, method="tools/call", params={"name": "wait"})
         error = (await answer(streams, 1))["error"]

@@ -50,7 +50,7 @@ async def test_a_change_reaches_the_clients_of_all_workers_once(workers: Workers
     assert [worker.heard() for worker in (one, two, three)] == [expected] * 3
 
 
-async def test_servers_of_other_names_share_a_fan_out_and_hear_nothing_of_each_other(workers: Workers) -> None:
+async def test_servers_with_different_names_ignore_each_others_changes(workers: Workers) -> None:
     fan_out = MemoryFanOut()
     one, other = await workers.start(fan_out), await workers.start(fan_out, "archive")
     await list_changed(one.server, "tools")
@@ -84,7 +84,7 @@ class Unreliable(MemoryFanOut):
 
 
 @pytest.mark.parametrize("error", [ConnectionError("no route"), TimeoutError()], ids=["raises", "hangs"])
-async def test_what_cannot_be_published_is_kept_and_nobody_waits_for_it(
+async def test_changes_that_cannot_be_published_are_kept_and_delay_no_handler(
     workers: Workers, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     fan_out = Unreliable()
@@ -107,7 +107,7 @@ async def test_what_cannot_be_published_is_kept_and_nobody_waits_for_it(
     ]
 
 
-async def test_too_many_changes_become_one_of_everything(workers: Workers) -> None:
+async def test_too_many_waiting_changes_become_a_change_of_everything(workers: Workers) -> None:
     fan_out = Unreliable()
     one, two = await workers.start(fan_out), await workers.start(fan_out)
     fan_out.error = ConnectionError()
@@ -119,7 +119,7 @@ async def test_too_many_changes_become_one_of_everything(workers: Workers) -> No
     assert set(two.heard()) == {f"resources/updated {URI}", "resources/list_changed", "tools/list_changed"}
 
 
-async def test_after_a_pause_in_which_nothing_was_heard_all_may_be_new(
+async def test_after_an_interruption_everything_may_have_changed(
     workers: Workers, caplog: pytest.LogCaptureFixture
 ) -> None:
     fan_out = Unreliable()
@@ -134,7 +134,9 @@ async def test_after_a_pause_in_which_nothing_was_heard_all_may_be_new(
     ]
 
 
-async def test_a_worker_that_is_too_slow_is_told_so(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_worker_is_notified_that_everything_may_have_changed(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fan_outs, "MAX_WAITING", 10)
     fan_out = MemoryFanOut()
     one, two = await workers.start(fan_out), await workers.start(fan_out)
@@ -161,9 +163,7 @@ async def test_a_worker_that_is_too_slow_is_told_so(workers: Workers, monkeypatc
     ],
     ids=lambda message: message[:40].decode("latin-1"),
 )
-async def test_messages_of_a_stranger_change_nothing(
-    workers: Workers, message: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_foreign_messages_are_ignored(workers: Workers, message: bytes, caplog: pytest.LogCaptureFixture) -> None:
     fan_out = MemoryFanOut()
     with logged(caplog) as lines:
         worker = await workers.start(fan_out)
@@ -178,7 +178,7 @@ async def test_messages_of_a_stranger_change_nothing(
     assert len(lines) == 1 and len(lines[0]) < 300
 
 
-async def test_a_listener_that_does_not_read_delays_nobody() -> None:
+async def test_a_listener_that_does_not_read_delays_no_other() -> None:
     server = modern_server(MemoryFanOut())
 
     class Deaf(Stream):

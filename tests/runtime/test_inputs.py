@@ -56,7 +56,7 @@ class Modern:
 
 
 @pytest.mark.parametrize("revision", LEGACY)
-async def test_in_the_legacy_era_they_are_separate_requests(revision: str) -> None:
+async def test_legacy_questions_are_separate_requests(revision: str) -> None:
     asked = {
         "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
         "create_message": returns("CreateMessageResult", **ANSWERS["sampling/createMessage"]),
@@ -70,7 +70,7 @@ async def test_in_the_legacy_era_they_are_separate_requests(revision: str) -> No
 
 
 @pytest.mark.requirement("input.kinds")
-async def test_in_the_modern_era_results_carry_them() -> None:
+async def test_modern_questions_are_sent_in_results() -> None:
     asked = {
         "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
         "create_message": returns("CreateMessageResult", **ANSWERS["sampling/createMessage"]),
@@ -82,7 +82,7 @@ async def test_in_the_modern_era_results_carry_them() -> None:
     assert text.text == "file:///home m accept"
 
 
-async def test_a_server_may_leave_it_to_its_handlers(caplog: pytest.LogCaptureFixture) -> None:
+async def test_asking_is_an_error_if_it_is_left_to_the_handlers(caplog: pytest.LogCaptureFixture) -> None:
     server = make_server(MODERN, ServerOptions(inputs=None), call_tool=ask_everything)
     response = await Modern(**CLIENT).ask(server, "tools/call", name="x")
     assert response["error"] == {"code": -32603, "message": "internal error"}
@@ -112,7 +112,7 @@ async def test_most_results_cannot_carry_questions() -> None:
     assert [error.reason for error in raised] == [reason]
 
 
-async def test_outside_of_a_request_there_is_no_result_to_carry_anything() -> None:
+async def test_asking_outside_of_a_request_is_an_error() -> None:
     held: list[Any] = []
 
     async def keep(self: Any, params: Any, ctx: Any) -> Any:

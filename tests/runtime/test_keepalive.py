@@ -177,7 +177,7 @@ class TestClient:
             assert client.connection.closed_because is None
         assert 2 <= len(refused) <= 4
 
-    async def test_it_is_off_unless_asked_for(self) -> None:
+    async def test_pings_are_off_by_default(self) -> None:
         assert ClientOptions().ping_interval is None
         assert ServerOptions().ping_interval is None
         here, there = memory_pair()

@@ -193,7 +193,7 @@ class TestHandler:
             ((_, _, data),) = await read(stream)
         assert "test_a_traceback_is_sent_if_asked_for" in data["traceback"]
 
-    async def test_secrets_stay_here(self, app: logging.Logger) -> None:
+    async def test_secrets_are_masked(self, app: logging.Logger) -> None:
         server = Quiet()
         app.addHandler(McpLogHandler(server, extra=["user", "api_key"]))
         async with together(v.Client, server) as client:
@@ -204,7 +204,7 @@ class TestHandler:
         assert got[0] == {"message": "got Authorization: Bearer ***", "user": "u", "api_key": "***"}
         assert got[1] == {"event": "login", "password": "***", "tries": 3}
 
-    async def test_a_formatter_changes_nothing(self, app: logging.Logger) -> None:
+    async def test_formatters_are_ignored(self, app: logging.Logger) -> None:
         server = Quiet()
         handler = McpLogHandler(server)
         handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))  # as logging.basicConfig does

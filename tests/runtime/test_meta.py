@@ -83,7 +83,7 @@ async def test_passed_metadata_is_checked() -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-async def test_a_progress_token_joins_it(revision: str) -> None:
+async def test_a_progress_token_is_added_to_the_metadata(revision: str) -> None:
     passed = {"x": 1} if revision in WITH_META else None
     meta = await arrived(revision, passed, progress=ignore)
     assert isinstance(meta.pop("progressToken"), int)
@@ -144,7 +144,7 @@ class Order(BaseModel):
 
 @pytest.mark.requirement("modern.meta-sent")
 @pytest.mark.parametrize("params", [Order(dish="soup"), {"dish": "soup", "_meta": {"acme/x": 1}}])
-async def test_requests_of_a_vendor_carry_it_too(params: Any) -> None:
+async def test_vendor_requests_carry_the_metadata_too(params: Any) -> None:
     seen: list[Any] = []
 
     class Kitchen(modern.Server):

@@ -42,7 +42,7 @@ class TestRateLimit:
         assert len(server.called) == 4
         assert limit.refused == 1
 
-    async def test_each_peer_has_its_own(self) -> None:
+    async def test_each_peer_has_its_own_limit(self) -> None:
         class Limited(Calculator):
             options = ServerOptions(middleware=(RateLimit(rate=0.01),))
 
@@ -70,7 +70,7 @@ class TestRateLimit:
                     refused.append(peer)
         assert refused == ["a"]
 
-    async def test_all_peers_can_share_one(self) -> None:
+    async def test_all_peers_can_share_a_limit(self) -> None:
         limit = RateLimit(rate=0.01, burst=3, per="process", methods=["tools/call"])
 
         class Limited(Calculator):
@@ -86,7 +86,7 @@ class TestRateLimit:
                     outcomes.append(False)
         assert outcomes == [True, True, True, False, False] and limit.refused == 2
 
-    async def test_it_can_delay_instead(self) -> None:
+    async def test_requests_over_the_limit_can_be_delayed(self) -> None:
         class Limited(Calculator):
             options = ServerOptions(middleware=(RateLimit(rate=20, wait=True, methods=["tools/call"]),))
 
@@ -96,7 +96,7 @@ class TestRateLimit:
             await asyncio.gather(*(client.call_tool(name="sum") for _ in range(5)))
             assert loop.time() - begun == pytest.approx(4 / 20, abs=0.01)
 
-    async def test_a_delay_has_an_end(self) -> None:
+    async def test_delays_have_a_maximum(self) -> None:
         class Limited(Calculator):
             options = ServerOptions(middleware=(RateLimit(rate=0.1, wait=True, max_wait=1),))
 

@@ -65,7 +65,7 @@ async def test_the_authors_own_metadata_is_kept() -> None:
         assert (await client.call_tool(name="x")).model_dump(mode="json")["_meta"] == other
 
 
-async def test_legacy_results_do_not() -> None:
+async def test_legacy_results_do_not_name_their_server() -> None:
     server = make_server("2025-11-25", OPTIONS, list_tools=raises(PeerError(7, "own")))
     async with together(v2025_11_25.Client, server) as client:
         with pytest.raises(PeerError) as caught:
@@ -102,7 +102,7 @@ async def test_codes_of_earlier_revisions_are_translated(
     assert bool(errors) == (answered == -32603)
 
 
-async def test_in_the_legacy_era_they_are() -> None:
+async def test_codes_are_unchanged_in_the_legacy_era() -> None:
     server = make_server("2025-11-25", call_tool=raises(PeerError(-32002, "words")))
     async with together(v2025_11_25.Client, server) as client:
         with pytest.raises(PeerError) as caught:
@@ -124,7 +124,7 @@ class TestHints:
         assert await self.ask(ServerOptions()) == (0, "private")
 
     @pytest.mark.requirement("alone.cache-hints", "alone.cache-scope")
-    async def test_the_options_say_it_for_a_method(self) -> None:
+    async def test_options_set_the_cache_hint_of_a_method(self) -> None:
         options = ServerOptions(cache={"tools/list": CacheHint(seconds=1.5, scope="public")})
         assert await self.ask(options) == (1500, "public")
 
@@ -146,7 +146,7 @@ class TestHints:
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-async def test_a_handler_knows_who_asks(revision: str) -> None:
+async def test_a_handler_can_identify_its_client(revision: str) -> None:
     seen: list[Any] = []
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:

@@ -18,18 +18,18 @@ METHODS = {method for table in TABLES for method in table.METHODS}
 
 
 @pytest.mark.parametrize("constant", CONSTANTS)
-def test_each_is_that_of_the_record_with_its_name(constant: str) -> None:
+def test_each_constant_is_the_name_of_its_method(constant: str) -> None:
     records: list[Any] = [record for table in TABLES if (record := getattr(table, constant, None)) is not None]
     assert records
     assert {record.name for record in records} == {CONSTANTS[constant]}
 
 
 @pytest.mark.parametrize("area", names.AREAS)
-def test_what_is_made_of_an_area_is_a_method_too(area: str) -> None:
+def test_names_derived_from_an_area_are_methods(area: str) -> None:
     assert {names.listing(area), names.list_changed(area)} <= METHODS
 
 
-def test_no_other_file_of_the_runtime_spells_one() -> None:
+def test_no_other_file_of_the_runtime_spells_a_method_name() -> None:
     spelled = {
         (path.relative_to(RUNTIME).as_posix(), node.value)
         for path in RUNTIME.rglob("*.py")
@@ -40,6 +40,6 @@ def test_no_other_file_of_the_runtime_spells_one() -> None:
     assert spelled == set()
 
 
-def test_each_is_used() -> None:
+def test_each_constant_is_used() -> None:
     text = "".join(path.read_text("utf-8") for path in RUNTIME.rglob("*.py") if path != Path(names.__file__))
     assert [name for name in CONSTANTS if not re.search(rf"\b{name}\b", text)] == []

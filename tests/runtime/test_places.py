@@ -87,7 +87,7 @@ def test_a_wrong_type_inside_a_block_has_its_pointer(value: dict[str, Any], poin
         ),
     ],
 )
-def test_elicitation_is_judged_by_its_mode(params: dict[str, Any], pointer: str) -> None:
+def test_elicitation_is_validated_by_its_mode(params: dict[str, Any], pointer: str) -> None:
     with pytest.raises(RemoteProtocolError) as caught:
         read(ELICITATION_CREATE.params, params)
     assert caught.value.pointer == pointer

@@ -51,7 +51,7 @@ class TestConstructors:
         assert json.loads(package.CallToolResult(content=[]).model_dump_json()) == {**tag, "content": []}
         assert json.loads(package.ListToolsResult(tools=[]).model_dump_json()) == {**tag, **hints, "tools": []}
 
-    def test_the_wire_must_carry_it(self) -> None:
+    def test_required_properties_must_be_on_the_wire(self) -> None:
         for absent in (*TAG, *HINTS):
             whole: dict[str, Any] = {**TAG, **HINTS, "tools": []}
             v.ListToolsResult.model_validate_json(json.dumps(whole))
@@ -59,7 +59,7 @@ class TestConstructors:
             with pytest.raises(ValidationError, match=rf"{absent}\s+Field required"):
                 v.ListToolsResult.model_validate_json(json.dumps(whole))
 
-    def test_it_can_be_passed_under_both_names(self) -> None:
+    def test_a_field_can_be_passed_under_either_name(self) -> None:
         wire: dict[str, Any] = {"tools": [], "ttlMs": 5}
         assert v.ListToolsResult(tools=[], ttl_ms=5).ttl_ms == v.ListToolsResult(**wire).ttl_ms == 5
         with pytest.raises(ValueError, match="passed under both their names: ttl_ms"):
@@ -85,7 +85,7 @@ class TestReading:
             for name, default in {**TAG, **HINTS}.items()
         ]
 
-    async def test_a_strict_reader_requires_it(self) -> None:
+    async def test_a_strict_reader_requires_the_result_type(self) -> None:
         async with together(v.Client, saying(content=[]), options=ClientOptions(strict=True)) as client:
             with pytest.raises(RemoteProtocolError, match="/resultType: Field required"):
                 await client.call_tool(name="x")
@@ -102,7 +102,7 @@ class TestReading:
             == f"the result is {value!r}, which is none of those known here: complete, input_required"
         )
 
-    async def test_a_question_where_none_may_be_asked_is_an_error(self) -> None:
+    async def test_a_question_in_a_result_that_cannot_ask_is_an_error(self) -> None:
         async with together(v.Client, saying(resultType="input_required", requestState="x")) as client:
             with pytest.raises(
                 RemoteProtocolError, match="'input_required', which is none of those known here: complete"
@@ -183,7 +183,7 @@ class TestExtensions:
             await client.call_tool(name="task")
         assert taken == ["t-1"]
 
-    async def test_what_one_connection_accepts_is_wrong_on_every_other(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_a_result_type_is_accepted_only_on_its_own_connection(self, caplog: pytest.LogCaptureFixture) -> None:
         class Created(WireModel):
             result_type: str = "task"
             task: str
@@ -211,11 +211,11 @@ class TestExtensions:
         assert "(Created), not CallToolResult" in caplog.records[-1].getMessage()
 
     @pytest.mark.parametrize("revision", LEGACY)
-    def test_results_of_the_legacy_era_say_nothing(self, revision: str) -> None:
+    def test_legacy_results_have_no_type(self, revision: str) -> None:
         package = bindings(revision)
         assert package.METHODS["tools/call"].results == {} and package.BINDING.result_tag == ""
 
-    async def test_the_usual_result_stays(self) -> None:
+    async def test_the_usual_result_cannot_be_replaced(self) -> None:
         async def resume(created: CreateTaskResult, call: Call[Any, Any]) -> Any: ...
 
         async with together(v.Client, saying()) as client:

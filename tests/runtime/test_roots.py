@@ -161,7 +161,7 @@ class TestResolving:
             with pytest.raises(PathRefused):
                 await roots.resolve(f"{tree}/two/both.txt")
 
-    def test_no_roots_no_path(self, tree: Path) -> None:
+    def test_without_roots_no_path_is_inside(self, tree: Path) -> None:
         assert inside(tree, []) is None
         assert inside(Path("a"), []) is None
 
@@ -223,13 +223,13 @@ class TestSpelling:
         with pytest.raises(UnsafePath):
             read_path(text, PureWindowsPath)
 
-    def test_slashes_at_the_beginning_are_one(self) -> None:
+    def test_leading_slashes_are_merged(self) -> None:
         assert read_path("//etc//x", PurePosixPath) == PurePosixPath("/etc/x")
         assert str(read_path("//etc//x", PurePosixPath)) == "/etc/x"
 
 
 class TestKeeping:
-    async def test_they_are_asked_for_once_until_they_change(self) -> None:
+    async def test_roots_are_requested_once_until_they_change(self) -> None:
         server = Empty()
         async with talk(server, roots=["file:///one"]) as both:
             roots = Roots.of(both.server)
@@ -245,7 +245,7 @@ class TestKeeping:
             assert listed(both) == 2 and server.told == 1
 
     @pytest.mark.parametrize("revision", LEGACY)
-    async def test_every_revision_has_them(self, revision: str) -> None:
+    async def test_roots_work_in_every_revision(self, revision: str) -> None:
         package = bindings(revision)
 
         class Plain(package.Server):  # type: ignore[name-defined,misc]
@@ -254,7 +254,7 @@ class TestKeeping:
         async with talk(Plain(), roots=["file:///one"]) as both:
             assert [root.path for root in await Roots.of(both.server).list()] == [Path("/one")]
 
-    async def test_they_are_there_in_the_revision_that_was_agreed_upon_too(self) -> None:
+    async def test_roots_are_served_in_the_negotiated_revision(self) -> None:
         here, there = memory_pair()
         server = await start_server(there, v2025_06_18.Server())
         options = ClientOptions(roots=["file:///one"])
@@ -302,7 +302,7 @@ class TestKeeping:
             (error,) = line.errors
             assert "5 roots were left out: not a file URI" in str(error)
 
-    async def test_too_many_are_left_out(self) -> None:
+    async def test_roots_beyond_the_limit_are_dropped(self) -> None:
         async with raw(Empty()) as line:
             await line.shake_hands("2025-11-25", roots={})
             asking = asyncio.create_task(Roots.of(line.server).list())
@@ -319,7 +319,7 @@ class TestKeeping:
                 await Roots.of(both.server).resolve("x")
             assert listed(both) == 0
 
-    async def test_a_client_has_no_such_view(self) -> None:
+    async def test_roots_of_a_client_connection_are_an_error(self) -> None:
         async with talk(Empty(), roots=[]) as both:
             with pytest.raises(ValueError, match="client"):
                 Roots.of(both.client.connection)

@@ -270,7 +270,7 @@ async def test_binary_content_leaves_as_base64_or_not_at_all(
     assert [said in record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [True] * 2
 
 
-async def test_questions_to_a_model_are_judged_too() -> None:
+async def test_sampling_requests_are_checked_too() -> None:
     errors: list[LocalProtocolError] = []
 
     async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:

@@ -87,7 +87,7 @@ class TestReviewing:
             assert [text.content for text in shown[0].messages] == [v.TextContent(text="secret")]
             assert host.asked == [asks(says("edited"))]
 
-    async def test_a_denial_before_the_model_answers_minus_one_and_nobody_is_asked(self) -> None:
+    async def test_a_denial_before_the_model_is_error_minus_one_and_the_model_is_not_asked(self) -> None:
         async def before(params: Params) -> Denied:
             return Denied(reason="not today")
 

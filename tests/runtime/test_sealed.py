@@ -37,7 +37,7 @@ class TestReplay:
         assert not [word for word in (b"charge", b"accept", b"elicitation") if word in readable]
 
     @pytest.mark.requirement("input.missing")
-    async def test_what_is_missing_is_asked_again_and_what_was_not_asked_is_ignored(self) -> None:
+    async def test_missing_answers_are_requested_again_and_unexpected_ones_ignored(self) -> None:
         message = await again(Till(), "together")
         assert list(asked(message)[0]) == ["q0", "q1", "q2"]
         partly = answered(message, "q1")
@@ -78,7 +78,7 @@ class TestReplay:
         expected = "{'said': 'second'} {'said': 'second'} {'said': 'first'} {'said': 'first'}"
         assert text(message) == expected
 
-    async def test_work_that_has_begun_is_waited_for(self) -> None:
+    async def test_work_that_has_begun_is_completed(self) -> None:
         charged: list[tuple[str, str]] = []
         message = await again(Till(charged=charged), "at once")
         assert text(await again(Till(charged=charged), "at once", **answered(message))) == "[1, 'x'] q accept"

@@ -189,7 +189,7 @@ class TestCorrelation:
 
 class TestMalformed:
     @pytest.mark.parametrize(("data", "code"), [(b"{", -32700), (b"[]", -32600), (b"1", -32600), (b"[1]", -32600)])
-    def test_what_cannot_be_read_is_answered_and_the_session_lives_on(self, data: bytes, code: int) -> None:
+    def test_unreadable_messages_are_answered_and_the_session_continues(self, data: bytes, code: int) -> None:
         session = server()
         (event,) = session.receive(data)
         assert isinstance(event, Violation)
@@ -199,7 +199,7 @@ class TestMalformed:
 
 
 class TestCancellation:
-    def test_of_our_request(self) -> None:
+    def test_cancelling_our_request(self) -> None:
         session = client()
         id_, _ = session.request("tools/call", None)
         sent = json.loads(session.cancel(id_, "bored"))
@@ -230,7 +230,7 @@ class TestCancellation:
         reason, answer = violation(there, method="notifications/cancelled", params={"requestId": 1})
         assert "must not be cancelled" in reason and answer is None
 
-    def test_of_the_peers_request(self) -> None:
+    def test_cancelling_the_peers_request(self) -> None:
         session = server()
         one(session, id="a", method="tools/call")
         event = one(session, method="notifications/cancelled", params={"requestId": "a", "reason": "bored"})
@@ -309,7 +309,7 @@ class TestBatches:
     def receive(self, session: Session, *messages: dict[str, Any]) -> list[Event]:
         return session.receive(json.dumps([{"jsonrpc": "2.0", **message} for message in messages]).encode())
 
-    def test_answers_leave_together(self) -> None:
+    def test_answers_to_a_batch_are_sent_together(self) -> None:
         session = server(batches=True)
         told = {"method": "notifications/roots/list_changed"}
         events = self.receive(session, {"id": 1, "method": "a"}, told, {"id": 2, "method": "b"})
@@ -327,7 +327,7 @@ class TestBatches:
         answers = json.loads(session.answer(3, b"{}"))
         assert [answer["id"] for answer in answers] == [1, 3]
 
-    def test_all_of_it_wrong(self) -> None:
+    def test_a_batch_of_invalid_messages(self) -> None:
         events = server(batches=True).receive(b"[1, 2]")
         last = events[-1]
         assert isinstance(last, Violation)
@@ -339,7 +339,7 @@ class TestBatches:
         assert event.reason == "a message must be an object; 999 more messages of the batch were refused"
         assert len(json.loads(event.answer)) == 1_000
 
-    def test_one_that_is_too_long_gets_one_answer(self) -> None:
+    def test_a_batch_that_is_too_long_gets_one_answer(self) -> None:
         (event,) = server(batches=True).receive(json.dumps([0] * 500_000).encode())
         assert isinstance(event, Violation) and event.reason == "a batch may have at most 1,000 messages"
         assert json.loads(event.answer)["error"]["code"] == -32600
@@ -351,7 +351,7 @@ class TestBatches:
         events = self.receive(session, *({"id": id_, "result": id_} for id_ in ids))
         assert [event.failed for event in events if isinstance(event, Violation)] == ids
 
-    def test_of_notifications_and_answers_only(self) -> None:
+    def test_a_batch_of_notifications_and_answers(self) -> None:
         session = client()
         session.accepts_batches = True
         id_, _ = session.request("ping", None)
@@ -359,7 +359,7 @@ class TestBatches:
         assert [type(event) for event in events] == [Result, Notification]
 
     @pytest.mark.requirement("batches.initialize-alone")
-    def test_initialize_is_in_none(self) -> None:
+    def test_initialize_in_a_batch_is_refused(self) -> None:
         session = Session(Side.SERVER)
         session.accepts_batches = True
         events = self.receive(session, {"id": 1, "method": "initialize", "params": {}})
@@ -367,7 +367,7 @@ class TestBatches:
         assert json.loads(events[-1].answer)[0]["error"]["code"] == -32600
         assert session.state is State.NEW
 
-    def test_one_that_is_cancelled_is_missing(self) -> None:
+    def test_a_cancelled_request_is_missing_from_the_answers(self) -> None:
         session = server(batches=True)
         self.receive(session, {"id": 1, "method": "a"}, {"id": 2, "method": "b"})
         assert session.answer(1, b"{}") == b""
@@ -375,7 +375,7 @@ class TestBatches:
         assert [answer["id"] for answer in json.loads(session.drop(2))] == [1]
 
     @pytest.mark.parametrize(("batches", "reason"), [(True, "must not be empty"), (False, "has no batches")])
-    def test_an_empty_one_and_one_of_another_revision(self, batches: bool, reason: str) -> None:
+    def test_empty_and_unsupported_batches_are_refused(self, batches: bool, reason: str) -> None:
         session = server(batches=batches)
         session.revision = "R"
         (event,) = session.receive(b"[]")

@@ -110,7 +110,7 @@ async def test_each_round_comes_over_another_connection() -> None:
     assert asyncio.all_tasks() <= before
 
 
-async def test_it_may_speak_and_ask_while_it_has_no_connection() -> None:
+async def test_a_handler_may_log_and_ask_without_a_connection() -> None:
     server = Desk()
     message = await once(server, "meanwhile", _meta={**meta(logLevel="info"), "progressToken": "t"})
     assert list(asked(message)[0]) == ["first"]
@@ -123,7 +123,7 @@ async def test_it_may_speak_and_ask_while_it_has_no_connection() -> None:
     assert server.done == ["talked"]
 
 
-async def test_errors_leave_by_the_connection_of_the_retry() -> None:
+async def test_errors_are_sent_over_the_connection_of_the_retry() -> None:
     server = Desk()
     message = await once(server, "fails")
     assert (await once(server, "fails", **answered(message)))["error"]["code"] == -7
@@ -146,7 +146,7 @@ async def test_a_retry_can_be_cancelled_and_ends_with_its_own_connection() -> No
     assert server.ended == ["enough", "closed by this side"]
 
 
-async def test_it_is_bound_to_its_principal_and_used_once() -> None:
+async def test_a_suspended_request_is_bound_to_its_principal_and_used_once() -> None:
     server = Desk()
     retry = answered(await once(server, "once", "ada"))
     for by in ("bob", None):
@@ -195,14 +195,14 @@ async def test_no_connection_is_kept(shared: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["once", "meanwhile"])
-async def test_without_being_shared_it_ends_with_its_connection(name: str) -> None:
+async def test_an_unshared_handler_ends_with_its_connection(name: str) -> None:
     server = Desk(shared=False)
     retry = answered(await once(server, name))
     assert server.ended == [None]
     assert (await once(server, name, **retry))["error"]["code"] == -32602
 
 
-async def test_without_being_shared_another_connection_cannot_have_it() -> None:
+async def test_another_connection_cannot_resume_an_unshared_handler() -> None:
     server = Desk(shared=False)
     async with connected(server) as client:
         retry = answered(await client.call("once"))
@@ -210,7 +210,7 @@ async def test_without_being_shared_another_connection_cannot_have_it() -> None:
         assert text(await client.call("once", **retry)) == "q accept"
 
 
-def test_another_event_loop_cannot_have_it() -> None:
+def test_another_event_loop_cannot_resume_a_handler() -> None:
     server = Desk()
 
     async def begin() -> dict[str, Any]:

@@ -64,7 +64,7 @@ async def test_a_client_learns_about_its_server() -> None:
             await client.list_prompts()
 
 
-async def test_reports_and_logs_arrive_as_they_are_asked_for() -> None:
+async def test_reports_and_logs_arrive_on_request() -> None:
     reports: list[Any] = []
     handlers = Listening()
 

@@ -95,7 +95,7 @@ async def test_a_slow_subscriber_delays_no_other_and_gets_each_change_once() -> 
         assert deaf.got[-1]["method"] == "notifications/resources/list_changed"
 
 
-async def test_changes_for_one_that_does_not_read_are_limited() -> None:
+async def test_waiting_changes_for_a_slow_subscriber_are_limited() -> None:
     server = Library()
     async with subscribed(server) as peer:
         peer.transport.pause_reading()

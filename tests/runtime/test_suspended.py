@@ -222,7 +222,7 @@ class TestHandles:
             message = await client.call("once", requestState=state, inputResponses={questions["q"]: YES})
             assert message["error"]["code"] == -32602 and "never issued" not in caplog.text
 
-    async def test_the_end_of_the_connection_ends_it(self) -> None:
+    async def test_handles_end_with_the_connection(self) -> None:
         server = Shop()
         async with line(server) as client:
             for _ in range(3):

@@ -25,7 +25,7 @@ DONE = Success(result={})
 
 
 class TestStates:
-    def test_they_are_those_of_the_specification(self) -> None:
+    def test_the_transitions_are_those_of_the_specification(self) -> None:
         allowed = {(before.value, after.value) for before, following in TRANSITIONS.items() for after in following}
         ends = {"completed", "failed", "cancelled"}
         assert allowed == {(before, end) for before in ("working", "input_required") for end in ends} | {
@@ -36,7 +36,7 @@ class TestStates:
 
     @pytest.mark.parametrize("before", Status)
     @pytest.mark.parametrize("after", Status)
-    async def test_the_store_obeys_them(self, before: Status, after: Status) -> None:
+    async def test_the_store_allows_only_these_transitions(self, before: Status, after: Status) -> None:
         store = MemoryTaskStore()
         task = await store.create("me", None)
         if before is not Status.WORKING:
@@ -53,7 +53,7 @@ class TestStates:
         moment = datetime(2025, 11, 25, 12, 30, tzinfo=timezone(timedelta(hours=2)))
         assert timestamp(moment) == "2025-11-25T10:30:00.000Z"
 
-    def test_its_errors_travel_between_processes(self) -> None:
+    def test_its_errors_can_be_pickled(self) -> None:
         error = pickle.loads(pickle.dumps(InvalidTransition(Status.FAILED, Status.WORKING)))
         assert str(error) == "a task that is 'failed' cannot become 'working'"
 
@@ -102,11 +102,11 @@ class TestKeeping:
         store.forget("me")
         assert ours[0].cancelled()
 
-    async def test_ids_are_never_the_same(self) -> None:
+    async def test_ids_are_unique(self) -> None:
         store = MemoryTaskStore(ttl=None)
         assert len({(await store.create("me", None)).id for _ in range(1000)}) == 1000
 
-    async def test_owners_are_apart(self) -> None:
+    async def test_owners_cannot_see_each_others_tasks(self) -> None:
         store = MemoryTaskStore(ttl=None, max_tasks=1)
         mine = await store.create("me", None)
         yours = await store.create("you", None)

@@ -92,7 +92,7 @@ class TestRunning:
             with pytest.raises(InvalidParamsError, match="ttl"):
                 await conversation.client.call_tool(name="work", task=v.TaskMetadata(ttl=ttl))
 
-    async def test_the_store_decides_how_long_it_is_kept(self) -> None:
+    async def test_the_store_limits_the_lifetime_of_a_task(self) -> None:
         async with talk(Worker(quick(ttl=None, max_ttl=5))) as conversation:
             kept = await conversation.client.call_tool(name="work", task=v.TaskMetadata(ttl=10**30))
             assert kept.task.ttl == 5000
@@ -112,7 +112,7 @@ class TestRunning:
             await asyncio.sleep(0.01)
             assert server.stopped
 
-    async def test_there_are_not_too_many(self) -> None:
+    async def test_the_number_of_tasks_is_limited(self) -> None:
         async with talk(Worker(quick(max_tasks=1))) as conversation:
             await start_task(conversation.client, methods.TOOLS_CALL, call())
             with pytest.raises(InternalError, match="limit"):
@@ -158,7 +158,7 @@ class TestDeclaring:
             requests: Any = {"sampling": {"createMessage": {}}}
             assert declared[Side.CLIENT]["tasks"] == {"list": {}, "cancel": {}, "requests": requests}
 
-    async def test_without_a_store_the_wish_for_a_task_is_ignored(self) -> None:
+    async def test_without_a_store_requests_for_tasks_are_ignored(self) -> None:
         server = Worker()
         server.options = ServerOptions(name="plain")
         async with raw(server) as line:
@@ -190,7 +190,7 @@ class TestAsking:
             answer = await line.ask(method, {"taskId": "0" * 32}, id_=2)
             assert answer["error"]["code"] == -32602
 
-    async def test_the_task_id_in_the_params_counts(self) -> None:
+    async def test_the_task_id_in_the_params_takes_precedence(self) -> None:
         async with raw(Worker()) as line:
             await line.shake_hands("2025-11-25")
             made = await line.ask("tools/call", {"name": "work", "task": {}}, id_=2)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("virtual_time")
 class TestCancelling:
     """basic/utilities/tasks, "Task Cancellation"."""
 
-    async def test_it_is_cancelled_before_the_answer_and_stays_so(self) -> None:
+    async def test_a_task_is_cancelled_before_the_answer_and_stays_cancelled(self) -> None:
         server = Worker()
         async with talk(server) as conversation:
             handle = await start_task(conversation.client, methods.TOOLS_CALL, call(do="stubborn"))
@@ -35,7 +35,7 @@ class TestCancelling:
             with pytest.raises(InvalidParamsError, match="'cancelled' cannot"):
                 await handle.cancel()
 
-    async def test_its_handler_is_cancelled(self) -> None:
+    async def test_the_handler_of_a_cancelled_task_is_cancelled(self) -> None:
         server = Worker()
         async with talk(server) as conversation:
             handle = await start_task(conversation.client, methods.TOOLS_CALL, call(do="wait"))
@@ -51,7 +51,7 @@ class TestCancelling:
             with pytest.raises(InvalidParamsError, match="'completed' cannot"):
                 await handle.cancel()
 
-    async def test_no_longer_waiting_for_the_result_leaves_the_task_alone(self) -> None:
+    async def test_a_timeout_while_waiting_for_the_result_leaves_the_task_alone(self) -> None:
         server = Worker()
         async with talk(server) as conversation:
             handle = await start_task(conversation.client, methods.TOOLS_CALL, call(do="wait"))
@@ -63,7 +63,7 @@ class TestCancelling:
             server.gate.set()
             assert (await handle.result()).content
 
-    async def test_cancelling_the_whole_cancels_the_task_by_its_own_method(self) -> None:
+    async def test_cancelling_run_as_task_sends_tasks_cancel(self) -> None:
         server = Worker()
         async with talk(server) as conversation:
             running = asyncio.create_task(run_as_task(conversation.client, methods.TOOLS_CALL, call(do="wait")))
@@ -85,7 +85,7 @@ class TestCancelling:
         assert server.options and server.options.tasks._owners == {}
 
 
-class TestWhatBelongsToATask:
+class TestRelatedMessages:
     """basic/utilities/tasks, "Associating Task-Related Messages" and "Input Required Status"."""
 
     async def test_questions_and_answers_name_the_task(self) -> None:
@@ -111,7 +111,7 @@ class TestWhatBelongsToATask:
             assert all(each["taskId"] == handle.id and "_meta" not in each for each in told)
             assert seen == [Status.INPUT_REQUIRED]
 
-    async def test_progress_goes_on_for_as_long_as_the_task_does(self) -> None:
+    async def test_progress_continues_for_the_lifetime_of_a_task(self) -> None:
         server = Worker()
         reports: list[Any] = []
         async with talk(server) as conversation:
@@ -241,7 +241,7 @@ class TestWhatBelongsToATask:
             assert "_meta" not in by_method["tasks/get"]
 
 
-async def test_a_peer_that_keeps_nothing_of_a_failed_task() -> None:
+async def test_a_failed_task_without_a_stored_error() -> None:
     moment = "2025-11-25T10:00:00Z"
     known: Any = {"task_id": "1", "created_at": moment, "last_updated_at": moment, "ttl": None, "poll_interval": 0}
 

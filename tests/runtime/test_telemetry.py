@@ -109,7 +109,7 @@ class TestTelemetry:
             assert side[0].failed
             assert side[0].attributes["error.type"] == "tool_error"
 
-    async def test_a_trace_goes_on_at_the_server(self) -> None:
+    async def test_a_trace_continues_at_the_server(self) -> None:
         recorder = Recorder()
 
         class Watched(Weather):
@@ -122,7 +122,7 @@ class TestTelemetry:
         parent = recorder.spans[0].parent
         assert (f"{parent.trace_id:032x}", f"{parent.span_id:016x}") == (trace_id, span_id)
 
-    async def test_without_an_sdk_nothing_happens(self) -> None:
+    async def test_without_an_sdk_calls_work_as_before(self) -> None:
         async with together(v.Client, Weather(), options=ClientOptions(middleware=(Telemetry(),))) as client:
             await client.list_tools()
 

@@ -88,7 +88,7 @@ async def test_context_variables_are_kept() -> None:
     assert seen == [("acme", False)] and TENANT.get() == "none"
 
 
-async def test_a_cancelled_call_is_not_waited_for() -> None:
+async def test_a_cancelled_call_does_not_wait_for_its_thread() -> None:
     begun, release = threading.Event(), threading.Event()
     seen: list[bool] = []
 
@@ -139,7 +139,7 @@ async def test_clients_and_notifications_have_plain_handlers_too() -> None:
     assert sorted(heard) == [("log", False), ("roots", False)]
 
 
-async def test_a_wrapper_is_what_it_wraps() -> None:
+async def test_a_wrapped_coroutine_runs_in_the_event_loop() -> None:
     threads: list[threading.Thread] = []
 
     def decorated(handler: Any) -> Any:

@@ -57,7 +57,7 @@ class TestArguments:
         assert caught.value.code == -32602
         assert caught.value.data == {"pointer": "/arguments/b"}
 
-    async def test_the_way_to_answer_can_be_chosen(self) -> None:
+    async def test_the_kind_of_error_can_be_chosen(self) -> None:
         class Chosen(Calculator):
             options = ServerOptions(middleware=(Validate(invalid_input="error"),))
 
@@ -82,14 +82,14 @@ class TestArguments:
             with pytest.raises(PeerError, match="unknown tool nothing"):
                 await client.call_tool(name="nothing")
 
-    async def test_the_list_is_asked_for_once(self) -> None:
+    async def test_the_list_is_requested_once(self) -> None:
         server = Calculator(tool("other"), tool("sum", SUM))
         async with together(v.Client, server) as client:
             for _ in range(5):
                 await client.call_tool(name="sum", arguments={"a": 1, "b": 2})
         assert server.listed == 2  # its two pages
 
-    async def test_a_list_that_passes_by_is_enough(self) -> None:
+    async def test_a_list_requested_by_the_client_is_remembered(self) -> None:
         server = Calculator(tool("other"), tool("sum", SUM))
         async with together(v.Client, server) as client:
             assert [found.name async for found in client.iter_tools()] == ["other", "sum"]
@@ -124,7 +124,7 @@ class TestArguments:
                 await client.call_tool(name="sum")
         assert server.called == []
 
-    async def test_tools_can_be_left_out(self) -> None:
+    async def test_tools_can_be_skipped(self) -> None:
         class Chosen(Calculator):
             options = ServerOptions(middleware=(Validate(skip=["sum"]),))
 
@@ -133,7 +133,7 @@ class TestArguments:
             await client.call_tool(name="sum")
         assert server.called == [None]
 
-    async def test_a_dialect_that_is_not_known_is_named(self) -> None:
+    async def test_an_unknown_dialect_is_named(self) -> None:
         server = Calculator(tool("odd", {"type": "object", "$schema": "https://example.org/my-dialect"}))
         async with together(v.Client, server) as client:
             with pytest.raises(PeerError, match=r"dialect https://example.org/my-dialect is not supported"):
@@ -170,7 +170,7 @@ class TestResults:
                 await client.call_tool(name="sum")
         assert server.listed == 1
 
-    async def test_a_tool_that_is_not_listed_is_asked_for_once(self) -> None:
+    async def test_the_list_is_requested_once_for_an_unlisted_tool(self) -> None:
         class Hidden(Unchecked):
             async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
                 return v.CallToolResult(content=[])
@@ -181,7 +181,7 @@ class TestResults:
                 await client.call_tool(name="hidden")
         assert server.listed == 1
 
-    async def test_a_client_learns_of_a_list_that_changed(self) -> None:
+    async def test_a_client_uses_the_new_schema_after_a_change(self) -> None:
         server = Unchecked(tool("sum"), structured={"total": "three"})
         async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
             await client.call_tool(name="sum")
@@ -191,7 +191,7 @@ class TestResults:
             with pytest.raises(RemoteProtocolError, match="outputSchema"):
                 await client.call_tool(name="sum")
 
-    async def test_a_client_need_not_ask(self) -> None:
+    async def test_a_client_can_skip_the_request_for_the_list(self) -> None:
         server = Unchecked(tool("sum", SUM, TOTAL), structured={"total": "three"})
         async with together(v.Client, server, options=ClientOptions(middleware=(Validate(ask=False),))) as client:
             await client.call_tool(name="sum")
@@ -275,7 +275,7 @@ class TestTheModernEra:
                 answer = await line.ask("tools/call", {"name": "sum", "arguments": arguments}, id_=id_)
                 assert answer["result"].get("isError") == wrong
 
-    async def test_a_client_asks_too(self) -> None:
+    async def test_a_modern_client_requests_all_pages(self) -> None:
         asked: list[str] = []
 
         async def note(exchange: Exchange, proceed: Proceed) -> Any:

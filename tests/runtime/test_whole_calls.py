@@ -58,14 +58,14 @@ def _ignore(progress: float, total: float | None, message: str | None) -> None:
     """Only request reports."""
 
 
-async def test_middleware_after_the_answer_counts() -> None:
+async def test_middleware_after_the_answer_counts_towards_the_timeout() -> None:
     async with talk(Tools(), middleware=(_slow_after,)) as both:
         with pytest.raises(RequestTimeout, match=r"tools/call: no answer within 0\.2 s"):
             await both.client.call_tool(name="echo", options=QUICK)
         await both.client.ping()
 
 
-async def test_middleware_before_the_request_counts() -> None:
+async def test_middleware_before_the_request_counts_towards_the_timeout() -> None:
     server = Tools()
     async with talk(server, middleware=(_slow_before,)) as both:
         loop = asyncio.get_running_loop()
@@ -77,7 +77,7 @@ async def test_middleware_before_the_request_counts() -> None:
         assert both.sent[-1]["params"]["reason"] == "no answer within 0.2 s"
 
 
-async def test_a_lookup_of_validate_counts_and_the_next_call_asks_again() -> None:
+async def test_a_lookup_by_validate_counts_and_the_next_call_repeats_it() -> None:
     server = NeverLists()
     async with talk(server, middleware=(Validate(),)) as both:
         for asked in (1, 2):

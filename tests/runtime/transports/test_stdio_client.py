@@ -70,7 +70,7 @@ async def test_a_message_cannot_hold_a_line_feed(start: StartRaw) -> None:
         peer.transport.send(b"1\n2")
 
 
-async def test_pausing_holds_at_once_what_has_already_come(start: StartRaw) -> None:
+async def test_a_pause_holds_back_messages_already_read(start: StartRaw) -> None:
     peer = await start({})
     peer.seen.on_message = lambda _: peer.transport.pause_reading()
     peer.transport.send(b":many 5")
@@ -82,7 +82,7 @@ async def test_pausing_holds_at_once_what_has_already_come(start: StartRaw) -> N
     assert peer.seen.messages == [b"0", b"1", b"2", b"3", b"4"]
 
 
-async def test_the_server_feels_a_pause(start: StartRaw) -> None:
+async def test_a_pause_blocks_the_server(start: StartRaw) -> None:
     peer = await start({})
     peer.transport.pause_reading()
     peer.transport.send(b":big 1000000")
@@ -153,7 +153,7 @@ async def test_a_failing_receiver_loses_only_the_message_it_failed_on(
     assert "broken on purpose" in caplog.text
 
 
-async def test_the_environment_is_what_is_safe(start: StartRaw, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_safe_variables_are_inherited(start: StartRaw, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_TOKEN", "secret")
     monkeypatch.setenv("LC_PAPER", "nb_NO.UTF-8")
     monkeypatch.setenv("TERM", "() { :; }; echo pwned")

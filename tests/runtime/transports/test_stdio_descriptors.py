@@ -147,7 +147,7 @@ async def test_a_client_that_no_longer_reads_is_lost(wires: Wires) -> None:
     assert len(seen.lost) == 1
 
 
-async def test_closing_writes_what_is_queued_and_tells_the_end_once(wires: Wires) -> None:
+async def test_closing_writes_queued_messages_and_reports_the_end_once(wires: Wires) -> None:
     transport, seen = await started(wires)
     transport.send(b"last")
     await asyncio.gather(transport.close(), transport.close())
@@ -182,7 +182,7 @@ def counted(fd: int, writes: list[bytes]) -> LineWriter:
     return line_writer(replace(descriptors.of_pipe(fd, partial(os.close, fd)), write=write), fail)
 
 
-async def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
+async def test_messages_sent_in_one_turn_are_written_together() -> None:
     r, w = os.pipe()
     writes: list[bytes] = []
     writer = counted(w, writes)
@@ -195,7 +195,7 @@ async def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
     os.close(r)
 
 
-async def test_the_answer_to_a_message_that_came_alone_leaves_at_once() -> None:
+async def test_the_answer_to_a_single_message_is_written_at_once() -> None:
     r, w = os.pipe()
     writes: list[bytes] = []
     writer = counted(w, writes)
@@ -210,7 +210,7 @@ async def test_the_answer_to_a_message_that_came_alone_leaves_at_once() -> None:
     os.close(r)
 
 
-async def test_others_find_their_descriptors_as_they_were(wires: Wires) -> None:
+async def test_duplicates_of_the_descriptors_stay_blocking(wires: Wires) -> None:
     theirs = [os.dup(wires.stdin), os.dup(wires.stdout)]
     transport, seen = await started(wires)
     wires.hang_up()
@@ -221,7 +221,7 @@ async def test_others_find_their_descriptors_as_they_were(wires: Wires) -> None:
         os.close(fd)
 
 
-async def test_what_takes_long_to_deliver_keeps_nobody_waiting() -> None:
+async def test_timers_run_between_slow_deliveries() -> None:
     """Full reads of many short lines, as from a server that prints endlessly: timers run between them."""
     reading, writing = os.pipe()
     delivered: list[bytes] = []

@@ -33,7 +33,7 @@ ROUNDS = 200 if os.environ.get("MCP_SOAK") else 20
         (':partial {"jsonrpc":', "exited with status 0 in the middle of a message"),
     ],
 )
-async def test_an_end_that_was_not_asked_for_says_what_happened(start: StartRaw, command: str, expected: str) -> None:
+async def test_an_unexpected_end_is_explained(start: StartRaw, command: str, expected: str) -> None:
     peer = await start({})
     peer.transport.send(command.encode())
     reason = await peer.seen.end()
@@ -51,7 +51,7 @@ async def test_a_server_that_no_longer_reads_is_lost(start: StartRaw) -> None:
     assert "closed its input, although it is still running" in str(await peer.seen.end())
 
 
-async def test_what_a_server_said_before_its_death_arrives_first(start: StartRaw) -> None:
+async def test_messages_sent_before_a_crash_arrive_first(start: StartRaw) -> None:
     peer = await start({})
     peer.transport.send(b":many 50000\n".strip())
     peer.transport.send(b":exit 1")
@@ -59,7 +59,7 @@ async def test_what_a_server_said_before_its_death_arrives_first(start: StartRaw
     assert len(peer.seen.messages) == 50_000
 
 
-async def test_what_is_held_back_by_a_pause_arrives_before_the_end(start: StartRaw) -> None:
+async def test_messages_held_back_by_a_pause_arrive_before_the_end(start: StartRaw) -> None:
     peer = await start({})
     peer.seen.on_message = lambda _: peer.transport.pause_reading()
     peer.transport.send(b":many 20000")
@@ -92,7 +92,7 @@ async def test_options_of_the_command_stay_out_of_the_reason() -> None:
     await transport.close()
 
 
-async def test_the_end_of_a_server_is_told_though_its_child_holds_the_pipes(start: StartRaw) -> None:
+async def test_the_end_of_a_server_is_reported_though_its_child_holds_the_pipes(start: StartRaw) -> None:
     peer = await start({"grace": 0.2})
     pid = int(await peer.ask(":stubborn"))
     peer.transport.send(b":exit 1")
@@ -140,7 +140,7 @@ async def test_closing_first_closes_the_input(start: StartRaw) -> None:
     assert await peer.seen.end() is None
 
 
-async def test_what_is_queued_is_written_before_the_input_is_closed(start: StartRaw) -> None:
+async def test_queued_messages_are_written_before_the_input_is_closed(start: StartRaw) -> None:
     peer = await start({})
     peer.transport.send(b"x" * 3_000_000)
     peer.transport.send(b"last")
@@ -159,7 +159,7 @@ async def test_closing_while_paused_does_not_wait_for_a_server_that_writes(start
     assert peer.seen.messages == []
 
 
-async def test_then_it_terminates(start: StartRaw) -> None:
+async def test_a_server_that_ignores_the_end_of_its_input_gets_sigterm(start: StartRaw) -> None:
     lines: list[str] = []
     peer = await start({"grace": 0.2, "stderr": lines.append})
     await peer.ask(":linger")
@@ -171,7 +171,7 @@ async def test_then_it_terminates(start: StartRaw) -> None:
     assert await peer.seen.end() is None
 
 
-async def test_then_it_kills(start: StartRaw) -> None:
+async def test_a_server_that_ignores_sigterm_is_killed(start: StartRaw) -> None:
     peer = await start({"grace": 0.2})
     await peer.ask(":linger")
     await peer.ask(":ignore SIGTERM")
@@ -211,7 +211,7 @@ async def test_adopted_children_of_a_server_are_not_zombies(start: StartRaw) -> 
         libc.prctl(set_child_subreaper, 0, 0, 0, 0)
 
 
-async def test_a_server_has_a_session_of_its_own(start: StartRaw) -> None:
+async def test_a_server_has_its_own_session(start: StartRaw) -> None:
     peer = await start({})
     assert await peer.ask(":ids") == f"{peer.transport.pid} {peer.transport.pid}".encode()
 
@@ -223,7 +223,7 @@ async def test_closing_again_changes_nothing(start: StartRaw) -> None:
     assert peer.seen.lost == [None]
 
 
-async def test_closing_after_a_loss_tells_nothing_more(start: StartRaw) -> None:
+async def test_closing_after_a_loss_reports_nothing_more(start: StartRaw) -> None:
     peer = await start({})
     peer.transport.send(b":exit 3")
     await peer.seen.end()
@@ -279,7 +279,7 @@ def answers(transport: StdioClientTransport, rng: random.Random) -> Callable[[by
     return lambda _: transport.send(b"x" * rng.choice([1, 100, 100_000]))
 
 
-async def test_killed_at_any_moment_it_is_told_once_and_leaves_nothing() -> None:
+async def test_a_kill_at_any_moment_is_reported_once_and_leaves_nothing() -> None:
     rng = random.Random(4)
     for _ in range(ROUNDS):
         transport, seen = StdioClientTransport(*RAW_PEER), Collector()

@@ -114,7 +114,7 @@ def test_a_message_over_the_limit_is_refused() -> None:
     driven.end()
 
 
-def test_an_unfinished_last_message_is_told(server: Driven) -> None:
+def test_an_unfinished_last_message_is_reported(server: Driven) -> None:
     server.write(b'{"jsonrpc":')
     assert server.end() == (b"", "lost: the client closed its end in the middle of a message\n")
 
@@ -138,7 +138,7 @@ def test_a_client_that_no_longer_reads_is_lost() -> None:
     driven.process.communicate()
 
 
-def test_a_client_that_never_reads_stops_the_flood_and_not_the_end(server: Driven) -> None:
+def test_a_client_that_never_reads_blocks_the_flood_but_not_the_shutdown(server: Driven) -> None:
     server.write(b":flood 5000\n")
     time.sleep(0.5)
     assert server.process.stdin is not None
@@ -245,7 +245,7 @@ def test_it_takes_other_descriptors() -> None:
 
 
 @pytest.mark.parametrize(("closed", "name"), [("<&-", "standard input"), (">&-", "standard output")])
-def test_what_is_not_open_is_said(closed: str, name: str) -> None:
+def test_a_closed_standard_stream_is_reported(closed: str, name: str) -> None:
     done = subprocess.run(
         ("/bin/sh", "-c", f'exec "$0" "$@" {closed}', *SERVER), capture_output=True, check=False, timeout=20
     )

@@ -74,7 +74,7 @@ async def test_clients_and_a_server_talk() -> None:
     assert connections_of(server) == ()
 
 
-async def test_nobody_listens() -> None:
+async def test_a_port_without_a_listener() -> None:
     async with serve_tcp(Tools()) as port:
         pass
     async with connect_tcp("127.0.0.1", port) as peer:
@@ -129,7 +129,7 @@ class TestCuts:
             async with asyncio.timeout(5):
                 assert await connection.wait_closed() == reason
 
-    async def test_the_client_says_all_at_once_and_closes_its_end(self) -> None:
+    async def test_a_client_that_closes_its_end_still_gets_its_answers(self) -> None:
         async with serve_tcp(Unhurried()) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "echo"}}
@@ -168,7 +168,7 @@ class TestPressure:
             await here.drain()
             await seen.count(sent)
 
-    async def test_messages_that_were_read_wait_too(self) -> None:
+    async def test_a_pause_holds_back_messages_already_read(self) -> None:
         async with connected() as (here, _, there, seen):
             seen.on_message = lambda _: there.pause_reading()
             for number in range(3):
@@ -190,7 +190,7 @@ class TestPressure:
                 await here.close()
 
 
-async def test_a_server_that_ends_leaves_nobody_waiting() -> None:
+async def test_open_calls_fail_when_the_server_ends() -> None:
     server = Tools()
     async with serve_tcp(server) as port:
         peer = Peer(TcpTransport(("127.0.0.1", port)))
@@ -203,7 +203,7 @@ async def test_a_server_that_ends_leaves_nobody_waiting() -> None:
     await peer.aclose()
 
 
-async def test_nothing_is_read_before_somebody_is_there_to_take_it() -> None:
+async def test_nothing_is_read_before_the_transport_starts() -> None:
     accepted: asyncio.Future[TcpTransport] = asyncio.get_running_loop().create_future()
     listener = await asyncio.get_running_loop().create_server(
         lambda: TcpTransport(on_accepted=accepted.set_result, grace=0.2), "127.0.0.1", 0
@@ -221,7 +221,7 @@ async def test_nothing_is_read_before_somebody_is_there_to_take_it() -> None:
     await there.close()
 
 
-async def test_what_arrives_before_the_start_is_one_packet_and_waits() -> None:
+async def test_only_one_packet_is_read_before_the_start() -> None:
     accepted: list[TcpTransport] = []
     made = asyncio.Event()
 

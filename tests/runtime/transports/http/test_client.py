@@ -216,7 +216,7 @@ async def test_a_server_that_is_none(name: str) -> None:
         assert "s3cret" not in str(failed.value)
 
 
-async def test_nobody_listens() -> None:
+async def test_a_port_without_a_listener() -> None:
     async with connect_http("http://127.0.0.1:9/mcp") as peer:
         with pytest.raises(ConnectionClosed, match=r"http://127\.0\.0\.1:9/mcp: .*"):
             await v2025_11_25.Client.open(peer)
