@@ -8,7 +8,7 @@ from typing import Final, Unpack
 
 import httpx2
 
-from mcp_runtime.connection.transport import LostRequestReceiver, Receiver, TransportError
+from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
