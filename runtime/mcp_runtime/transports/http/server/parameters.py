@@ -60,7 +60,8 @@ class ParameterHeaders:
         if not arguments and not any(name.startswith(PARAMETER) for name in headers):
             return
         try:
-            tool = await self._tools_of(exchange).find(exchange, exchange.params.name)
+            tools, name = self._tools_of(exchange), exchange.params.name
+            tool = tools.get(name) or await tools.find(exchange, name)
             wanted = tool.parameters() if tool is not None else ()
         except Exception as error:
             name = clipped(exchange.params.name, 100)

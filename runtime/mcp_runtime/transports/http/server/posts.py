@@ -230,9 +230,11 @@ class Posts:
         """Answer a request that is cancelled when its client disconnects."""
         # Most handlers finish in their first step, before a client can disconnect.
         await asyncio.sleep(0)
-        watcher = None if stream.is_finished else asyncio.ensure_future(watch(post.receive, stream.leave))
+        watcher = None
         try:
-            await stream.first(self._delays.first)
+            if not stream.is_finished:
+                watcher = asyncio.ensure_future(watch(post.receive, stream.leave))
+                await stream.first(self._delays.first)
             if stream.is_finished and (answer := stream.sole) is not None:
                 await self._write(answer, post, status=status_of(answer))
             else:
@@ -318,10 +320,10 @@ class Posts:
 
     async def _respond(self, stream: Stream, post: Post, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """Answer a POST with what is sent on its stream: as JSON if that is the answer alone."""
+        # Most handlers finish in their first step, and need no timeout.
+        await asyncio.sleep(0)
         if not stream.is_finished:
-            # Most handlers finish in their first step, and need no timeout.
-            await asyncio.sleep(0)
-        await stream.first(self._delays.first)
+            await stream.first(self._delays.first)
         if stream.is_finished and (answer := stream.sole) is not None:
             await self._write(answer, post, headers)
         else:
