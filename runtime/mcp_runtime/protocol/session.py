@@ -206,15 +206,15 @@ class Session:
         Raises:
             MalformedMessage: it is not a message.
         """
-        match jsonrpc.classify(value):
-            case Request() as request:
-                return self._receive_request(request, batch, line)
-            case Result() as result:
-                return self._receive_result(result)
-            case Notification() as notification:
-                return self._receive_notification(notification)
-            case Failure() as failure:
-                return self._receive_failure(failure)
+        message = jsonrpc.classify(value)
+        # Not a match statement, which takes twice as long.
+        if isinstance(message, Request):
+            return self._receive_request(message, batch, line)
+        if isinstance(message, Result):
+            return self._receive_result(message)
+        if isinstance(message, Notification):
+            return self._receive_notification(message)
+        return self._receive_failure(message)
 
     def _receive_request(self, request: Request, batch: Batch | None, line: object) -> Event:
         id_ = request.id
