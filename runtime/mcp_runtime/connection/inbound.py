@@ -313,13 +313,13 @@ class Inbound:
 
     async def _answer(self, work: Work, handler: Handler) -> None:
         home, line = self, work.line
-        method: Any = work.method
         assert line is not None
         CURRENT.set(work)
         try:
             if line.owed > MAX_UNREAD:
                 await line.wait_for_room()
             result = await self._handling.run(work, handler)
+            method: Any = work.method  # which a handler may have replaced
             answer = self._outbound.encode_result(method, result, work.requester)
             if work.resumed is not None:
                 home = await work.resumed
