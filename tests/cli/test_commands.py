@@ -1,11 +1,13 @@
 """The commands that answer questions: list, show, verify, errata."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from mcp_bindgen.ingest.revisions import released
+from support.at_terminal import at_terminal
 from support.command import Cli
 from support.official import official_schema, seed_typescript
 from support.samples import REVISIONS
@@ -27,6 +29,12 @@ class TestList:
             assert pin["revision"] in out
             assert pin["schema_json_sha256"] in out
         assert cli("list", "--quiet").out == ""
+
+    def test_a_terminal_shows_the_table_as_plain_text(self) -> None:
+        command = str(Path(sys.executable).with_name("mcp-bindgen"))
+        shown = at_terminal(command, "show", "PingRequest", "--revision", "2025-11-25", answers=[], COLUMNS="80")
+        assert "\nproperty  type" in shown
+        assert "\\x1b" not in shown
 
 
 class TestShow:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, InputError, Level, Location, printable
 
@@ -119,13 +119,13 @@ def warnings_json(diagnostics: Diagnostics) -> list[dict[str, Any]]:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay out rows below headings, as wide as the terminal allows."""
+    """Lay out rows below headings, as wide as the terminal allows; the text has no control characters, so no styles."""
     from rich.table import Table
 
-    grid = Table(*headings, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    grid = Table(*headings, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         _add(grid, row)
-    console = _console(sys.stdout)
+    console = _console(sys.stdout, styled=False)
     with console.capture() as captured:
         console.print(grid)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
@@ -194,8 +194,9 @@ def _add(grid: "Table", row: Sequence[str]) -> None:
     grid.add_row(*(Text(printable(cell), overflow="fold") for cell in row))
 
 
-def _console(file: TextIO) -> "Console":
+def _console(file: TextIO, *, styled: bool = True) -> "Console":
     from rich.console import Console
 
     width = None if file.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH
-    return Console(file=file, width=width, markup=False, highlight=False, emoji=False)
+    colors: Literal["auto"] | None = "auto" if styled else None
+    return Console(file=file, width=width, color_system=colors, markup=False, highlight=False, emoji=False)

@@ -133,7 +133,9 @@ def _definition_text(definition: Definition) -> str:
     rows = [_property_row(field) for field in definition.fields]
     bases = ", ".join(base.name for base in definition.bases)
     extends = f"\n\nextends {bases}" if bases else ""
-    return f"{heading}{extends}\n\n{table(('member', 'type', 'required', 'meaning'), rows) if rows else 'no members'}"
+    return (
+        f"{heading}{extends}\n\n{table(('property', 'type', 'required', 'meaning'), rows) if rows else 'no properties'}"
+    )
 
 
 def _property_row(field: Field) -> tuple[str, str, str, str]:
