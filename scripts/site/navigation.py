@@ -1,6 +1,6 @@
 """The tree of all pages beside each page.
 
-The theme would make it anew for each page, which is half of the time that the site takes; it is made once, and marked.
+The theme would make it again for each page, which is half of the time that the site takes; it is made once, and marked.
 """
 
 import re
