@@ -97,3 +97,24 @@ async def test_a_server_that_never_begins_another_session_ends_the_connection(mo
         await endpoint.sessions.end_all("the server was restarted")
         with pytest.raises(ConnectionClosed, match=r"did not begin another one within 0\.3 s"):
             await client.ping()
+
+
+async def test_a_server_that_forgets_each_session_is_not_asked_for_sessions_forever(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(position, "RETRY", 0.01)
+    endpoint, begun = asgi_app(chatty("2025-11-25")), 0
+
+    async def front(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal begun
+        if scope["type"] == "http" and scope["method"] == "GET":
+            await Response(status_code=404)(scope, receive, send)
+            return
+        begun += b"mcp-session-id" not in dict(scope["headers"])
+        await endpoint(scope, receive, send)
+
+    async with served(front, lifespan="off") as url, connect_http(url) as peer:
+        client = await v2025_11_25.Client.open(peer)
+        await eventually(lambda: "the stream for messages from the server cannot be opened" in caplog.text, 30)
+        assert begun == 1 + streamable.MAX_FAILURES
+        await client.ping()

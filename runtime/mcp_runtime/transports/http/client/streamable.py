@@ -224,13 +224,17 @@ class HttpClientTransport(PostingTransport):
                 async with self._endpoint.request("GET", accept=EVENTS, last_event_id=position.id) as response:
                     failures = refusals = 0
                     await self._read(response, position)
-            except SessionGone:
+            except SessionGone as gone:
                 position = Position()
                 try:
                     await self._renew(session)
                 except Exception:
                     return
-                continue
+                refusals += 1
+                if refusals == 1:
+                    # At once; later ones are of a server that forgets each new session.
+                    continue
+                self._warn_of(gone, refusals)
             except TransportError as error:
                 if not isinstance(error, Refused) or error.is_passing:
                     failures += 1
@@ -239,12 +243,15 @@ class HttpClientTransport(PostingTransport):
                 else:
                     position.id = ""
                     refusals += 1
-                    if refusals == MAX_FAILURES:
-                        log.warning("the stream for messages from the server cannot be opened: %s", clipped(str(error)))
+                    self._warn_of(error, refusals)
             except Exception as error:
                 log.warning("the stream for messages from the server cannot be opened: %s", reason_for(error))
                 return
             await asyncio.sleep(position.wait(failures + refusals))
+
+    def _warn_of(self, error: TransportError, refusals: int) -> None:
+        if refusals == MAX_FAILURES:
+            log.warning("the stream for messages from the server cannot be opened: %s", clipped(str(error)))
 
     async def _session(self) -> str:
         """Return the id of the session, waiting if it is being renewed."""
