@@ -24,4 +24,4 @@ if [ "$(id -u)" != 0 ]; then
     root='sudo -n'
 fi
 $root apt-get update -qq
-DEBIAN_FRONTEND=noninteractive $root apt-get install -qq -y --no-install-recommends $missing >/dev/null
+$root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $missing >/dev/null

@@ -27,7 +27,7 @@ def serve_file(arguments: Sequence[str]) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="mcp-bindgen run",
-        description="Serve the App or Server of a Python file to clients of every revision, over stdio or HTTP.",
+        description="Serve the App or Server of a Python file, over stdio or HTTP, in every revision.",
         epilog="Example:  mcp-bindgen run server.py --http --port 8000\nSee also: docs/app.md",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -8,6 +8,8 @@ RETRY: Final = 1.0
 """Seconds before a stream is requested again, unless the server sets another delay."""
 MIN_RETRY: Final = 0.05
 MAX_RETRY: Final = 60.0
+LONGEST_RETRY: Final = 86_400_000
+"""The longest delay in milliseconds that a server can ask for: a day."""
 
 
 class Position:
@@ -23,7 +25,7 @@ class Position:
         """Process an event."""
         self.id = event.id or self.id
         if event.retry is not None and event.retry >= 0:
-            self.retry = event.retry / 1000
+            self.retry = min(event.retry, LONGEST_RETRY) / 1000
 
     def wait(self, failures: int) -> float:
         """Return the seconds to wait, longer after each consecutive failure."""

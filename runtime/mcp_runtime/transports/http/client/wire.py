@@ -184,11 +184,12 @@ class Endpoint:
         if last_event_id:
             headers["last-event-id"] = last_event_id
         headers |= mirrored or {}
+        encoded = httpx2.Headers(headers, encoding="utf-8")  # the id of an event may be any text
         url = self._url
         try:
             for _ in range(MAX_REDIRECTS):
                 async with self._http.stream(
-                    method, url, content=content, headers=headers, auth=self._auth, follow_redirects=False
+                    method, url, content=content, headers=encoded, auth=self._auth, follow_redirects=False
                 ) as response:
                     if response.has_redirect_location:
                         url = self._redirected(url, response)
