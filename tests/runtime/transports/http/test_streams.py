@@ -171,10 +171,11 @@ def _resuming(client: RawClient, id_: str) -> dict[str, str]:
 
 @pytest.mark.requirement("http.stream-primed")
 async def test_a_handler_closes_its_stream_early() -> None:
-    server = chatty(NEWEST)
-    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+    server, limits = chatty(NEWEST), HttpLimits(stream_after=600, retry=0.01)
+    async with raw_client(asgi_app(server, limits=limits)) as client:
         await client.shake_hands(NEWEST)
-        closed = await client.post(call("close"))
+        async with asyncio.timeout(30):
+            closed = await client.post(call("close"))
         (primed,) = events_of(closed.text)
         assert primed["data"] == "" and primed["retry"] == "10"
         server.gate.set()

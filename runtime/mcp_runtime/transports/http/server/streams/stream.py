@@ -222,6 +222,11 @@ class ResumableStream(Stream):
         super().__init__(owner, number, headers, principal)
         self._is_closing = False
 
+    async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
+        """Wait for the first message, or for the end of the stream or of the delay, unless the stream is to be closed."""
+        if not self._is_closing:
+            await super().first(delay)
+
     def close_stream(self) -> None:
         """End the response; messages sent from now on are stored until the client reconnects."""
         if self._early is not None:
