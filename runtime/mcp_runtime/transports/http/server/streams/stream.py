@@ -223,7 +223,7 @@ class ResumableStream(Stream):
         self._is_closing = False
 
     async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
-        """Wait for the first message, or for the end of the stream or of the delay, unless the stream is to be closed."""
+        """Wait for the first message, or the end of the stream or of the delay, unless the stream is to be closed."""
         if not self._is_closing:
             await super().first(delay)
 
