@@ -82,10 +82,10 @@ class Stub:
             pydantic.ValidationError: it is not valid.
         """
         if meta is None:
-            # Only a connection makes it once for all requests.
-            plain: Callable[[type[MetaT]], MetaT] | None = getattr(self._caller, "plain_meta", None)
+            # Only a connection makes it once for all requests; a caller that passes attributes on may add something.
+            plain: Callable[[Caller, type[MetaT]], MetaT] | None = getattr(type(self._caller), "plain_meta", None)
             if plain is not None:
-                return plain(type_)
+                return plain(self._caller, type_)
         from mcp_runtime.protocol.modern import merged
 
         given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json") if meta is not None else {}

@@ -136,6 +136,34 @@ async def test_code_that_sends_a_call_again_changes_that_one_only() -> None:
     assert seen == [None, "again", None]
 
 
+class Marking:
+    """A caller that adds something to the `_meta` of each request, and otherwise is the connection that it wraps."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def request_meta(self) -> dict[str, Any]:
+        return {**self.connection.request_meta(), "acme/call": "marked"}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+
+async def test_a_caller_adds_metadata_to_every_request() -> None:
+    seen: list[Any] = []
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        seen.append(ctx.meta.get("acme/call"))
+        return modern.CallToolResult(content=[])
+
+    async with together(modern.Client, make_server(MODERN, call_tool=call_tool)) as client:
+        caller: Any = Marking(client.connection)
+        marking = modern.Client(caller)
+        for each in (client, marking, marking, client):
+            await each.call_tool(name="x")
+    assert seen == [None, "marked", "marked", None]
+
+
 class Order(BaseModel):
     """Params of a vendor."""
 
