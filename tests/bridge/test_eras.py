@@ -9,10 +9,13 @@ from bridge.conversation import converse
 from bridge.everyone import URI, Heard, make_handlers, make_server
 from mcp_bindings import v2025_11_25 as old
 from mcp_bindings import v2026_07_28 as new
-from mcp_runtime.bridge import MissingInRevision
+from mcp_runtime.bridge import MissingInRevision, bridge
 from mcp_runtime.caching import CacheHint
 from mcp_runtime.errors import McpError, PeerError
-from mcp_runtime.server import ServerOptions
+from mcp_runtime.server import ServerOptions, start_server
+from support.channels import Stream, Streams
+from support.posting import answer, post
+from support.talk import of_sender
 
 OLD, NEW = old.REVISION, new.REVISION
 
@@ -92,6 +95,26 @@ class TestServerOfTheLegacyEra:
             await asyncio.wait([listening])
             await talk.client.list_tools()
             assert server.noted == [f"+{URI}", f"-{URI}"]
+
+    async def test_a_channel_that_is_lost_while_a_change_is_sent_keeps_it_from_no_other(self) -> None:
+        class Losing(Stream):
+            """Turns out to be lost when a change is sent on it."""
+
+            def send(self, message: bytes) -> None:
+                super().send(message)
+                if b"list_changed" in message:
+                    streams.receiver.channel_lost(self, None)
+
+        streams, channels = Streams(), (Losing(), Stream())
+        connection = await start_server(streams, bridge(self.Noting()))
+        asked: dict[str, Any] = {"_meta": of_sender(NEW, {}), "notifications": {"toolsListChanged": True}}
+        for channel in channels:
+            streams.deliver(channel, id=1, method="subscriptions/listen", params=asked)
+            await channel.until(lambda message: message["method"] == "notifications/subscriptions/acknowledged")
+        call = post(streams, id=2, method="tools/call", params={"_meta": of_sender(NEW, {}), "name": "tell"})
+        assert "result" in await answer(call, 2)
+        assert [channel.got[-1]["method"] for channel in channels] == ["notifications/tools/list_changed"] * 2
+        await connection.aclose()
 
     async def test_its_results_may_be_cached_as_its_options_say(self) -> None:
         async with converse(self.Noting(), NEW) as talk:

@@ -122,7 +122,7 @@ class Listeners:
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Send a notification to the listeners without waiting until they can receive it."""
-        for listener in self._listening:
+        for listener in tuple(self._listening):  # A channel that turns out to be lost while sending removes its own.
             uri = arguments.get("uri")
             if any(covers(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else listener.wants(name):
                 method, params = self._notification(listener, self._methods[name], arguments)
