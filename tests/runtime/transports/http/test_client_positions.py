@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings.v2025_11_25 import Client
 from mcp_runtime.transports.http import asgi_app, connect_http
-from mcp_runtime.transports.http.client.position import Position
+from mcp_runtime.transports.http.client.position import MAX_RETRY, Position
 from support.http import served
 from support.http_server import chatty
 
@@ -58,3 +58,8 @@ def test_a_delay_is_a_day_at_most(digits: int) -> None:
     position = Position()
     position.note(httpx2.ServerSentEvent(retry=int("9" * digits)))
     assert position.wait(0) == (999.999 if digits == 6 else 86_400)
+
+
+@pytest.mark.parametrize("failures", [10, 2_000, 1_000_000])
+def test_a_server_may_be_away_for_any_time(failures: int) -> None:
+    assert Position().wait(failures) == MAX_RETRY

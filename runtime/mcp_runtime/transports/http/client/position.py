@@ -8,6 +8,8 @@ RETRY: Final = 1.0
 """Seconds before a stream is requested again, unless the server sets another delay."""
 MIN_RETRY: Final = 0.05
 MAX_RETRY: Final = 60.0
+MAX_DOUBLINGS: Final = 16
+"""A server may be away for so long that doubling on would exceed every number."""
 LONGEST_RETRY: Final = 86_400_000
 """The longest delay in milliseconds that a server can ask for: a day."""
 
@@ -28,6 +30,6 @@ class Position:
             self.retry = min(event.retry, LONGEST_RETRY) / 1000
 
     def wait(self, failures: int) -> float:
-        """Return the seconds to wait, longer after each consecutive failure."""
+        """Return the seconds to wait, longer after each of the first consecutive failures."""
         asked = RETRY if self.retry is None else self.retry
-        return max(asked, MIN_RETRY, min(RETRY * 2**failures, MAX_RETRY) if failures else 0)
+        return max(asked, MIN_RETRY, min(RETRY * 2 ** min(failures, MAX_DOUBLINGS), MAX_RETRY) if failures else 0)
