@@ -233,7 +233,7 @@ class TestArguments:
             ({"point": {"x": 1}, "many": [1, "b"]}, 'many[1]: it should be a valid integer, not "b"'),
             ({"point": {"x": 1}, "many": 1}, "many: it should be a valid array or it should be None, not 1"),
             ({"point": {"x": 1}, "mayn": []}, "mayn: no such argument; did you mean many?"),
-            ({"point": {"x": 1}, "?": []}, "?: no such argument; there are point, many, even"),
+            ({"point": {"x": 1}, "?": []}, "?: no such argument; known arguments: point, many, even"),
             ({"point": {"x": 1}, "even": 3}, "even: it should be a multiple of 2, not 3"),
         ],
     )

@@ -145,7 +145,7 @@ class TestCalls:
     @pytest.mark.parametrize(
         ("pairs", "expected"),
         [
-            (["n=1"], "error: text: t needs it: text=string"),
+            (["n=1"], "error: text: t requires this argument: text=string"),
             (["text=x", "n=x"], "error: n: must be integer, not 'x'"),
             (["text=x", "n=1.5"], "error: n: must be integer, not '1.5'"),
             (["text=x", "n=0"], "error: n: 0 is less than the minimum of 1"),
@@ -180,7 +180,7 @@ class TestCalls:
             "hello\n[binary x://b image/png, 4 characters of base64]\n"
         )
         assert cli("inspect", "--prompt", "p", "a=1", *command).out == "Says hi.\n\nuser: hi\n"
-        assert cli("inspect", "--prompt", "p", *command, expect=2).err == "error: a: p needs it: a=TEXT\n"
+        assert cli("inspect", "--prompt", "p", *command, expect=2).err == "error: a: p requires this argument: a=TEXT\n"
         assert "error: b: p has no argument" in cli("inspect", "--prompt", "p", "b=1", *command, expect=2).err
 
     def test_unknown_names_are_refused_with_a_suggestion(self, tmp_path: Path, cli: Cli) -> None:

@@ -131,6 +131,16 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, target: 
     assert said in done.stderr and "Traceback" not in done.stderr and done.stdout == ""
 
 
+def test_without_the_extra_http(folder: Path) -> None:
+    text = f"import sys\nsys.modules['uvicorn'] = None\n{SERVER}"
+    (folder / "server.py").write_text(text, "utf-8")
+    done = subprocess.run(
+        [*COMMAND, "server.py", "--http"], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "mcp-bindgen: HTTP needs uvicorn: pip install 'mcp-bindgen[http]'"
+
+
 def test_help_and_a_wrong_host(folder: Path) -> None:
     shown = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
     assert "FILE[:NAME]" in shown and "--http" in shown

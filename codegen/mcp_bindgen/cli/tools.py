@@ -182,6 +182,8 @@ def check(
     severity = Severity(fail_on.value) if fail_on.value in [*Severity] else None
     fails = False
     for each in servers:
+        if not each.lock.exists():
+            raise InputError.at(Location(source=str(each.lock)), "no such lock file; write it with tools generate")
         old = read_contract(each.lock, diagnostics)
         new = read(each, timeout, diagnostics)
         _refuse_other_server(each.lock, old, new)

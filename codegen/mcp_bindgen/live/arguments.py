@@ -33,7 +33,7 @@ def parse_arguments(tool: Mapping[str, Any], pairs: Sequence[str]) -> dict[str, 
     for name in _list(schema.get("required")):
         if isinstance(name, str) and name not in found:
             what = spell_type(_object(properties.get(name)))
-            raise InputError.at(Location(source=name), f"{tool.get('name')} needs it: {name}={what}")
+            raise InputError.at(Location(source=name), f"{tool.get('name')} requires this argument: {name}={what}")
     _check(schema, found)
     return found
 
@@ -51,7 +51,7 @@ def prompt_arguments(prompt: Mapping[str, Any], pairs: Sequence[str]) -> dict[st
             raise _unknown(str(prompt.get("name")), name, list(known))
     for name, argument in known.items():
         if argument.get("required") is True and name not in found:
-            raise InputError.at(Location(source=name), f"{prompt.get('name')} needs it: {name}=TEXT")
+            raise InputError.at(Location(source=name), f"{prompt.get('name')} requires this argument: {name}=TEXT")
     return found
 
 
@@ -174,7 +174,7 @@ def _check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
 def _unknown(holder: str, name: str, names: list[str]) -> InputError:
     close = get_close_matches(name, names[:1000], 1)
     known = ", ".join(names[:MAX_SHOWN]) + (", ..." if len(names) > MAX_SHOWN else "")
-    hint = f"; did you mean {close[0]}?" if close else f"; there are {known}" if names else "; it takes none"
+    hint = f"; did you mean {close[0]}?" if close else f"; it takes {known}" if names else "; it takes none"
     return InputError.at(Location(source=name), f"{holder} has no argument of that name{hint}")
 
 

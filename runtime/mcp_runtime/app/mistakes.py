@@ -50,7 +50,7 @@ def _mistake(details: ErrorDetails, arguments: Mapping[str, Any], known: Collect
     if details["type"] == _UNKNOWN and len(steps) == 1:
         near = get_close_matches(steps[0][:_MAX_SHOWN], known, 1)
         names = ", ".join(known) or "none"
-        hint = f"did you mean {near[0]}?" if near else f"there are {names}"
+        hint = f"did you mean {near[0]}?" if near else f"known arguments: {names}"
         return where, f"no such argument; {hint}"
     if details["type"] == _MISSING:
         return where, "missing"

@@ -1,7 +1,7 @@
 """MCP over HTTP: endpoints as ASGI applications, and client transports (specification: basic/transports)."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from mcp_runtime.transports.http.events import Event, EventStore, MemoryEventStore
@@ -130,8 +130,10 @@ def serve_http(
         TypeError, ValueError, UnsupportedRevision: as for `asgi_app`; or `host` is reachable from other machines and no
             hosts are given; or the port is not valid.
         OSError: it cannot listen on that address and port.
+        ModuleNotFoundError: the extra is not installed.
     """
-    from mcp_runtime.transports.http.server.serving import Site, check_address, run
+    with _extra():
+        from mcp_runtime.transports.http.server.serving import Site, check_address, run
 
     check_address(host, port, options.get("hosts") is not None)
     shared: SseServerOptions = {
@@ -157,9 +159,12 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
 
     Raises:
         ValueError: the URL is not an HTTP URL.
+        ModuleNotFoundError: the extra is not installed.
     """
     from mcp_runtime.peer import Peer
-    from mcp_runtime.transports.http.client.streamable import HttpClientTransport
+
+    with _extra():
+        from mcp_runtime.transports.http.client.streamable import HttpClientTransport
 
     transport = HttpClientTransport(url, **options)
     peer = Peer(transport, transport.older)
@@ -205,9 +210,12 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
 
     Raises:
         ValueError: the URL is not an HTTP URL.
+        ModuleNotFoundError: the extra is not installed.
     """
     from mcp_runtime.peer import Peer
-    from mcp_runtime.transports.http.client.sse import SseClientTransport
+
+    with _extra():
+        from mcp_runtime.transports.http.client.sse import SseClientTransport
 
     def transport() -> SseClientTransport:
         return SseClientTransport(url, **options)
@@ -217,3 +225,13 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
         yield peer
     finally:
         await peer.aclose()
+
+
+@contextmanager
+def _extra() -> Generator[None]:
+    """Name the extra where a library that it installs is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f"HTTP needs {error.name}: pip install 'mcp-bindgen[http]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
