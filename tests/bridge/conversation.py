@@ -71,8 +71,8 @@ class Everything(Server):
         return _text("asked")
 
     async def tool_sample(self, ctx: Context) -> newest.CallToolResult:
-        heard = newest.SamplingMessage(role="user", content=[newest.TextContent(text="Listen:"), SOUND])
-        answer = await ctx.client.create_message(messages=[heard], max_tokens=9)
+        message = newest.SamplingMessage(role="user", content=[newest.TextContent(text="Listen:"), SOUND])
+        answer = await ctx.client.create_message(messages=[message], max_tokens=9)
         assert isinstance(answer.content, newest.TextContent)
         return _text(answer.content.text)
 
@@ -161,7 +161,7 @@ async def converse(
 ) -> AsyncGenerator[Conversation]:
     """Connect a strict client of a revision; the server is bridged unless the client is."""
     here, there = memory_pair()
-    told: list[Loss] = [] if losses is None else losses
+    reported: list[Loss] = [] if losses is None else losses
     messages: list[dict[str, Any]] = []
 
     def trace(way: str, message: bytes) -> None:
@@ -169,12 +169,12 @@ async def converse(
         assert is_object(parsed)
         messages.append({**parsed, "way": way})
 
-    served = server if bridged else bridge(server, revisions, policy=policy, on_loss=told.append)
+    served = server if bridged else bridge(server, revisions, policy=policy, on_loss=reported.append)
     connection = await start_server(there, served)
     said = ClientOptions(strict=True, check_sent=True, trace=trace, **options)
     client = await bindings(revision).Client.open(Peer(here), handlers=handlers, options=said, bridge=bridged)
     try:
-        yield Conversation(client=client, server=connection, losses=told, messages=messages)
+        yield Conversation(client=client, server=connection, losses=reported, messages=messages)
     finally:
         await client.connection.aclose()
         await connection.aclose()

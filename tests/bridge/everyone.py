@@ -47,8 +47,8 @@ def make_server(revision: str) -> ServerHandlers:
             return "plain"
 
         async def _sample(self, ctx: Any) -> str:
-            heard = package.SamplingMessage(role="user", content=package.TextContent(text="Say it"))
-            answer = await ctx.client.create_message(messages=[heard], max_tokens=9)
+            message = package.SamplingMessage(role="user", content=package.TextContent(text="Say it"))
+            answer = await ctx.client.create_message(messages=[message], max_tokens=9)
             return str(answer.content.text)
 
         async def _roots(self, ctx: Any) -> str:
@@ -98,12 +98,12 @@ def make_server(revision: str) -> ServerHandlers:
             async def unsubscribe(self, params: Any, ctx: Any) -> Any:
                 return package.EmptyResult()
 
-    made: ServerHandlers = Everyone()
-    return made
+    server: ServerHandlers = Everyone()
+    return server
 
 
 @dataclass(slots=True)
-class Heard:
+class Received:
     """The notifications that a client received."""
 
     logs: list[str] = field(default_factory=list[str])
@@ -111,7 +111,7 @@ class Heard:
     changes: set[str] = field(default_factory=set[str])
 
 
-def make_handlers(revision: str, heard: Heard) -> Handlers:
+def make_handlers(revision: str, received: Received) -> Handlers:
     """Make the handlers of a client in a revision."""
     package = bindings(revision)
 
@@ -129,23 +129,23 @@ def make_handlers(revision: str, heard: Heard) -> Handlers:
                 return package.ElicitResult(action="accept", content={"name": params.message})
 
         async def on_logging_message(self, params: Any, ctx: Any) -> None:
-            heard.logs.append(params.data)
+            received.logs.append(params.data)
 
         async def on_tool_list_changed(self, params: Any, ctx: Any) -> None:
-            heard.changes.add("tools")
+            received.changes.add("tools")
 
         async def on_resource_updated(self, params: Any, ctx: Any) -> None:
-            heard.changes.add(params.uri)
+            received.changes.add(params.uri)
 
-    made: Handlers = Answers()
-    return made
+    handlers: Handlers = Answers()
+    return handlers
 
 
-async def use_everything(client: Any, heard: Heard) -> dict[str, Any]:
+async def use_everything(client: Any, received: Received) -> dict[str, Any]:
     """Use everything that a server has, in the client's revision; returns the outcome."""
     package = bindings(client.__binding__.revision)
     is_modern = client.__binding__.revision >= MODERN
-    options = CallOptions(progress=lambda progress, total, message: heard.progress.append(progress))
+    options = CallOptions(progress=lambda progress, total, message: received.progress.append(progress))
     wanted = {LOG_LEVEL: "info"} if is_modern else None
     if not is_modern:
         await client.ping()
@@ -166,25 +166,25 @@ async def use_everything(client: Any, heard: Heard) -> dict[str, Any]:
     found["prompt"] = (await client.get_prompt(name="hello", arguments={"who": "you"})).messages[0].content.text
     ref, argument = package.PromptReference(name="hello"), package.CompleteRequestParamsArgument(name="who", value="y")
     found["complete"] = (await client.complete(ref=ref, argument=argument)).completion.values
-    found["changes"] = await _hear_of_changes(client, heard, is_modern=is_modern)
-    found["logs"], found["progress"] = heard.logs, heard.progress
+    found["changes"] = await _receive_changes(client, received, is_modern=is_modern)
+    found["logs"], found["progress"] = received.logs, received.progress
     return found
 
 
-async def _hear_of_changes(client: Any, heard: Heard, *, is_modern: bool) -> list[str]:
+async def _receive_changes(client: Any, received: Received, *, is_modern: bool) -> list[str]:
     """Subscribe or listen, depending on the revision; return the changes received before and after the end."""
     if is_modern:
         async with await client.listen(tools=True, resources=[URI]) as changes:
             await client.call_tool(name="change")
-            told = [await asyncio.wait_for(anext(changes), 5) for _ in range(2)]
-        return sorted(change.uri or change.what for change in told)
+            announced = [await asyncio.wait_for(anext(changes), 5) for _ in range(2)]
+        return sorted(change.uri or change.what for change in announced)
     await client.subscribe(uri=URI)
     await client.call_tool(name="change")
     async with asyncio.timeout(5):
-        while len(heard.changes) < 2:
+        while len(received.changes) < 2:
             await asyncio.sleep(0.001)
     await client.unsubscribe(uri=URI)
-    return sorted(heard.changes)
+    return sorted(received.changes)
 
 
 def expected(server: str, client: str) -> dict[str, Any]:

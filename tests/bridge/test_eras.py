@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bridge.conversation import converse
-from bridge.everyone import URI, Heard, make_handlers, make_server
+from bridge.everyone import URI, Received, make_handlers, make_server
 from mcp_bindings import v2025_11_25 as old
 from mcp_bindings import v2026_07_28 as new
 from mcp_runtime.bridge import MissingInRevision, bridge
@@ -156,12 +156,12 @@ class TestServerOfTheModernEra:
             )
 
     async def test_questions_in_results_become_requests(self) -> None:
-        async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Heard())) as talk:
+        async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Received())) as talk:
             assert (await talk.client.call_tool(name="ask")).content[0].text == "one Who?"
             assert talk.judge(OLD) > 5
 
     async def test_a_handler_that_asks_endlessly_is_stopped(self, caplog: pytest.LogCaptureFixture) -> None:
-        async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Heard())) as talk:
+        async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Received())) as talk:
             with pytest.raises(PeerError, match="internal error"):
                 await talk.client.call_tool(name="endless")
         assert "asked for input 16 times" in caplog.text
@@ -174,13 +174,13 @@ class TestClientOfTheLegacyEra:
                 await talk.client.list_tasks()
 
     async def test_its_log_level_is_sent_with_each_request(self) -> None:
-        heard = Heard()
-        async with converse(make_server(NEW), OLD, bridged=True, handlers=make_handlers(OLD, heard)) as talk:
+        received = Received()
+        async with converse(make_server(NEW), OLD, bridged=True, handlers=make_handlers(OLD, received)) as talk:
             await talk.client.call_tool(name="plain")
-            assert heard.logs == []
+            assert received.logs == []
             await talk.client.set_level(level="warning")
             await talk.client.call_tool(name="plain")
-            assert heard.logs == ["wanted"]
+            assert received.logs == ["wanted"]
             assert talk.params_of("tools/call")["_meta"]["io.modelcontextprotocol/logLevel"] == "warning"
 
     async def test_a_change_of_its_roots_needs_no_message(self) -> None:

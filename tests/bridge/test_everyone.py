@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridge.conversation import converse
-from bridge.everyone import Heard, expected, make_handlers, make_server, use_everything
+from bridge.everyone import Received, expected, make_handlers, make_server, use_everything
 from bridge.messages import LEGACY, PAIRS, REVISIONS
 from mcp_bindings.bridges import ERAS
 from mcp_runtime.bridge import bridge
@@ -24,10 +24,10 @@ ACROSS = [(s, c) for s, c in PAIRS if ERAS[s] != ERAS[c]]
 @pytest.mark.parametrize("bridged", ["server", "client"])
 @pytest.mark.parametrize(("server", "client"), list(product(REVISIONS, REVISIONS)))
 async def test_each_pair_exchanges_everything_both_support(server: str, client: str, bridged: str) -> None:
-    heard = Heard()
-    talk = converse(make_server(server), client, handlers=make_handlers(client, heard), bridged=bridged == "client")
+    received = Received()
+    talk = converse(make_server(server), client, handlers=make_handlers(client, received), bridged=bridged == "client")
     async with talk as both:
-        assert await use_everything(both.client, heard) == expected(server, client)
+        assert await use_everything(both.client, received) == expected(server, client)
         spoken = both.client.connection.revision
         assert spoken == (client if bridged == "server" else server)
         assert both.judge(spoken) > 20
@@ -36,15 +36,15 @@ async def test_each_pair_exchanges_everything_both_support(server: str, client: 
 @pytest.mark.parametrize("bridged", ["server", "client"])
 @pytest.mark.parametrize(("server", "client"), ACROSS[:1] + ACROSS[-1:])
 async def test_the_same_with_processes(server: str, client: str, bridged: str) -> None:
-    heard = Heard()
+    received = Received()
     async with connect_stdio(sys.executable, str(PROGRAM), server, bridged) as peer:
         opened = await bindings(client).Client.open(
             peer,
-            handlers=make_handlers(client, heard),
+            handlers=make_handlers(client, received),
             options=ClientOptions(strict=True, check_sent=True),
             bridge=bridged == "client",
         )
-        assert await use_everything(opened, heard) == expected(server, client)
+        assert await use_everything(opened, received) == expected(server, client)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ async def test_the_same_with_processes(server: str, client: str, bridged: str) -
 async def test_the_same_over_http_in_the_revisions_that_have_a_handshake(
     server: str, client: str, bridged: str
 ) -> None:
-    heard, made = Heard(), make_server(server)
-    app = asgi_app(bridge(made) if bridged == "server" else made)
+    received, endpoint = Received(), make_server(server)
+    app = asgi_app(bridge(endpoint) if bridged == "server" else endpoint)
     async with served(app) as url, connect_http(f"{url}/mcp") as peer:
         opened = await bindings(client).Client.open(
-            peer, handlers=make_handlers(client, heard), bridge=bridged == "client"
+            peer, handlers=make_handlers(client, received), bridge=bridged == "client"
         )
-        assert await use_everything(opened, heard) == expected(server, client)
+        assert await use_everything(opened, received) == expected(server, client)

@@ -92,10 +92,10 @@ def _convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | N
     copied = copy.deepcopy(value)
     if not converter.concerns(json.dumps(value, ensure_ascii=False).encode()):
         # Messages that the runtime skips must not need conversion.
-        told: list[Loss] = []
-        outcome = converter.convert(copied, told.append)
+        reported: list[Loss] = []
+        outcome = converter.convert(copied, reported.append)
         added: Json = {**value, **converter.fill} if is_map(value) else value
-        assert not list(differences(outcome, added)) and not told
+        assert not list(differences(outcome, added)) and not reported
         assert json.loads(converter.filled(json.dumps(value).encode())) == outcome
         return outcome
     return converter.convert(copied, losses.append if losses is not None else _ignore)

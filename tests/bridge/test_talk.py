@@ -195,8 +195,8 @@ class TestClient:
 
         class Old(package.Server):  # type: ignore[name-defined, misc]
             async def call_tool(self, params: Any, ctx: Any) -> Any:
-                heard = package.SamplingMessage(role="user", content=content)
-                answer = await ctx.client.create_message(messages=[heard], max_tokens=5)
+                message = package.SamplingMessage(role="user", content=content)
+                answer = await ctx.client.create_message(messages=[message], max_tokens=5)
                 return package.CallToolResult(content=[package.TextContent(text=str(answer.content.text))])
 
             async def list_tools(self, params: Any, ctx: Any) -> Any:
