@@ -208,8 +208,8 @@ async def resumed(client: RawClient, event_id: str) -> tuple[int, int]:
 
 @pytest.fixture(params=["legacy", "modern"])
 async def workers(request: pytest.FixtureRequest) -> AsyncGenerator[Workers]:
-    async with started(request.param) as made:
-        yield made
+    async with started(request.param) as started_workers:
+        yield started_workers
 
 
 class TestFanOut:
@@ -223,8 +223,8 @@ class TestFanOut:
             assert await list_changed(two.server, "tools") == 1
             await asyncio.sleep(0.2)
             expected = Counter({f"resources/updated {URI}/b": 1, "tools/list_changed": 1})
-            assert [worker.heard() for worker in (one, two)] == [expected] * 2
-            assert stranger.heard().total() == 0
+            assert [worker.changes() for worker in (one, two)] == [expected] * 2
+            assert stranger.changes().total() == 0
             assert await redis.keys() == []
 
     @FAULTS
@@ -238,14 +238,14 @@ class TestFanOut:
             async with asyncio.timeout(0.2):
                 assert await resource_updated(one.server, f"{URI}/b") == 1
             await asyncio.sleep(1)
-        told = f"resources/updated {URI}/b"
+        change = f"resources/updated {URI}/b"
         if fault is full:  # It stores nothing, but delivers everything.
-            assert two.heard() == {told: 1}
+            assert two.changes() == {change: 1}
         else:
-            await soon(lambda: _is(lambda: two.heard() >= EVERYTHING))
+            await soon(lambda: _is(lambda: two.changes() >= EVERYTHING))
         two.received.clear()
         await list_changed(one.server, "tools")
-        await soon(lambda: _is(lambda: "tools/list_changed" in two.heard()))
+        await soon(lambda: _is(lambda: "tools/list_changed" in two.changes()))
 
     async def test_a_worker_that_starts_without_redis_serves_its_clients_and_is_joined_later(
         self, server: RedisServer, redis: Any, workers: Workers, monkeypatch: pytest.MonkeyPatch
@@ -257,7 +257,7 @@ class TestFanOut:
             worker = await workers.start(RedisFanOut(redis))
         assert await list_changed(worker.server, "tools") == 1
         await server.start()
-        await soon(lambda: _is(lambda: worker.heard() >= EVERYTHING))
+        await soon(lambda: _is(lambda: worker.changes() >= EVERYTHING))
 
 
 async def _is(holds: Callable[[], bool]) -> bool:

@@ -12,7 +12,7 @@ from mcp_runtime.forms import defaults, problems
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.url_elicitation import UrlElicitations, Visits, inspect_url
 from support.asked import asked_in_a_call
-from support.roles import answering, is_refused, made, make_handlers, make_server, returns
+from support.roles import answering, build, is_refused, make_handlers, make_server, returns
 from support.talk import MODERN, bindings, raw
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -112,7 +112,7 @@ async def test_a_request_without_a_mode_is_a_form(revision: str, mode: dict[str,
 
     async def elicit(self: Any, params: Any, ctx: Any) -> Any:
         seen.append(params)
-        return made(revision, "ElicitResult", action="cancel")
+        return build(revision, "ElicitResult", action="cancel")
 
     async with answering(revision, handlers=make_handlers(revision, elicit=elicit)) as server:
         await server.ask(CREATE, {**FORM, **mode})
@@ -161,10 +161,10 @@ async def test_an_id_is_given_once(revision: str) -> None:
     pages = UrlElicitations()
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision, **BOTH)
-        made = [pages.begin(line.server.stub, message="m", url="https://x.org") for _ in range(100)]
-        assert len({page.id for page in made}) == 100 and all(len(page.id) > 16 for page in made)
+        begun = [pages.begin(line.server.stub, message="m", url="https://x.org") for _ in range(100)]
+        assert len({page.id for page in begun}) == 100 and all(len(page.id) > 16 for page in begun)
         with pytest.raises(ValueError, match="another elicitation"):
-            pages.begin(line.server.stub, message="m", url="https://x.org", elicitation_id=made[0].id)
+            pages.begin(line.server.stub, message="m", url="https://x.org", elicitation_id=begun[0].id)
 
 
 @requirement("elicitation.id-opaque", "elicitation.unknown-complete")
@@ -183,8 +183,8 @@ async def test_ids_are_opaque(revision: str, id_: str) -> None:
     async with answering(revision, handlers=handlers) as server:
         assert server.declared == BOTH
         assert (await server.ask(CREATE, {**PAGE, "elicitationId": id_}))["result"] == {"action": "accept"}
-        for told in (f"{id_}x", id_, id_):
-            server.tell(method=COMPLETE, params={"elicitationId": told})
+        for completed_id in (f"{id_}x", id_, id_):
+            server.tell(method=COMPLETE, params={"elicitationId": completed_id})
         await asyncio.sleep(0.01)
         assert noted == [False, True, False] and not server.errors
 

@@ -130,8 +130,8 @@ async def test_changes_are_sent_to_confirmed_clients_only(revision: str) -> None
             await line.ask("resources/subscribe", {"uri": "file:///x"}, id_=2)
         assert await list_changed(server, "resources") == 1
         assert await resource_updated(server, "file:///x") == 1
-        told = [[message["method"] for message in line.got if "method" in message] for line in (early, ready)]
-        assert told == [[], ["notifications/resources/list_changed", "notifications/resources/updated"]]
+        received = [[message["method"] for message in line.got if "method" in message] for line in (early, ready)]
+        assert received == [[], ["notifications/resources/list_changed", "notifications/resources/updated"]]
 
 
 @requirement("lifecycle.version-supported")
@@ -342,8 +342,8 @@ async def test_each_request_can_have_its_own_timeout_which_cancels_it(revision: 
         with pytest.raises(RequestTimeout):
             await server.client.ping(options=CallOptions(timeout=0.02))
         asked = await server.asked("ping")
-        told = server.got[-1]
-        assert told["method"] == "notifications/cancelled" and told["params"]["requestId"] == asked["id"]
+        last = server.got[-1]
+        assert last["method"] == "notifications/cancelled" and last["params"]["requestId"] == asked["id"]
         server.tell(id=asked["id"], result={})
         assert not server.errors and server.client.connection.open_requests == 0
 

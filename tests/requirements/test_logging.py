@@ -9,7 +9,7 @@ import pytest
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.logs import McpLogHandler
 from mcp_runtime.server import ServerOptions
-from support.roles import answering, made, make_handlers, make_server, raises
+from support.roles import answering, build, make_handlers, make_server, raises
 from support.talk import MODERN, PREFIX, Raw, raw
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -83,7 +83,7 @@ async def test_log_records_are_sent_without_secrets_and_internals(revision: str,
             raise OSError("/etc/shadow is not yours")
         except OSError:
             app.exception("failed")
-        return made(revision, "CallToolResult", content=[])
+        return build(revision, "CallToolResult", content=[])
 
     async with raw(make_server(revision, call_tool=call_tool)) as line:
         await line.shake_hands(revision)

@@ -77,13 +77,13 @@ async def test_our_ids_are_unique_integers_and_notifications_have_none(revision:
         for _ in range(3):
             await both.client.ping()
             await both.server.stub.__caller__.request(both.client.connection.binding.methods["ping"], None, None)
-        await both.server.log("info", "told")
+        await both.server.log("info", "hello")
         await both.client.ping()
         for messages in (both.sent, both.received):
             asked = [message["id"] for message in messages if "method" in message and "id" in message]
             assert len(set(asked)) == len(asked) > 2 and all(type(id_) is int for id_ in asked)
-            told = [message for message in messages if message.get("method", "").startswith("notifications/")]
-            assert told and not any("id" in message for message in told)
+            notifications = [message for message in messages if message.get("method", "").startswith("notifications/")]
+            assert notifications and not any("id" in message for message in notifications)
 
 
 async def _sampled(self: Any, params: Any, ctx: Any) -> Any:

@@ -121,8 +121,8 @@ async def test_nothing_is_reported_after_the_answer(revision: str) -> None:
         await line.answer(1)
         await hold.contexts[0].report_progress(9)
         await asyncio.sleep(0.01)
-        told = [message.get("id") or message["params"]["progress"] for message in line.got[1:]]
-        assert told[-1] == 1 and 9 not in told and told[-2] == 4
+        received = [message.get("id") or message["params"]["progress"] for message in line.got[1:]]
+        assert received[-1] == 1 and 9 not in received and received[-2] == 4
 
 
 @requirement("progress.stops")

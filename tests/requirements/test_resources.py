@@ -12,7 +12,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.roots import Roots
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed
-from support.roles import made, make_server, raises, returns
+from support.roles import build, make_server, raises, returns
 from support.talk import MODERN, bindings, raw, talk
 
 requirement = pytest.mark.requirement
@@ -75,7 +75,7 @@ async def test_no_path_leads_out_of_the_served_folder(revision: str, tmp_path: P
 
     async def read_resource(self: Any, params: Any, ctx: Any) -> Any:
         path = await Roots.of(ctx.connection).resolve(params.uri)
-        return made(revision, "ReadResourceResult", contents=[{"uri": params.uri, "text": path.read_text("utf-8")}])
+        return build(revision, "ReadResourceResult", contents=[{"uri": params.uri, "text": path.read_text("utf-8")}])
 
     listed = returns("ListResourcesResult", resources=[])
     server = make_server(revision, read_resource=read_resource, list_resources=listed)
@@ -106,7 +106,7 @@ async def test_bytes_are_sent_as_base64_and_arrive_unchanged(revision: str) -> N
     async with talk(make_server(revision, read_resource=returns("ReadResourceResult", contents=contents))) as both:
         [found] = (await both.client.read_resource(uri="file:///x")).contents
         assert base64.b64decode(found.blob) == data
-        assert found == made(revision, "BlobResourceContents", **contents[0])
+        assert found == build(revision, "BlobResourceContents", **contents[0])
 
 
 @requirement("resources.binary-encoded")

@@ -9,7 +9,7 @@ from mcp_runtime.errors import LocalProtocolError, MissingCapability
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.sampling import Denied, reviewed
 from support.asked import asked_in_a_call
-from support.roles import answering, is_refused, made, make_handlers, make_server
+from support.roles import answering, build, is_refused, make_handlers, make_server
 from support.talk import bindings, raw
 
 requirement = pytest.mark.requirement
@@ -33,7 +33,7 @@ class Model:
         async def model(params: Any) -> Any:
             self.asked.append(params)
             content = params.messages[-1].model_dump(mode="json")["content"]
-            return made(revision, "CreateMessageResult", role="assistant", model="echo", content=content)
+            return build(revision, "CreateMessageResult", role="assistant", model="echo", content=content)
 
         review = reviewed(model, **hooks)
 
@@ -69,7 +69,7 @@ async def test_a_user_can_deny_before_and_after_the_model(revision: str, hook: s
 @requirement("sampling.prompts-edited", "sampling.results-reviewed")
 async def test_a_user_can_edit_requests_and_results(revision: str) -> None:
     async def before(params: Any) -> Any:
-        return made(revision, "CreateMessageRequestParams", **asks(says("edited")))
+        return build(revision, "CreateMessageRequestParams", **asks(says("edited")))
 
     async def after(params: Any, result: Any) -> Any:
         result.content.text += " twice"
@@ -100,7 +100,7 @@ async def test_an_invalid_result_reaches_no_handler_of_a_server(revision: str) -
     """In the legacy era the server's handler gets the error, in the modern era the client."""
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
-        await ctx.client.create_message(messages=[made(revision, "SamplingMessage", **says("x"))], max_tokens=1)
+        await ctx.client.create_message(messages=[build(revision, "SamplingMessage", **says("x"))], max_tokens=1)
         raise AssertionError("answered")
 
     wrong = {"role": "assistant", "content": {"type": "text"}, "model": "m"}
@@ -165,7 +165,7 @@ async def test_a_server_sends_no_tools_to_a_client_that_did_not_declare_them(rev
             else {"tool_choice": package.ToolChoice()}
         )
         return await ctx.client.create_message(
-            messages=[made(revision, "SamplingMessage", **says("x"))], max_tokens=1, **given
+            messages=[build(revision, "SamplingMessage", **says("x"))], max_tokens=1, **given
         )
 
     found = await asked_in_a_call(revision, ask, sampling={})
@@ -217,13 +217,13 @@ async def test_a_tool_use_without_result_is_neither_sent_nor_handled(revision: s
 
     async def create_message(self: Any, params: Any, ctx: Any) -> Any:
         asked.append(params)
-        return made(revision, "CreateMessageResult", role="assistant", model="m", content=[])
+        return build(revision, "CreateMessageResult", role="assistant", model="m", content=[])
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
-        messages = [made(revision, "SamplingMessage", **message) for message in UNANSWERED[case]]
+        messages = [build(revision, "SamplingMessage", **message) for message in UNANSWERED[case]]
         with pytest.raises(LocalProtocolError, match="/messages/"):
             await ctx.client.create_message(messages=messages, max_tokens=1)
-        return made(revision, "CallToolResult", content=[])
+        return build(revision, "CallToolResult", content=[])
 
     async with answering(
         revision, handlers=make_handlers(revision, create_message=create_message), own=TOOLS

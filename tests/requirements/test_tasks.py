@@ -123,8 +123,8 @@ async def test_the_ttl_of_a_task_is_reported(revision: str) -> None:
         for asked, given in ((1000, 1000), (10**9, 5000)):
             task = await begin(line, ttl=asked)
             assert (await ask(line, "tasks/get", taskId=task["taskId"]))["ttl"] == given
-        for_ever = await begin(line)
-        seen = await ask(line, "tasks/get", taskId=for_ever["taskId"])
+        unlimited = await begin(line)
+        seen = await ask(line, "tasks/get", taskId=unlimited["taskId"])
         assert "ttl" in seen and seen["ttl"] is None
 
 
@@ -172,8 +172,8 @@ async def test_questions_of_a_task_name_it_and_it_requires_input(revision: str) 
         content = {"type": "text", "text": "yes"}
         line.tell(id=found[0]["id"], result={"role": "assistant", "model": "m", "content": content, "_meta": related})
         assert (await ended(line, task["taskId"]))["status"] == "completed"
-        told = [m["params"] for m in line.got if m.get("method") == "notifications/tasks/status"]
-        assert [each["status"] for each in told] == ["input_required", "working", "completed"]
+        notifications = [m["params"] for m in line.got if m.get("method") == "notifications/tasks/status"]
+        assert [each["status"] for each in notifications] == ["input_required", "working", "completed"]
 
 
 @requirement("tasks.related")
@@ -181,12 +181,12 @@ async def test_reports_and_logs_of_a_task_name_it(revision: str) -> None:
     server = Worker()
     async with working(revision, server) as line:
         params = {"name": "work", "arguments": {"do": "progress"}, "task": {}, "_meta": {"progressToken": "t"}}
-        made = (await line.ask("tools/call", params, id_=1))["result"]
-        assert made["_meta"] == {RELATED: {"taskId": made["task"]["taskId"]}}
+        created = (await line.ask("tools/call", params, id_=1))["result"]
+        assert created["_meta"] == {RELATED: {"taskId": created["task"]["taskId"]}}
         server.gate.set()
-        await ended(line, made["task"]["taskId"])
-        told = [m for m in line.got if m.get("method") in ("notifications/progress", "notifications/message")]
-        assert len(told) == 3 and all(m["params"]["_meta"] == made["_meta"] for m in told)
+        await ended(line, created["task"]["taskId"])
+        notifications = [m for m in line.got if m.get("method") in ("notifications/progress", "notifications/message")]
+        assert len(notifications) == 3 and all(m["params"]["_meta"] == created["_meta"] for m in notifications)
 
 
 @requirement("tasks.id-of-params", "tasks.related-not-repeated")
@@ -200,21 +200,21 @@ async def test_the_id_in_the_params_takes_precedence_and_is_not_repeated(revisio
             assert seen["taskId"] == one["taskId"] and "_meta" not in seen
         assert "_meta" not in await ask(line, "tasks/list")
         assert (await ask(line, "tasks/result", taskId=one["taskId"], _meta=meta))["code"] == -32603
-        told = [m["params"] for m in line.got if m.get("method") == "notifications/tasks/status"]
-        assert told and not any("_meta" in each for each in told)
+        notifications = [m["params"] for m in line.got if m.get("method") == "notifications/tasks/status"]
+        assert notifications and not any("_meta" in each for each in notifications)
 
 
 @requirement("tasks.pages", "tasks.next-cursor", "tasks.all-listed")
 async def test_the_pages_contain_all_tasks(revision: str) -> None:
     async with working(revision, Worker(quick(page_size=2))) as line:
-        made = [(await begin(line))["taskId"] for _ in range(5)]
+        created = [(await begin(line))["taskId"] for _ in range(5)]
         pages = [await ask(line, "tasks/list")]
         while "nextCursor" in pages[-1]:
             pages.append(await ask(line, "tasks/list", cursor=pages[-1]["nextCursor"]))
         assert [len(page["tasks"]) for page in pages] == [2, 2, 1]
         listed = [task["taskId"] for page in pages for task in page["tasks"]]
-        assert listed == made
-        for id_ in made:
+        assert listed == created
+        for id_ in created:
             assert (await ask(line, "tasks/get", taskId=id_))["taskId"] == id_
 
 

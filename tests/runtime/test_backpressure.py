@@ -19,14 +19,14 @@ class Watched(MemoryTransport):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[str] = []
+        self.actions: list[str] = []
 
     def pause_reading(self) -> None:
-        self.told.append("pause")
+        self.actions.append("pause")
         super().pause_reading()
 
     def resume_reading(self) -> None:
-        self.told.append("resume")
+        self.actions.append("resume")
         super().resume_reading()
 
 
@@ -42,12 +42,12 @@ async def test_reading_pauses_until_the_peer_reads_its_answers(line: bytes) -> N
     for number in range(PINGS):
         here.send(line % number)
     await asyncio.sleep(0.01)
-    assert there.told == ["pause"]
+    assert there.actions == ["pause"]
     here.resume_reading()
     async with asyncio.timeout(60):
         while len(peer.got) < PINGS:
             await asyncio.sleep(0)
-    assert there.told[-1] == "resume" and there.told.count("pause") == there.told.count("resume")
+    assert there.actions[-1] == "resume" and there.actions.count("pause") == there.actions.count("resume")
     here.send(json.dumps({"jsonrpc": "2.0", "id": "last", "method": "ping"}).encode())
     assert (await peer.answer("last"))["result"] == {}
     await here.close()

@@ -183,13 +183,13 @@ class Thing(BaseModel):
 
 
 async def test_vendor_requests_and_notifications() -> None:
-    told: list[int] = []
+    sizes: list[int] = []
 
     async def grow(params: Thing, ctx: Any) -> Thing:
         return Thing(size=params.size + 1)
 
     async def note(params: Thing, ctx: Any) -> None:
-        told.append(params.size)
+        sizes.append(params.size)
 
     async with talk(Tools()) as both:
         both.server.handle_request("acme/grow", Thing, grow)
@@ -201,7 +201,7 @@ async def test_vendor_requests_and_notifications() -> None:
             await connection.send_request("acme/grow", {"size": "x"}, Thing)
         assert caught.value.code == -32602
         await both.client.call_tool(name="echo")
-        assert told == [5]
+        assert sizes == [5]
 
 
 async def test_middleware_wraps_everything() -> None:

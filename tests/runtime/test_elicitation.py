@@ -206,8 +206,8 @@ class TestWebPages:
     async def test_the_oldest_pages_are_dropped(self) -> None:
         pages = UrlElicitations(limit=2)
         async with talk(Idle(), handlers=Person(), capabilities=BOTH) as both:
-            made = [pages.begin(both.server.stub, message="m", url="https://x.org") for _ in range(3)]
-            assert [await pages.complete(page.id) for page in made] == [False, True, True]
+            begun = [pages.begin(both.server.stub, message="m", url="https://x.org") for _ in range(3)]
+            assert [await pages.complete(page.id) for page in begun] == [False, True, True]
 
     async def test_a_page_for_another_client_is_not_sent(self) -> None:
         pages = UrlElicitations()
@@ -270,20 +270,20 @@ class TestWebPagesOfTheModernEra:
     """2026-07-28: pages have no ids there, and there are no completion notifications."""
 
     async def test_a_handler_asks_for_a_visit_without_a_completion_notification(self) -> None:
-        pages, told = UrlElicitations(), list[Any]()
+        pages, completed = UrlElicitations(), list[Any]()
 
         async def ask(ctx: Any) -> Action:
             page = pages.begin(ctx.client, message="Sign in", url="https://x.org/{id}", elicitation_id="1")
             with pytest.raises(ValueError, match="2026-07-28 has no such error"):
                 pages.required(ctx.client, page)
             action = await pages.ask(ctx.client, page)
-            told.append(await pages.complete("1"))
+            completed.append(await pages.complete("1"))
             return action
 
         found = await asked_in_a_call("2026-07-28", ask, {"action": "accept"}, **BOTH)
         params = {"mode": "url", "message": "Sign in", "url": "https://x.org/1"}
         assert found.questions == [{"method": "elicitation/create", "params": params}]
-        assert (found.outcome, told, len(pages)) == (Action.ACCEPT, [False], 0)
+        assert (found.outcome, completed, len(pages)) == (Action.ACCEPT, [False], 0)
 
 
 class TestLookingAtAUrl:

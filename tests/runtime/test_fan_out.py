@@ -22,8 +22,8 @@ pytestmark = pytest.mark.usefixtures("virtual_time")
 
 @pytest.fixture(params=["legacy", "modern"])
 async def workers(request: pytest.FixtureRequest) -> AsyncGenerator[Workers]:
-    async with started(request.param) as made:
-        yield made
+    async with started(request.param) as started_workers:
+        yield started_workers
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ async def test_a_change_reaches_the_clients_of_all_workers_once(workers: Workers
     assert await list_changed(two.server, "tools") == 1
     await asyncio.sleep(0.05)
     expected = Counter({f"resources/updated {URI}/b": 1, "tools/list_changed": 1})
-    assert [worker.heard() for worker in (one, two, three)] == [expected] * 3
+    assert [worker.changes() for worker in (one, two, three)] == [expected] * 3
 
 
 async def test_servers_with_different_names_ignore_each_others_changes(workers: Workers) -> None:
@@ -55,7 +55,7 @@ async def test_servers_with_different_names_ignore_each_others_changes(workers: 
     one, other = await workers.start(fan_out), await workers.start(fan_out, "archive")
     await list_changed(one.server, "tools")
     await asyncio.sleep(0.05)
-    assert (one.heard().total(), other.heard().total()) == (1, 0)
+    assert (one.changes().total(), other.changes().total()) == (1, 0)
 
 
 class Unreliable(MemoryFanOut):
@@ -95,12 +95,12 @@ async def test_changes_that_cannot_be_published_are_kept_and_delay_no_handler(
             for _ in range(3):
                 assert await resource_updated(one.server, URI) == 1
         await asyncio.sleep(0.4)
-        assert two.heard().total() == 0
+        assert two.changes().total() == 0
         fan_out.error = None
         async with asyncio.timeout(2):
-            while not two.heard():
+            while not two.changes():
                 await asyncio.sleep(0.01)
-    assert two.heard() == {f"resources/updated {URI}": 1}
+    assert two.changes() == {f"resources/updated {URI}": 1}
     assert [line.partition(":")[0] for line in lines] == [
         "cannot publish changes to other processes, keeping them",
         "publishing changes to other processes again",
@@ -116,7 +116,7 @@ async def test_too_many_waiting_changes_become_a_change_of_everything(workers: W
     await resource_updated(one.server, f"{URI}/{'x' * 10_000}")
     fan_out.error = None
     await asyncio.sleep(0.2)
-    assert set(two.heard()) == {f"resources/updated {URI}", "resources/list_changed", "tools/list_changed"}
+    assert set(two.changes()) == {f"resources/updated {URI}", "resources/list_changed", "tools/list_changed"}
 
 
 async def test_after_an_interruption_everything_may_have_changed(
@@ -127,7 +127,7 @@ async def test_after_an_interruption_everything_may_have_changed(
         worker = await workers.start(fan_out)
         await fan_out.publish(b"break")
         await asyncio.sleep(0.1)
-    assert worker.heard() == EVERYTHING
+    assert worker.changes() == EVERYTHING
     assert lines == [
         "not receiving changes from other processes: ConnectionResetError: cut",
         "receiving changes from other processes again; clients are notified that all may have changed",
@@ -143,7 +143,7 @@ async def test_a_slow_worker_is_notified_that_everything_may_have_changed(
     for number in range(40):
         await fan_out.publish(json.dumps(["x", "nobody", "tools", str(number)]).encode())
     await asyncio.sleep(0.05)
-    assert one.heard() == two.heard() and "tools/list_changed" in two.heard()
+    assert one.changes() == two.changes() and "tools/list_changed" in two.changes()
 
 
 @pytest.mark.parametrize(
@@ -171,10 +171,10 @@ async def test_foreign_messages_are_ignored(workers: Workers, message: bytes, ca
         for _ in range(3):
             await fan_out.publish(message.replace(b"NAME", name))
         await asyncio.sleep(0.02)
-        assert worker.heard().total() == 0
+        assert worker.changes().total() == 0
         await fan_out.publish(b'["x", "NAME", "tools", ""]'.replace(b"NAME", name))
         await asyncio.sleep(0.02)
-        assert worker.heard() == {"tools/list_changed": 1}
+        assert worker.changes() == {"tools/list_changed": 1}
     assert len(lines) == 1 and len(lines[0]) < 300
 
 

@@ -38,7 +38,7 @@ class Held(v.Server):
     def __init__(self) -> None:
         self.gate = asyncio.Event()
         self.calls = 0
-        self.told = 0
+        self.notified = 0
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
         return v.ListToolsResult(tools=[])
@@ -51,7 +51,7 @@ class Held(v.Server):
         return text_result(params.name)
 
     async def on_roots_list_changed(self, params: v.NotificationParams | None, ctx: v.Context) -> None:
-        self.told += 1
+        self.notified += 1
         await self.gate.wait()
 
 
@@ -130,7 +130,7 @@ async def test_notifications_wait_for_their_turn_and_are_dropped_beyond_the_limi
         server.gate.set()
         while len(asyncio.all_tasks()) > tasks:
             await asyncio.sleep(0)
-        assert server.told == 4 + 100
+        assert server.notified == 4 + 100
 
 
 @pytest.mark.usefixtures("traced")

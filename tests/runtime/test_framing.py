@@ -135,8 +135,8 @@ def test_a_message_over_the_limit_is_reported_at_its_end_if_its_id_may_be_there(
     for step in (1, 7, 4096, 5000, len(text)):
         framer = LineFramer(100)
         assert feed(framer, [text[at : at + step] for at in range(0, len(text), step)]) == []
-        (told,) = framer.feed(b"\n")
-        assert isinstance(told, TooLong) and told.end == text[-4096:]
-        assert len(told.start) > 100 and text.startswith(told.start)
-    told, after = LineFramer(100).feed(b'{"id":1,"result":{"t":"' + b"x" * 100 + b"\n2\n")
-    assert isinstance(told, TooLong) and told.start.startswith(b'{"id":1') and not told.end and after == b"2"
+        (refused,) = framer.feed(b"\n")
+        assert isinstance(refused, TooLong) and refused.end == text[-4096:]
+        assert len(refused.start) > 100 and text.startswith(refused.start)
+    refused, after = LineFramer(100).feed(b'{"id":1,"result":{"t":"' + b"x" * 100 + b"\n2\n")
+    assert isinstance(refused, TooLong) and refused.start.startswith(b'{"id":1') and not refused.end and after == b"2"

@@ -9,7 +9,7 @@ from mcp_runtime.errors import LocalProtocolError, MissingCapability
 from mcp_runtime.server import ServerOptions, start_server
 from support.channels import Streams
 from support.posting import answer, post
-from support.roles import TEXT, made, make_handlers, make_server, returns
+from support.roles import TEXT, build, make_handlers, make_server, returns
 from support.talk import LEGACY, talk
 
 MODERN = "2026-07-28"
@@ -25,7 +25,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 async def ask_everything(self: Any, params: Any, ctx: Any) -> Any:
     """Ask the client everything that it can answer."""
     revision = self.__binding__.revision
-    question = made(revision, "SamplingMessage", role="user", content=TEXT)
+    question = build(revision, "SamplingMessage", role="user", content=TEXT)
     found = [
         (await ctx.client.list_roots()).roots[0].uri,
         (await ctx.client.create_message(messages=[question], max_tokens=5)).model,
@@ -33,7 +33,7 @@ async def ask_everything(self: Any, params: Any, ctx: Any) -> Any:
     if "elicitation/create" in self.__binding__.methods:
         form: Any = {"type": "object", "properties": {"cups": {"type": "integer"}}}
         found.append((await ctx.client.elicit(message="How many?", requested_schema=form)).action)
-    return made(revision, "CallToolResult", content=[{"type": "text", "text": " ".join(found)}], **complete(revision))
+    return build(revision, "CallToolResult", content=[{"type": "text", "text": " ".join(found)}], **complete(revision))
 
 
 def complete(revision: str) -> dict[str, Any]:
@@ -57,27 +57,27 @@ class Modern:
 
 @pytest.mark.parametrize("revision", LEGACY)
 async def test_legacy_questions_are_separate_requests(revision: str) -> None:
-    asked = {
+    answers = {
         "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
         "create_message": returns("CreateMessageResult", **ANSWERS["sampling/createMessage"]),
     }
     if revision >= "2025-06-18":
-        asked["elicit"] = returns("ElicitResult", **ANSWERS["elicitation/create"])
+        answers["elicit"] = returns("ElicitResult", **ANSWERS["elicitation/create"])
     server = make_server(revision, call_tool=ask_everything)
-    async with talk(server, handlers=make_handlers(revision, **asked)) as both:
+    async with talk(server, handlers=make_handlers(revision, **answers)) as both:
         [text] = (await both.client.call_tool(name="x")).content
-    assert text.text == ("file:///home m accept" if "elicit" in asked else "file:///home m")
+    assert text.text == ("file:///home m accept" if "elicit" in answers else "file:///home m")
 
 
 @pytest.mark.requirement("input.kinds")
 async def test_modern_questions_are_sent_in_results() -> None:
-    asked = {
+    answers = {
         "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
         "create_message": returns("CreateMessageResult", **ANSWERS["sampling/createMessage"]),
         "elicit": returns("ElicitResult", **ANSWERS["elicitation/create"]),
     }
     server = make_server(MODERN, call_tool=ask_everything)
-    async with talk(server, handlers=make_handlers(MODERN, **asked)) as both:
+    async with talk(server, handlers=make_handlers(MODERN, **answers)) as both:
         [text] = (await both.client.call_tool(name="x")).content
     assert text.text == "file:///home m accept"
 
@@ -117,7 +117,7 @@ async def test_asking_outside_of_a_request_is_an_error() -> None:
 
     async def keep(self: Any, params: Any, ctx: Any) -> Any:
         held.append(ctx.client)
-        return made(MODERN, "CallToolResult", resultType="complete", content=[])
+        return build(MODERN, "CallToolResult", resultType="complete", content=[])
 
     streams, server = Streams(), make_server(MODERN, call_tool=keep)
     connection = await start_server(streams, server)
@@ -138,7 +138,7 @@ async def test_recorded_work_runs_once_without_replay(revision: str) -> None:
             return {"tuple": (1, 2)}
 
         assert await ctx.recorded("work", work) == await ctx.recorded("work", work) == {"tuple": [1, 2]}
-        return made(revision, "CallToolResult", content=[TEXT], **complete(revision))
+        return build(revision, "CallToolResult", content=[TEXT], **complete(revision))
 
     async with talk(make_server(revision, call_tool=call_tool)) as both:
         await both.client.call_tool(name="x")

@@ -45,6 +45,6 @@ async def test_hooks_have_the_same_limit_and_a_summary() -> None:
             peer.send(b"?")
     left_out = [re.fullmatch(r"([\d,]+) more messages about this connection were omitted", str(e)) for e in peer.errors]
     counted = [int(found[1].replace(",", "")) for found in left_out if found]
-    told = len(left_out) - len(counted)
-    assert counted and told + sum(counted) == 1_000
-    assert told == BURST
+    reported = len(left_out) - len(counted)
+    assert counted and reported + sum(counted) == 1_000
+    assert reported == BURST

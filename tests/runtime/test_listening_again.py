@@ -98,13 +98,13 @@ class Shop:
 
 
 async def test_reconnecting_stops_after_repeated_failures() -> None:
-    shop, heard = Shop(), list[Change]()
+    shop, seen = Shop(), list[Change]()
     async with listening(shop.opens, tools=True, attempts=3, pause=0.001) as changes:
         with pytest.raises(ConnectionClosed):
             async for client, change in changes:
-                heard.append(change)
+                seen.append(change)
                 await client.connection.aclose()
-    assert (shop.opened, heard) == (3, [TOOLS] * 3)
+    assert (shop.opened, seen) == (3, [TOOLS] * 3)
 
 
 async def test_old_failures_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

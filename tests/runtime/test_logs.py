@@ -114,8 +114,8 @@ class TestHandler:
             streams = [client.notifications(methods.NOTIFICATIONS_MESSAGE) for client in (one, other)]
             await one.list_tools()
             app.info("to all")
-            told = sorted(data for _, _, data in await read(streams[0]))
-            assert told == ["from a task", "from a thread", "from the handler", "to all"]
+            texts = sorted(data for _, _, data in await read(streams[0]))
+            assert texts == ["from a task", "from a thread", "from the handler", "to all"]
             assert [data for _, _, data in await read(streams[1])] == ["to all"]
 
     async def test_records_of_a_task_name_the_task(self, app: logging.Logger) -> None:

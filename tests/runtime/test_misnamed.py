@@ -52,5 +52,5 @@ def test_other_names_are_free(revision: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for base in (package.Server, package.ClientHandlers):
-            made = _define(base, *base.__handlers__.values(), "look_up", "render", "search", "_list_tool", "connect")
-            assert made.implemented() == set(base.__handlers__)
+            defined = _define(base, *base.__handlers__.values(), "look_up", "render", "search", "_list_tool", "connect")
+            assert defined.implemented() == set(base.__handlers__)

@@ -53,8 +53,8 @@ async def test_updates_go_to_subscribers_only() -> None:
         await both.client.subscribe(uri="file:///a")
         with pytest.raises(PeerError):
             await both.client.subscribe(uri="file:///no")
-        told = [await resource_updated(server, f"file:///{name}") for name in ("a", "a/b", "ab", "no", "")]
-        assert told == [1, 1, 0, 0, 0]
+        counts = [await resource_updated(server, f"file:///{name}") for name in ("a", "a/b", "ab", "no", "")]
+        assert counts == [1, 1, 0, 0, 0]
         updated = [await stream.next(timeout=1) for _ in range(2)]
         assert [params.uri for params in updated if params] == ["file:///a", "file:///a/b"]
         await both.client.unsubscribe(uri="file:///a")

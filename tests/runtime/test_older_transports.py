@@ -62,7 +62,7 @@ class Far(OneStream):
     def __init__(self) -> None:
         self.got: list[bytes] = []
 
-    def heard(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
         self.got.append(message)
 
     def connection_lost(self, reason: Exception | None) -> None: ...

@@ -43,8 +43,8 @@ def read(type_: Any, value: dict[str, Any]) -> tuple[Any, list[str]]:
     ],
 )
 def test_a_null_inside_a_block_is_repaired(value: dict[str, Any], pointers: list[str]) -> None:
-    made, repaired = read(TOOLS_CALL.result, value)
-    assert isinstance(made, v.CallToolResult) and sorted(repaired) == pointers
+    parsed, repaired = read(TOOLS_CALL.result, value)
+    assert isinstance(parsed, v.CallToolResult) and sorted(repaired) == pointers
 
 
 @pytest.mark.parametrize(
@@ -103,5 +103,5 @@ def test_an_unknown_mode_is_reported() -> None:
 @pytest.mark.parametrize("mode", ["form", "url"])
 def test_a_null_is_repaired_in_the_mode_that_is_named(mode: str) -> None:
     more = {"requestedSchema": FORM} if mode == "form" else {"elicitationId": "i", "url": "https://x.example"}
-    made, repaired = read(ELICITATION_CREATE.params, {"mode": mode, "message": "m", "task": None, **more})
-    assert made.mode == mode and repaired == ["/task"]
+    parsed, repaired = read(ELICITATION_CREATE.params, {"mode": mode, "message": "m", "task": None, **more})
+    assert parsed.mode == mode and repaired == ["/task"]

@@ -43,7 +43,7 @@ class Script(OneStream):
         self.got: list[Any] = []
         self.send: Any = None
 
-    def heard(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
         asked = json.loads(message)
         self.got.append(asked)
         if asked.get("method") == "initialize":

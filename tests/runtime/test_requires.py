@@ -9,7 +9,7 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import MissingCapability, PeerError
 from mcp_runtime.server import requires
-from support.roles import TEXT, made, make_server
+from support.roles import TEXT, build, make_server
 from support.talk import LEGACY, bindings
 from support.together import together
 
@@ -24,16 +24,16 @@ def desk(revision: str, begun: list[str]) -> Any:
     @requires("sampling", "roots.listChanged", only=["ask a model"])
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
         begun.append(params.name)
-        return made(revision, "CallToolResult", content=[TEXT], **complete)
+        return build(revision, "CallToolResult", content=[TEXT], **complete)
 
     @requires("roots")
     def get_prompt(self: Any, params: Any, ctx: Any) -> Any:
         begun.append(params.name)
-        return made(revision, "GetPromptResult", messages=[], **complete)
+        return build(revision, "GetPromptResult", messages=[], **complete)
 
     async def read_resource(self: Any, params: Any, ctx: Any) -> Any:
         begun.append(params.uri)
-        return made(revision, "ReadResourceResult", contents=[], **complete, **uncached(revision))
+        return build(revision, "ReadResourceResult", contents=[], **complete, **uncached(revision))
 
     reading = requires("roots", only=["secret://x"])(read_resource)
     return make_server(revision, call_tool=call_tool, get_prompt=get_prompt, read_resource=reading)

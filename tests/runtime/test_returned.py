@@ -71,10 +71,10 @@ async def test_the_author_gets_a_log_line_and_the_client_an_error(name: str, cap
 @pytest.mark.parametrize("name", WRONG)
 async def test_a_task_fails(name: str) -> None:
     async with talk(Returning(WRONG[name][0])) as both:
-        made = await both.client.call_tool(name="t", task=v.TaskMetadata())
+        created = await both.client.call_tool(name="t", task=v.TaskMetadata())
         with pytest.raises(InternalError, match="internal error"):
-            await both.client.get_task_payload(task_id=made.task.task_id, result_type=v.CallToolResult)
-        assert (await both.client.get_task(task_id=made.task.task_id)).status == "failed"
+            await both.client.get_task_payload(task_id=created.task.task_id, result_type=v.CallToolResult)
+        assert (await both.client.get_task(task_id=created.task.task_id)).status == "failed"
 
 
 class Own(v.CallToolResult):

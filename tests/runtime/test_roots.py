@@ -26,10 +26,10 @@ class Empty(v.Server):
     options = ServerOptions(name="empty")
 
     def __init__(self) -> None:
-        self.told = 0
+        self.notified = 0
 
     async def on_roots_list_changed(self, params: v.NotificationParams | None, ctx: v.Context) -> None:
-        self.told += 1
+        self.notified += 1
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ class TestKeeping:
             await asyncio.sleep(0)
             [root] = await roots.list()
             assert (root.path, root.name) == (Path("/two"), "Two")
-            assert listed(both) == 2 and server.told == 1
+            assert listed(both) == 2 and server.notified == 1
 
     @pytest.mark.parametrize("revision", LEGACY)
     async def test_roots_work_in_every_revision(self, revision: str) -> None:

@@ -127,8 +127,8 @@ class TestReplay:
     async def test_a_cancelled_request_ends_its_handler(self) -> None:
         server = Till()
         async with line(server) as client:
-            channel, told = Stream(), {"name": "sleeps", "_meta": meta()}
-            client.streams.deliver(channel, id=1, method="tools/call", params=told)
+            channel, request_params = Stream(), {"name": "sleeps", "_meta": meta()}
+            client.streams.deliver(channel, id=1, method="tools/call", params=request_params)
             await asyncio.sleep(0.01)
             client.streams.deliver(channel, method="notifications/cancelled", params={"requestId": 1, "reason": "late"})
             await asyncio.sleep(0.01)

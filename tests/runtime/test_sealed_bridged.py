@@ -9,7 +9,7 @@ from mcp_runtime.inputs import InputState
 from mcp_runtime.server import ServerOptions, start_server
 from support.asking import Line, asked, text
 from support.channels import Stream, Streams
-from support.roles import made, make_server
+from support.roles import build, make_server
 
 
 def shop(revision: str, done: list[str]) -> Any:
@@ -26,10 +26,10 @@ def shop(revision: str, done: list[str]) -> Any:
         worked = await ctx.recorded("work", work)
         second = await ctx.client.elicit(message="second", requested_schema=form)
         said = f"{first.content['said']} {worked} {second.action}"
-        return made(revision, "CallToolResult", content=[{"type": "text", "text": said}])
+        return build(revision, "CallToolResult", content=[{"type": "text", "text": said}])
 
     async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
-        return made(revision, "ListToolsResult", tools=[])
+        return build(revision, "ListToolsResult", tools=[])
 
     options = ServerOptions(name="shop", inputs=InputState(keys=[bytes(32)]))
     return bridge(make_server(revision, options, call_tool=call_tool, list_tools=list_tools))

@@ -311,8 +311,8 @@ class TestBatches:
 
     def test_answers_to_a_batch_are_sent_together(self) -> None:
         session = server(batches=True)
-        told = {"method": "notifications/roots/list_changed"}
-        events = self.receive(session, {"id": 1, "method": "a"}, told, {"id": 2, "method": "b"})
+        notification = {"method": "notifications/roots/list_changed"}
+        events = self.receive(session, {"id": 1, "method": "a"}, notification, {"id": 2, "method": "b"})
         assert [type(event) for event in events] == [Request, Notification, Request]
         assert session.answer(2, b'{"b":1}') == b""
         assert json.loads(session.refuse(1, -1, "m")) == [

@@ -134,8 +134,8 @@ async def test_a_retry_can_be_cancelled_and_ends_with_its_own_connection() -> No
     for _ in range(2):
         retry = answered(await once(server, "slow"))
         async with connected(server) as client:
-            channel, told = Stream(), {"name": "slow", "_meta": meta(), **retry}
-            client.streams.deliver(channel, id=1, method="tools/call", params=told)
+            channel, request_params = Stream(), {"name": "slow", "_meta": meta(), **retry}
+            client.streams.deliver(channel, id=1, method="tools/call", params=request_params)
             await asyncio.sleep(0.01)
             assert client.connection.open_requests == 1
             if not server.ended:

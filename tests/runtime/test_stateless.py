@@ -47,10 +47,10 @@ class Listening(v.ClientHandlers):
     """Records what the server sends."""
 
     def __init__(self) -> None:
-        self.heard: list[Any] = []
+        self.logged: list[Any] = []
 
     async def on_logging_message(self, params: v.LoggingMessageNotificationParams, ctx: v.ClientContext) -> None:
-        self.heard.append(params.data)
+        self.logged.append(params.data)
 
 
 @pytest.mark.requirement("alone.logs-declared")
@@ -73,10 +73,10 @@ async def test_reports_and_logs_arrive_on_request() -> None:
 
     async with together(v.Client, Busy(), handlers=handlers) as client:
         await client.call_tool(name="x", options=CallOptions(progress=note))
-        assert (reports, handlers.heard) == ([(1, 2, "half")], [])
+        assert (reports, handlers.logged) == ([(1, 2, "half")], [])
         await client.call_tool(name="x", meta={LOG_LEVEL: "info"})
         await asyncio.sleep(0)
-        assert handlers.heard == ["at work"]
+        assert handlers.logged == ["at work"]
 
 
 @pytest.mark.requirement("alone.cancel-told", "alone.cancel-own")

@@ -118,14 +118,14 @@ class TestKeeping:
 
     async def test_pages_continue_when_tasks_disappear(self) -> None:
         store = MemoryTaskStore(ttl=None, page_size=2)
-        made = [(await store.create("me", None)).id for _ in range(5)]
+        created = [(await store.create("me", None)).id for _ in range(5)]
         first, cursor = await store.page("me", None)
         gone = await store.create("me", 1)
         await asyncio.sleep(0.01)
         second, cursor = await store.page("me", cursor)
         third, end = await store.page("me", cursor)
-        assert [task.id for task in first + second + third] == made and end is None
-        assert gone.id not in made
+        assert [task.id for task in first + second + third] == created and end is None
+        assert gone.id not in created
         with pytest.raises(UnknownCursor):
             await store.page("me", "later")
 

@@ -96,9 +96,9 @@ class TestRunning:
         async with talk(Worker(quick(ttl=None, max_ttl=5))) as conversation:
             kept = await conversation.client.call_tool(name="work", task=v.TaskMetadata(ttl=10**30))
             assert kept.task.ttl == 5000
-            for_ever = await conversation.client.call_tool(name="work", task=v.TaskMetadata())
-            assert for_ever.task.ttl is None
-            seen = await conversation.client.get_task(task_id=for_ever.task.task_id)
+            unlimited = await conversation.client.call_tool(name="work", task=v.TaskMetadata())
+            assert unlimited.task.ttl is None
+            seen = await conversation.client.get_task(task_id=unlimited.task.task_id)
             assert json.loads(seen.model_dump_json())["ttl"] is None
 
     async def test_an_expired_task_is_gone_and_its_handler_stopped(self) -> None:
@@ -193,8 +193,8 @@ class TestAsking:
     async def test_the_task_id_in_the_params_takes_precedence(self) -> None:
         async with raw(Worker()) as line:
             await line.shake_hands("2025-11-25")
-            made = await line.ask("tools/call", {"name": "work", "task": {}}, id_=2)
-            task_id = made["result"]["task"]["taskId"]
+            created = await line.ask("tools/call", {"name": "work", "task": {}}, id_=2)
+            task_id = created["result"]["task"]["taskId"]
             other = {RELATED: {"taskId": "another"}}
             answer = await line.ask("tasks/get", {"taskId": task_id, "_meta": other}, id_=3)
             assert answer["result"]["taskId"] == task_id
@@ -202,8 +202,8 @@ class TestAsking:
 
     async def test_all_pages_together_have_every_task_once(self) -> None:
         async with talk(Worker(quick(page_size=2))) as conversation:
-            made = [(await start_task(conversation.client, methods.TOOLS_CALL, call())).id for _ in range(5)]
-            assert [task.task_id async for task in conversation.client.iter_tasks()] == made
+            created = [(await start_task(conversation.client, methods.TOOLS_CALL, call())).id for _ in range(5)]
+            assert [task.task_id async for task in conversation.client.iter_tasks()] == created
             first = await conversation.client.list_tasks()
             assert len(first.tasks) == 2 and first.next_cursor and first.meta is None
 

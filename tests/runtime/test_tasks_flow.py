@@ -106,9 +106,9 @@ class TestRelatedMessages:
             assert asked["params"]["_meta"] == related
             [answer] = [m for m in conversation.sent if "result" in m]
             assert answer["result"]["_meta"] == related
-            told = [m["params"] for m in conversation.received if m.get("method") == "notifications/tasks/status"]
-            assert [each["status"] for each in told] == ["input_required", "working", "completed"]
-            assert all(each["taskId"] == handle.id and "_meta" not in each for each in told)
+            updates = [m["params"] for m in conversation.received if m.get("method") == "notifications/tasks/status"]
+            assert [each["status"] for each in updates] == ["input_required", "working", "completed"]
+            assert all(each["taskId"] == handle.id and "_meta" not in each for each in updates)
             assert seen == [Status.INPUT_REQUIRED]
 
     async def test_progress_continues_for_the_lifetime_of_a_task(self) -> None:
@@ -137,8 +137,8 @@ class TestRelatedMessages:
             options = CallOptions(progress=lambda progress, total, message: reports.append(progress))
             await run_as_task(conversation.client, methods.TOOLS_CALL, call(do="flood"), options=options)
             assert reports[-1] == 999 and len(reports) < 100
-            told = [m["method"] for m in conversation.received if m.get("method", "").startswith("notifications/")]
-            assert told[-2:] == ["notifications/progress", "notifications/tasks/status"]
+            names = [m["method"] for m in conversation.received if m.get("method", "").startswith("notifications/")]
+            assert names[-2:] == ["notifications/progress", "notifications/tasks/status"]
 
     @pytest.mark.parametrize("do", ["flood", "stubborn"])
     async def test_nothing_is_reported_after_it_was_cancelled(self, do: str) -> None:
@@ -173,8 +173,8 @@ class TestRelatedMessages:
             for line in (one, other):
                 line.server.features[OWNER] = "ada"
                 await line.shake_hands("2025-11-25")
-            made = await one.ask("tools/call", {"name": "work", "task": {}, "arguments": {"do": "wait"}}, id_=2)
-            params = {"taskId": made["result"]["task"]["taskId"]}
+            created = await one.ask("tools/call", {"name": "work", "task": {}, "arguments": {"do": "wait"}}, id_=2)
+            params = {"taskId": created["result"]["task"]["taskId"]}
             assert (await other.ask("tasks/get", params, id_=2))["result"]["status"] == "working"
             await one.server.aclose()
             answer = await other.ask("tasks/result", params, id_=3)

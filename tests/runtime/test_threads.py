@@ -17,11 +17,11 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.threads import Threads
-from support.roles import TEXT, made, make_handlers, make_server
+from support.roles import TEXT, build, make_handlers, make_server
 from support.stdio_peers import eventually
 from support.talk import talk
 
-DONE: v.CallToolResult = made("2025-11-25", "CallToolResult", content=[TEXT])
+DONE: v.CallToolResult = build("2025-11-25", "CallToolResult", content=[TEXT])
 TENANT: ContextVar[str] = ContextVar("tenant", default="none")
 
 
@@ -113,11 +113,11 @@ async def test_a_cancelled_call_does_not_wait_for_its_thread() -> None:
 
 
 async def test_clients_and_notifications_have_plain_handlers_too() -> None:
-    heard: list[tuple[str, bool]] = []
+    calls: list[tuple[str, bool]] = []
 
     def note(name: str, result: Any) -> Any:
         def handler(self: Any, params: Any, ctx: Any) -> Any:
-            heard.append((name, threading.current_thread() is threading.main_thread()))
+            calls.append((name, threading.current_thread() is threading.main_thread()))
             return result
 
         return handler
@@ -134,9 +134,9 @@ async def test_clients_and_notifications_have_plain_handlers_too() -> None:
     )
     async with talk(server(call_tool), handlers=host) as both:
         await both.client.call_tool(name="t")
-        while len(heard) < 2:
+        while len(calls) < 2:
             await asyncio.sleep(0.001)
-    assert sorted(heard) == [("log", False), ("roots", False)]
+    assert sorted(calls) == [("log", False), ("roots", False)]
 
 
 async def test_a_wrapped_coroutine_runs_in_the_event_loop() -> None:

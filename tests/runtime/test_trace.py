@@ -44,8 +44,8 @@ class TestTracer:
             await client.call_tool(name="work", arguments={"apiKey": "sk-1", "city": "Oslo"})
             with pytest.raises(PeerError):
                 await client.call_tool(name="fail")
-        told = [(record.way.value, record.kind.value, record.method, record.id) for record in tracer.records]
-        assert told == [
+        records = [(record.way.value, record.kind.value, record.method, record.id) for record in tracer.records]
+        assert records == [
             ("sent", "request", "initialize", 1),
             ("received", "result", "initialize", 1),
             ("sent", "notification", "notifications/initialized", None),

@@ -52,7 +52,7 @@ class Peer(OneStream):
         self._answer = answer
         self._batches = batches
 
-    def heard(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
         value = json.loads(message)
         if is_array(value) and value and self._batches:
             for part in value:
@@ -174,7 +174,7 @@ def blocks(hostile: Hostile, valid: Callable[[str], bytes], count: int, size: in
 def census() -> Counter[str]:
     """Count the live objects of the kinds that a connection creates per message."""
     gc.collect()
-    return Counter(name for made in gc.get_objects() if (name := type(made).__name__) in KEPT)
+    return Counter(name for item in gc.get_objects() if (name := type(item).__name__) in KEPT)
 
 
 def resident(pid: int | str = "self") -> int:

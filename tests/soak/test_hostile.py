@@ -99,11 +99,11 @@ def valid_for_client(hostile: Hostile) -> Callable[[str], bytes]:
     return make
 
 
-async def under_fire(fire: Fire, made: Sequence[list[bytes]] | Any, work: Callable[[], Any] | None = None) -> int:
+async def under_fire(fire: Fire, attack: Sequence[list[bytes]] | Any, work: Callable[[], Any] | None = None) -> int:
     """Send all blocks; objects and memory must not grow from early on to the end. Returns the number of messages."""
     count = 0
     early: tuple[Any, int] | None = None
-    for number, lines in enumerate(made):
+    for number, lines in enumerate(attack):
         busy = asyncio.create_task(work()) if work else None
         try:
             await fire.block(lines)
@@ -220,8 +220,8 @@ def test_client(revision: str) -> None:
     async def run() -> int:
         hostile = Hostile(seed, honest(revision, *SERVER_METHODS))
         async with client_under_fire(revision, hostile) as (fire, client):
-            made = blocks(hostile, valid_for_client(hostile), scaled(25, 1000))
-            return await under_fire(fire, made, lambda: _calls(client))
+            attack = blocks(hostile, valid_for_client(hostile), scaled(25, 1000))
+            return await under_fire(fire, attack, lambda: _calls(client))
 
     assert explained(seed, run, fresh) >= 25_000
 

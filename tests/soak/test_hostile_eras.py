@@ -52,8 +52,8 @@ class Listener(Peer):
     server: Any
     acknowledged = 0
 
-    def heard(self, message: bytes) -> None:
-        super().heard(message)
+    def receive(self, message: bytes) -> None:
+        super().receive(message)
         value: Any = json.loads(message)
         if value.get("method") == ACKNOWLEDGED:
             self.acknowledged += 1
@@ -244,7 +244,7 @@ def test_client_of_the_modern_era() -> None:
     async def run() -> int:
         hostile = Hostile(seed, [*asked, *honest(MODERN, "notifications/")])
         async with client_under_fire(hostile) as fire:
-            made = blocks(hostile, tagged(hostile), scaled(25, 1000))
-            return await under_fire(fire, made, lambda: calls(fire.client))
+            attack = blocks(hostile, tagged(hostile), scaled(25, 1000))
+            return await under_fire(fire, attack, lambda: calls(fire.client))
 
     assert explained(seed, run, fresh) >= 25_000

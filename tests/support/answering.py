@@ -1,4 +1,4 @@
-"""A server over stdio that answers each method as a JSON file says; its first argument names the file.
+"""A server over stdio that takes its answer to each method from a JSON file, which its first argument names.
 
 It does not use the runtime, so it can send invalid messages. Methods that are not in the file get an error response.
 """
@@ -23,14 +23,14 @@ def main() -> None:
         if "id" not in message:
             continue
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
-        found = answers.get(message["method"])
-        if message["method"] == "tools/call" and found is None:
-            said = {"type": "text", "text": json.dumps(message["params"].get("arguments"))}
-            found = {"content": [said]}
-        if found is None:
+        result = answers.get(message["method"])
+        if message["method"] == "tools/call" and result is None:
+            echo = {"type": "text", "text": json.dumps(message["params"].get("arguments"))}
+            result = {"content": [echo]}
+        if result is None:
             answer["error"] = {"code": -32601, "message": "no such method"}
         else:
-            answer["result"] = found
+            answer["result"] = result
         print(json.dumps(answer, ensure_ascii=False), flush=True)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from support.roles import made, make_server
+from support.roles import build, make_server
 from support.talk import MODERN, raw
 
 
@@ -39,7 +39,7 @@ async def asked_in_a_call(
             found.outcome = await ask(ctx)
         except Exception as error:
             found.outcome = error
-        return made(revision, "CallToolResult", content=[])
+        return build(revision, "CallToolResult", content=[])
 
     async with raw(make_server(revision, call_tool=call_tool)) as line:
         await line.shake_hands(revision, **capabilities)

@@ -44,8 +44,8 @@ class Line:
         **params: Any,
     ) -> list[Any]:
         self.next_id += 1
-        told = {"name": name, "_meta": _meta or meta(), **({"arguments": args} if args else {}), **params}
-        self.streams.deliver(channel, id=self.next_id, method=method, params=told)
+        request_params = {"name": name, "_meta": _meta or meta(), **({"arguments": args} if args else {}), **params}
+        self.streams.deliver(channel, id=self.next_id, method=method, params=request_params)
         await answer(channel, self.next_id)
         return list(channel.got)
 

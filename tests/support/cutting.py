@@ -42,20 +42,20 @@ class Proxy:
             writer.transport.abort()
             return
         try:
-            there, back = await asyncio.open_connection(*self._target)
+            from_server, to_server = await asyncio.open_connection(*self._target)
         except OSError:
             writer.transport.abort()
             return
-        self._open |= {writer, back}
-        await asyncio.gather(self._pass_on(reader, back, None), self._pass_on(there, writer, self.cut_after))
-        self._open -= {writer, back}
+        self._open |= {writer, to_server}
+        await asyncio.gather(self._forward(reader, to_server, None), self._forward(from_server, writer, self.cut_after))
+        self._open -= {writer, to_server}
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, most: int | None) -> None:
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, limit: int | None) -> None:
         with suppress(OSError):
             while data := await reader.read(1 << 16):
-                writer.write(data if most is None else data[:most])
+                writer.write(data if limit is None else data[:limit])
                 await writer.drain()
-                if most is not None and (most := most - len(data)) <= 0:
+                if limit is not None and (limit := limit - len(data)) <= 0:
                     self.cut()
                     return
         with suppress(OSError, RuntimeError):

@@ -43,11 +43,11 @@ class Environment:
     def install(self, wheel: Path, extra: str = "", *more: str) -> None:
         """Install the wheel, its dependencies and further packages, at the locked versions and hashes."""
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        wanted = self.folder / "wanted.txt"
+        requirements = self.folder / "requirements.txt"
         lines = [f"mcp-bindgen{extra} @ {wheel.as_uri()} --hash=sha256:{digest}", *more]
-        wanted.write_text("\n".join(lines) + "\n", "utf-8")
+        requirements.write_text("\n".join(lines) + "\n", "utf-8")
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", self.python)
-        run(*pip, "install", "-qq", "--require-hashes", "-r", wanted, "-c", LOCK, cwd=self.folder)
+        run(*pip, "install", "-qq", "--require-hashes", "-r", requirements, "-c", LOCK, cwd=self.folder)
         run(*pip, "check", cwd=self.folder)
 
 

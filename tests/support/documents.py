@@ -89,7 +89,7 @@ class File:
 
 
 def pages() -> list[str]:
-    """Return the Markdown pages for users and contributors; decision records quote what was tried."""
+    """Return the Markdown pages for users and contributors, without the decision records: they quote what was tried."""
     found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     names = sorted(path.relative_to(ROOT).as_posix() for path in found)
     return [name for name in names if not name.startswith("docs/decisions/")]

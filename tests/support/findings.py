@@ -30,7 +30,7 @@ def finding(
     pointer: str = "",
 ) -> Finding:
     """Make a finding; a break may have a message that proves it."""
-    made = Finding(
+    result = Finding(
         rule=RULES[rule],
         place=place,
         old=old,
@@ -39,8 +39,8 @@ def finding(
         carriers=dict.fromkeys(carriers, ()),
         gates=gates or {},
     )
-    messages = {pair: {"jsonrpc": "2.0", "result": {place: new}} for pair in sorted(made.breaks)}
-    return replace(made, witnesses=messages) if proven else replace(made, unproven=made.breaks)
+    messages = {pair: {"jsonrpc": "2.0", "result": {place: new}} for pair in sorted(result.breaks)}
+    return replace(result, witnesses=messages) if proven else replace(result, unproven=result.breaks)
 
 
 def reported(

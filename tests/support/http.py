@@ -58,7 +58,7 @@ class RawClient:
         self.session: dict[str, str] = {}
 
     async def post(self, message: Any, **headers: str) -> httpx2.Response:
-        """Post a message, or what is to be taken for one."""
+        """Post a message, valid or not."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         all_headers = {"content-type": "application/json", **BOTH, **self.session}
         all_headers |= {name.replace("_", "-"): value for name, value in headers.items()}

@@ -35,7 +35,7 @@ def called(name: str, id_: Any = 1, *, said: Any = None, **arguments: Any) -> di
 
 
 def headers_for(message: Any) -> dict[str, str]:
-    """Return the headers that a request must have, and for what is none, one that says which era it is of."""
+    """Return the headers that a message must have; one without a method gets only the header of the revision."""
     if "method" not in message:
         return {"mcp-protocol-version": MODERN}
     params: Any = message.get("params") or {}
@@ -53,7 +53,7 @@ class ModernClient(RawClient):
     """A client without sessions; given headers replace the correct ones, and empty ones are left out."""
 
     async def post(self, message: Any, **headers: str) -> httpx2.Response:
-        """Post a message, or what is to be taken for one."""
+        """Post a message, valid or not."""
         fitting = {} if isinstance(message, bytes) else headers_for(message)
         self.session = self._without(fitting, headers)
         return await super().post(message, **{name: value for name, value in headers.items() if value})
@@ -80,7 +80,7 @@ async def modern_client(app: Any, **settings: Any) -> AsyncGenerator[ModernClien
 async def begin_with(
     revision: str, http: httpx2.AsyncClient
 ) -> tuple[RawClient, Callable[..., dict[str, Any]], Callable[..., dict[str, Any]]]:
-    """Return a client of a revision of either era, and what makes a simple request and a call of a tool in it."""
+    """Return a client of a revision of either era, and functions that build a simple request and a tool call."""
     if revision == MODERN:
         said = {**meta(), f"{PREFIX}logLevel": "debug"}
         return ModernClient(http), partial(asked, "tools/list"), partial(called, said=said)

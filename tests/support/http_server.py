@@ -10,7 +10,7 @@ from support.talk import bindings
 
 
 class Chatty(ServerHandlers):
-    """Its tools; those that wait continue when `gate` is set."""
+    """The handlers; tools that wait continue when `gate` is set."""
 
     options: ServerOptions | None = ServerOptions(name="chatty", list_changed=True, progress_rate=None, log_rate=None)
     models: Any

@@ -1,4 +1,4 @@
-"""An endpoint of the modern era that answers as a test says, in raw HTTP, and records its requests."""
+"""An endpoint of the modern era: a test chooses its answers, in raw HTTP, and reads the requests that it recorded."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from support.http import served
 
 MODERN = "2026-07-28"
 Answer: TypeAlias = Callable[["Posted"], Response | dict[str, Any]]
-"""Makes an answer of a request; a dictionary is a result, sent as JSON."""
+"""Returns the answer to a request; a dictionary is a result, sent as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +102,8 @@ class Endpoint:
             verb=request.method, headers=httpx2.Headers(request.headers), message=json.loads(body) if body else None
         )
         self.posted.append(posted)
-        made = self.answers.get(posted.method, unknown)(posted)
-        return made if isinstance(made, Response) else JSONResponse(posted.result(**made))
+        answer = self.answers.get(posted.method, unknown)(posted)
+        return answer if isinstance(answer, Response) else JSONResponse(posted.result(**answer))
 
 
 def unknown(posted: Posted) -> Response:

@@ -136,8 +136,8 @@ def _everywhere() -> Iterator[tuple[str, Edit, tuple[Expected, ...]]]:
         "property-now-optional", "CallToolRequestParams.name", NEW_CLIENT
     )
     yield "renamed method", _method("ListPromptsRequest"), _one("method-renamed", "ListPromptsRequest", BOTH)
-    told = "ResourceUpdatedNotification"
-    yield "renamed notification", _method(told), _mild("method-renamed", told, "warning")
+    notification = "ResourceUpdatedNotification"
+    yield "renamed notification", _method(notification), _mild("method-renamed", notification, "warning")
     few = _property("ListToolsResult", "tools", lambda node: node.update(minItems=1))
     yield "some tools", few, _one("constraint-added", "ListToolsResult.tools", NEW_CLIENT)
     yield "no tools", _dropped("ListToolsResult", "tools"), _one(

@@ -17,7 +17,7 @@ ROOTS = {
     Travel.TO_CLIENT: ("ServerRequest", "ServerNotification", "ServerResult"),
 }
 UNSENT = {"2026-07-28": {"Result"}}
-"""Results that a union of results lists though no request is answered by one: an EmptyResult, since ping is gone."""
+"""Results that are in a union of results, but answer no request: EmptyResult, since ping was removed."""
 
 _NEW = {"type": "string"}
 _OTHER = {"string": "boolean", "boolean": "string"}
@@ -25,7 +25,7 @@ _BOUNDS = {"string": ("maxLength", 5), "integer": ("maximum", 7), "number": ("ma
 
 
 _FIRST = ("initialize", "server/discover")
-"""Methods without which a schema is none of MCP."""
+"""The methods of a first request; every MCP schema has one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

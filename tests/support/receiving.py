@@ -7,7 +7,7 @@ class OneStream:
     """A receiver for a transport with a single stream: oversized messages and separate channels fail the test."""
 
     def message_received(self, message: bytes, channel: Channel) -> Outcome:
-        self.heard(message)
+        self.receive(message)
         return ACCEPTED
 
     def message_refused(self, reason: str, channel: Channel) -> Outcome:
@@ -17,7 +17,7 @@ class OneStream:
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
         raise AssertionError("a transport with one stream loses only the connection")
 
-    def heard(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
         """Handle one message."""
         raise NotImplementedError
 

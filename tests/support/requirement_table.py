@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """The requirements on one subject, read from one file."""
+    """The requirements of one topic, read from one file."""
 
     title: str
     rows: tuple[Row, ...]

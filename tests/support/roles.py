@@ -31,7 +31,7 @@ def returns(type_name: str, **members: Any) -> Any:
     """Return a handler that answers with an object of a type of its revision, given by wire names."""
 
     async def handler(self: Any, params: Any, ctx: Any) -> Any:
-        return made(self.__binding__.revision, type_name, **members)
+        return build(self.__binding__.revision, type_name, **members)
 
     return handler
 
@@ -45,7 +45,7 @@ def raises(error: Exception) -> Any:
     return handler
 
 
-def made(revision: str, type_name: str, **members: Any) -> Any:
+def build(revision: str, type_name: str, **members: Any) -> Any:
     """Return an object of a type of a revision, given by wire names; constants and defaults may be absent."""
     return getattr(bindings(revision), type_name)(**members)
 
@@ -99,7 +99,7 @@ class RawServer(OneStream):
         self.send: Callable[[bytes], None]
         self._arrived = asyncio.Event()
 
-    def heard(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
         """Keep a message, and answer the handshake."""
         self.got.append(json.loads(message))
         method = self.got[-1].get("method") if is_object(self.got[-1]) else None

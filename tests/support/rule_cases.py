@@ -28,8 +28,8 @@ export interface EmptyResult { }
 class Case:
     """Two schemas, given by what they add to the handshake, and all findings between them.
 
-    TypeScript cannot close an object, so where that is the point they are definitions of JSON Schema. `beside` is why
-    something as severe is found beside the rule, where it is.
+    TypeScript cannot close an object, so cases about closed objects use definitions of JSON Schema. `beside` says
+    why another finding is as severe as that of the rule, if there is one.
     """
 
     old: str | Mapping[str, Any]

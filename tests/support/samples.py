@@ -19,7 +19,7 @@ from mcp_bindgen.load import load_sources
 REVISIONS = tuple(released())
 LEGACY = legacy_revisions()
 TRANSCRIBED = tuple(revision for revision in REVISIONS if revision <= "2026-07-28")
-"""The revisions of which tests hold tables that people transcribed; a later one is tested by what holds for all."""
+"""The revisions for which tests have hand-written tables; later ones only have tests that apply to all revisions."""
 
 HANDSHAKE_TS = """
 export interface InitializeRequest { method: "initialize"; params: InitializeRequestParams; }
@@ -27,7 +27,7 @@ export interface InitializeRequestParams { protocolVersion: string; }
 export interface InitializeResult { protocolVersion: string; }
 export type ClientRequest = InitializeRequest;
 """
-"""The least that makes a schema.ts one of MCP."""
+"""The smallest schema.ts that counts as MCP."""
 
 _STRING: Mapping[str, Any] = {"type": "string"}
 _VERSIONED: Mapping[str, Any] = {

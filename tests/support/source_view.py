@@ -60,7 +60,7 @@ def read(text: Text, revision: str = UNNAMED) -> Protocol:
 
 
 def found(findings: Iterable[Finding]) -> list[Found]:
-    """Return what identifies the findings."""
+    """Describe the findings in the notation of the cases."""
     return [(f.rule.id, f.place, f.old, f.new) for f in findings]
 
 

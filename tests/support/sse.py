@@ -25,7 +25,7 @@ class SseClient:
         self.endpoint = endpoint
 
     async def post(self, message: Any, **headers: str) -> httpx2.Response:
-        """Post a message, or what is to be taken for one."""
+        """Post a message, valid or not."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         all_headers = {"content-type": "application/json"}
         all_headers |= {name.replace("_", "-"): value for name, value in headers.items()}

@@ -1,4 +1,4 @@
-"""A handwritten HTTP+SSE server that can misbehave as a test wants."""
+"""A handwritten HTTP+SSE server that can misbehave as a test chooses."""
 
 import asyncio
 import json

@@ -12,7 +12,7 @@ from support.receiving import OneStream
 
 PEERS = Path(__file__).parents[1] / "runtime" / "transports" / "peers"
 RAW_PEER = (sys.executable, "-S", "-E", str(PEERS / "peer.py"))
-"""A server that echoes lines and obeys commands; without anything of ours in it."""
+"""A server that echoes lines and obeys commands; it uses none of our code."""
 
 
 class Collector(OneStream):
@@ -25,7 +25,7 @@ class Collector(OneStream):
         self.on_message: Callable[[bytes], None] | None = None
         self._changed = asyncio.Event()
 
-    def heard(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
         self.messages.append(message)
         self._changed.set()
         if self.on_message is not None:

@@ -49,8 +49,8 @@ def bindings(revision: str) -> Any:
 class Talk:
     """Both ends of a conversation.
 
-    `sent` is what the client sent and `received` what it got, parsed; `errors` what its connection complained of, and
-    `complaints` what the server's did.
+    `sent` and `received` are the messages that the client sent and received, parsed. `errors` are the errors that its
+    connection reported, and `complaints` those that the server's connection reported.
     """
 
     client: Any
@@ -127,7 +127,10 @@ async def raw(server: Any, *more: Any) -> AsyncGenerator["Raw"]:
 
 
 class Raw(OneStream):
-    """A peer that speaks bytes; `got` is what it received, parsed, `meta` what its requests say in the modern era."""
+    """A peer that sends raw bytes.
+
+    `got` holds the messages that it received, parsed, and `meta` the `_meta` of its requests in the modern era.
+    """
 
     def __init__(self, server: Connection) -> None:
         self.server = server
@@ -138,7 +141,7 @@ class Raw(OneStream):
         self.transport: MemoryTransport
         self._arrived = asyncio.Event()
 
-    def heard(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
         """Keep a message."""
         self.got.append(json.loads(message))
         self._arrived.set()

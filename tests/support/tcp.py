@@ -78,7 +78,7 @@ class TcpTransport(asyncio.Protocol):
         await self._writable.wait()
 
     def pause_reading(self) -> None:
-        """Let the network's buffers fill up, so that the peer has to wait."""
+        """Stop reading; the network's buffers fill up, so that the peer has to wait."""
         self._is_paused = True
         if self._pipe is not None:
             self._pipe.pause_reading()
@@ -132,7 +132,7 @@ class TcpTransport(asyncio.Protocol):
         self._end(exc)
 
     def pause_writing(self) -> None:
-        """Let `drain` wait: asyncio has more to write than its high-water mark."""
+        """Make `drain` wait: asyncio has more to write than its high-water mark."""
         self._writable.clear()
 
     def resume_writing(self) -> None:

@@ -18,7 +18,7 @@ ONE_KEY: dict[str, Any] = {"keys": [KEY]}
 
 
 class Till(v.Server):
-    """Asks as its tools say; a new object simulates a new process. Its charges are recorded outside of it."""
+    """Has tools that ask the client. A new object simulates a new process, so charges are recorded in a given list."""
 
     charged: list[tuple[str, str]]
 

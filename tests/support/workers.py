@@ -57,7 +57,7 @@ class Worker:
     server: Any
     received: list[Any]
 
-    def heard(self) -> Counter[str]:
+    def changes(self) -> Counter[str]:
         """Return the changes that its client was notified of, and how often."""
         methods = [(m["method"], m.get("params", {}).get("uri", "")) for m in self.received if "method" in m]
         named = [f"{method.removeprefix('notifications/')} {uri}".strip() for method, uri in methods]
@@ -102,4 +102,4 @@ async def started(era: str) -> AsyncGenerator[Workers]:
 
 
 EVERYTHING = Counter({f"resources/updated {URI}": 1, "resources/list_changed": 1, "tools/list_changed": 1})
-"""What a client hears if nobody knows what has changed."""
+"""The notifications that a client gets when anything may have changed."""

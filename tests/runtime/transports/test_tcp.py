@@ -223,10 +223,10 @@ async def test_nothing_is_read_before_the_transport_starts() -> None:
 
 async def test_only_one_packet_is_read_before_the_start() -> None:
     accepted: list[TcpTransport] = []
-    made = asyncio.Event()
+    started = asyncio.Event()
 
     def accept() -> TcpTransport:
-        transport = TcpTransport(on_accepted=lambda _: made.set())
+        transport = TcpTransport(on_accepted=lambda _: started.set())
         accepted.append(transport)
         return transport
 
@@ -235,7 +235,7 @@ async def test_only_one_packet_is_read_before_the_start() -> None:
     line = b'"' + b"x" * 1000 + b'"\n'
     count = 20_000
     writer.write(line * count)
-    await made.wait()
+    await started.wait()
     await asyncio.sleep(0.05)
     # The peer's bytes wait in the network's buffers, not here.
     assert writer.transport.get_write_buffer_size() > len(line) * count // 4
