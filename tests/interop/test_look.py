@@ -98,8 +98,8 @@ def test_both_speak_the_modern_era(tmp_path: Path) -> None:
     found: dict[str, Any] = json.loads(run((*client, *proxied(log, *server))))
     assert found["revision"] == "2026-07-28"
     # Their server sends log messages without declaring the capability: the only violation.
-    (told,) = map(json.loads, log.read_text("utf-8").splitlines())
-    assert told["findings"] == [
+    (report,) = map(json.loads, log.read_text("utf-8").splitlines())
+    assert report["findings"] == [
         {"pointer": "/method", "reason": "needs the capability server.logging, which was not declared"}
     ]
     seen = json.loads(run((*BINDGEN, "inspect", "--format", "json", "--", *server)))

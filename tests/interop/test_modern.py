@@ -53,8 +53,8 @@ def test_their_client_at_our_server_over_http(options: tuple[str, ...], mode: st
             process.terminate()
     assert done.returncode == 0, done.stderr
     # Clients with a fixed revision do not send `server/discover`, so they do not learn the server's name.
-    told = {"server": None, "instructions": None} if mode != "auto" else {}
-    assert json.loads(done.stdout) == {**SEEN, **told, "changes": ["ToolsListChanged", "ResourceUpdated"]}
+    unknown = {"server": None, "instructions": None} if mode != "auto" else {}
+    assert json.loads(done.stdout) == {**SEEN, **unknown, "changes": ["ToolsListChanged", "ResourceUpdated"]}
     assert process.returncode == 0
 
 
