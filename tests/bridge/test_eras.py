@@ -190,6 +190,7 @@ class TestClientOfTheLegacyEra:
 
 
 class TestClientOfTheModernEra:
+    @pytest.mark.usefixtures("virtual_time")
     async def test_changed_roots_reach_the_server(self) -> None:
         options: dict[str, Any] = {"roots": ["file:///one"], "ping_interval": 0.05, "ping_timeout": 5}
         async with converse(make_server(OLD), NEW, bridged=True, options=options) as talk:

@@ -30,6 +30,7 @@ class Watched(MemoryTransport):
         super().resume_reading()
 
 
+@pytest.mark.usefixtures("virtual_time")
 @pytest.mark.parametrize("line", [b'{"jsonrpc":"2.0","id":%d,"method":"ping"}', b"garbage %d"])
 async def test_reading_pauses_until_the_peer_reads_its_answers(line: bytes) -> None:
     here, there = Watched.pair()

@@ -151,6 +151,7 @@ class TestServer:
 
 
 class TestBothEras:
+    @pytest.mark.usefixtures("virtual_time")
     async def test_sessions_and_listeners_are_notified_by_their_server(self) -> None:
         new = shop()
         old = make_server(
@@ -270,6 +271,7 @@ def message(**members: Any) -> bytes:
 
 
 @pytest.mark.requirement("alone.logs-asked")
+@pytest.mark.usefixtures("virtual_time")
 async def test_records_of_a_program_go_to_the_request_that_they_belong_to() -> None:
     """Log messages are sent only while a request that wants them is handled (server/utilities/logging)."""
     logger = logging.getLogger("shop")

@@ -42,8 +42,9 @@ def app() -> Iterator[logging.Logger]:
 
 
 async def read(stream: Messages) -> list[tuple[str, str | None, Any]]:
-    """Close a stream and return its contents."""
-    await asyncio.sleep(0.02)
+    """Close a stream once everything sent in memory has arrived, and return its contents."""
+    for _ in range(100):
+        await asyncio.sleep(0)
     stream.close()
     return [(params.level, params.logger, params.data) async for params in stream if params is not None]
 

@@ -7,6 +7,7 @@ import pytest
 from mcp_runtime.transports.http.server.requests.delays import Delay, TimeLimit
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_a_wait_that_takes_too_long_is_told_in_its_turn() -> None:
     late: list[tuple[str, float]] = []
     now = asyncio.get_running_loop().time
@@ -28,6 +29,7 @@ async def test_a_wait_that_takes_too_long_is_told_in_its_turn() -> None:
     assert late[-1][0] == "d"
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_what_is_forgotten_is_told_of_nothing() -> None:
     late: list[str] = []
     delay = Delay[str](0.02, late.append)
@@ -47,6 +49,7 @@ def test_an_application_may_be_called_in_one_loop_after_the_other() -> None:
             asyncio.run(limit.within(asyncio.sleep(10)))
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_a_limit_is_not_taken_for_a_cancellation_nor_the_other_way_round() -> None:
     limit = TimeLimit(0.05)
     assert await limit.within(asyncio.sleep(0, "done")) == "done"
