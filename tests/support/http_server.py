@@ -61,9 +61,14 @@ class Chatty(ServerHandlers):
             raise
         return "waited"
 
+    async def tool_log_and_wait(self, ctx: Any, seconds: float | None = None) -> str:
+        """Log a message and wait; a client that got the message knows that the call has begun, and can resume it."""
+        await ctx.log("info", "begun")
+        return await (self.tool_wait(ctx) if seconds is None else self.tool_echo(ctx, "waited", seconds))
+
     async def tool_stubborn(self, ctx: Any) -> str:
-        """Run forever, even when cancelled."""
-        self.begun.set()
+        """Log a message and run forever, even when cancelled."""
+        await ctx.log("info", "begun")
         while True:
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(1000)

@@ -128,7 +128,7 @@ class RawServer(OneStream):
 
     async def until(self, wanted: Callable[[dict[str, Any]], bool]) -> Any:
         """Wait for a message."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while True:
                 for message in self.got:
                     if is_object(message) and wanted(message):

@@ -164,7 +164,7 @@ class Raw(OneStream):
 
     async def arrived(self) -> Any:
         """Wait for a message, and remove it from the received ones."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not self.got:
                 self._arrived.clear()
                 await self._arrived.wait()
@@ -172,7 +172,7 @@ class Raw(OneStream):
 
     async def answer(self, id_: Any) -> Any:
         """Wait for the answer of a request."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while True:
                 for message in self.got:
                     if is_object(message) and message.get("id") == id_ and "method" not in message:

@@ -106,7 +106,7 @@ def call(name: str = "work", **arguments: Any) -> v.CallToolRequestParams:
 
 
 async def status(client: v.Client, task_id: str, wanted: Status) -> v.GetTaskResult:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             task = await client.get_task(task_id=task_id)
             if task.status == wanted.value:

@@ -46,5 +46,5 @@ def test_every_request_is_answered(tmp_path: Path) -> None:
 
 
 def test_the_server_ends_without_the_response_that_takes_too_long(tmp_path: Path) -> None:
-    answers = run(tmp_path, 0, 3600, linger=0.5)
+    answers = run(tmp_path, 0, 3600, linger=2)
     assert [answer["id"] for answer in answers] == [0, 1]

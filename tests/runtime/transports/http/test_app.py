@@ -65,7 +65,7 @@ async def test_sessions_end_with_the_application(mounted: Any) -> None:
 
 async def test_an_idle_session_expires_and_leaves_nothing() -> None:
     server = chatty(NEWEST)
-    endpoint = asgi_app(server, limits=HttpLimits(session_idle=0.2, stream_after=0.01))
+    endpoint = asgi_app(server, limits=HttpLimits(session_idle=0.6, stream_after=0.01))
     async with raw_client(endpoint) as client:
         await client.shake_hands(NEWEST)
         listening = RawClient(client.http)

@@ -82,7 +82,7 @@ async def test_everything_works_and_is_cancelled_and_cut() -> None:
             with pytest.raises(ConnectionClosed):
                 await anext(changes)
         with pytest.raises(RequestTimeout):
-            await said(client, "wait", options=CallOptions(timeout=0.2))
+            await said(client, "wait", options=CallOptions(timeout=0.6))
         server.begun.clear()
         waiting = asyncio.ensure_future(said(client, "wait"))
         await server.begun.wait()

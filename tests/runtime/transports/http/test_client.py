@@ -81,20 +81,14 @@ async def test_what_belongs_to_no_request_is_listened_to(revision: str) -> None:
 @pytest.mark.requirement("http.resume")
 async def test_a_cut_stream_is_resumed(revision: str) -> None:
     async with opened(revision) as talk:
-        waiting = asyncio.create_task(talk.client.call_tool(name="log_and_wait"))
-
-        async def log_and_wait(ctx: Any) -> str:
-            await ctx.log("info", "begun")
-            return str(await talk.server.tool_wait(ctx))
-
-        talk.server.tool_log_and_wait = log_and_wait
-        await talk.server.begun.wait()
-        await asyncio.sleep(0.1)
+        logs = talk.client.connection.notifications(bindings(revision).METHODS["notifications/message"])
+        waiting = asyncio.create_task(talk.call("log_and_wait"))
+        await logs.next(10)
         for _ in range(3):
             talk.proxy.cut()
             await asyncio.sleep(0.2)
         talk.server.gate.set()
-        assert (await waiting).content[0].text == "waited"
+        assert await waiting == "waited"
         assert talk.server.ended == []
 
 
@@ -162,10 +156,11 @@ async def test_a_session_that_ends_during_a_call_is_not_called_twice() -> None:
 async def test_a_cancelled_call_is_told_to_the_server() -> None:
     async with opened(NEWEST) as talk:
         with pytest.raises(RequestTimeout):
-            await talk.call("wait", CallOptions(timeout=0.2))
-        await until(lambda: talk.server.ended == ["no answer within 0.2 s"])
+            await talk.call("wait", CallOptions(timeout=0.5))
+        await until(lambda: talk.server.ended == ["no answer within 0.5 s"])
+        talk.server.begun.clear()
         waiting = asyncio.create_task(talk.call("wait"))
-        await asyncio.sleep(0.1)
+        await talk.server.begun.wait()
         waiting.cancel("tea is ready")
         with pytest.raises(asyncio.CancelledError):
             await waiting

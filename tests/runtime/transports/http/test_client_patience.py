@@ -40,9 +40,9 @@ async def test_a_server_that_is_away_for_a_moment_is_come_back_to(status: int, m
     async with served(front) as url, cutting(url) as proxy, connect_http(f"{proxy.url}/mcp") as peer:
         client = await v2025_11_25.Client.open(peer, options=ClientOptions(timeout=20))
         changes = client.connection.notifications(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED)
-        waiting = asyncio.create_task(client.call_tool(name="wait"))
-        await server.begun.wait()
-        await asyncio.sleep(0.2)
+        logs = client.connection.notifications(methods.NOTIFICATIONS_MESSAGE)
+        waiting = asyncio.create_task(client.call_tool(name="log_and_wait"))
+        await logs.next(10)
         is_away = True
         proxy.cut()
         await eventually(lambda: refused > 3, 10)

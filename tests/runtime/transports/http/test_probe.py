@@ -198,7 +198,7 @@ async def test_a_server_that_is_replaced_by_a_modern_one_is_asked_again(refusal:
 
 async def test_a_slow_server_that_was_modern_is_waited_for() -> None:
     async with serving(discovered, tools__list=lambda _: listed()) as endpoint:
-        assert await spoken(endpoint, probe_timeout=0.2) == MODERN
+        assert await spoken(endpoint) == MODERN
 
         def slow(posted: Posted) -> Response:
             message = posted.result(**discovered(posted))

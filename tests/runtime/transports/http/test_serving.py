@@ -16,6 +16,7 @@ import pytest
 import uvicorn
 
 from mcp_bindings import v2025_11_25 as mcp
+from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse, serve_http
 from mcp_runtime.transports.http.server import serving
 
@@ -60,14 +61,16 @@ async def test_the_pages_of_a_server() -> None:
 async def test_calls_finish_before_the_end(connect: Any, path: str) -> None:
     async with program() as (process, url), connect(f"{url}{path}") as peer:
         client = await mcp.Client.open(peer)
+        logs = client.notifications(methods.NOTIFICATIONS_MESSAGE)
         calls = [
-            asyncio.create_task(client.call_tool(name="echo", arguments={"text": "done", "delay": delay}))
-            for delay in (0.5, 1.5)
+            asyncio.create_task(client.call_tool(name="log_and_wait", arguments={"seconds": seconds}))
+            for seconds in (0.5, 1.5)
         ]
-        await asyncio.sleep(0.3)
+        for _ in calls:
+            await logs.next(10)
         process.terminate()
         results = await asyncio.gather(*calls)
-        assert [result.content for result in results] == [[mcp.TextContent(text="done")]] * 2
+        assert [result.content for result in results] == [[mcp.TextContent(text="waited")]] * 2
         _, stderr = await asyncio.wait_for(process.communicate(), 10)
         assert (process.returncode, stderr) == (0, b"")
 
@@ -75,20 +78,20 @@ async def test_calls_finish_before_the_end(connect: Any, path: str) -> None:
 async def test_shutdown_does_not_wait_forever() -> None:
     async with program("1") as (process, url), connect_http(f"{url}/mcp", close_timeout=1) as peer:
         client = await mcp.Client.open(peer)
-        waiting = asyncio.create_task(client.call_tool(name="wait"))
-        await asyncio.sleep(1.5)
-        begun = time.monotonic()
+        logs = client.notifications(methods.NOTIFICATIONS_MESSAGE)
+        waiting = asyncio.create_task(client.call_tool(name="log_and_wait"))
+        await logs.next(10)
         process.terminate()
-        await asyncio.wait_for(process.wait(), 10)
-        assert time.monotonic() - begun < 6
+        await asyncio.wait_for(process.wait(), 30)
         waiting.cancel()
 
 
 async def test_the_end_does_not_wait_for_a_handler_that_swallows_its_cancellation() -> None:
     async with program("1") as (process, url), connect_http(f"{url}/mcp", close_timeout=1) as peer:
         client = await mcp.Client.open(peer)
+        logs = client.notifications(methods.NOTIFICATIONS_MESSAGE)
         waiting = asyncio.create_task(client.call_tool(name="stubborn"))
-        await asyncio.sleep(0.5)
+        await logs.next(10)
         process.terminate()
         _, stderr = await asyncio.wait_for(process.communicate(), 10)
         assert process.returncode == 1

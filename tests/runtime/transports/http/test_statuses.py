@@ -86,7 +86,7 @@ async def test_no_log_holds_a_session_id_or_a_traceback(caplog: pytest.LogCaptur
     caplog.set_level(logging.DEBUG)
     for name in ("mcp_runtime", "uvicorn"):
         caplog.set_level(logging.DEBUG, name)
-    limits = HttpLimits(max_message_bytes=1000, body_timeout=0.1, stream_after=0.01, max_session_requests=2)
+    limits = HttpLimits(max_message_bytes=1000, stream_after=0.01, max_session_requests=2)
     async with raw_client(asgi_app(chatty(NEWEST), limits=limits), h11_max_incomplete_event_size=100_000) as client:
         await client.shake_hands(NEWEST)
         for body, headers, status in REFUSED.values():
@@ -165,7 +165,7 @@ async def test_a_compressed_body(compress: Any) -> None:
 
 
 async def test_a_body_that_is_too_large_or_too_slow() -> None:
-    limits = HttpLimits(max_message_bytes=1000, body_timeout=0.2)
+    limits = HttpLimits(max_message_bytes=1000, body_timeout=0.7)
     async with raw_client(asgi_app(chatty(NEWEST), limits=limits)) as client:
         await client.shake_hands(NEWEST)
         assert (await client.post(call("echo", text="x" * 2000))).status_code == 413
@@ -178,7 +178,7 @@ async def test_a_body_that_is_too_large_or_too_slow() -> None:
         headers = {"content-type": "application/json", **BOTH, **client.session}
         large = await client.http.post("/mcp", content=parts(20, 0), headers=headers)
         assert large.status_code == 413
-        slow = await client.http.post("/mcp", content=parts(5, 0.1), headers=headers)
+        slow = await client.http.post("/mcp", content=parts(3, 0.3), headers=headers)
         assert slow.status_code == 408
         assert (await client.post(PING)).status_code == 200
 

@@ -13,6 +13,7 @@ from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app
 from support.http import RawClient, call, events_of, messages_of, raw_client, request
 from support.http_server import chatty
+from support.stdio_peers import eventually
 
 NEWEST = "2025-11-25"
 HTTP_REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
@@ -228,13 +229,12 @@ async def test_a_stream_that_is_not_read_is_cut_and_can_be_resumed() -> None:
     async with raw_client(app) as client:
         await client.shake_hands(NEWEST)
         async with client.stream(call("log", count=300, size=100_000)) as stream:
-            await asyncio.sleep(1.5)
+            await eventually(lambda: len(events) > 300)
             got: list[str] = []
             with pytest.raises(httpx2.RemoteProtocolError):
                 while (event := await stream.event()) is not None:
                     got.append(event.id)
             assert 0 < len(got) < 300
-        await asyncio.sleep(1)
         stored = await client.http.get("/mcp", headers=_resuming(client, got[-1]))
         assert stored.status_code == 200, stored.text[:200]
         assert (stored.status_code, len(got) - 1 + len(messages_of(stored.text))) == (200, 301)
