@@ -17,7 +17,7 @@ import uvicorn
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse, serve_http
+from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http, connect_sse, serve_http
 from mcp_runtime.transports.http.server import serving
 
 TESTS = Path(__file__).parents[3]
@@ -123,17 +123,6 @@ async def test_what_a_call_waits_for_is_taken_until_the_end() -> None:
 async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "MAX_SILENT", 2.0)
     monkeypatch.setattr(serving, "MAX_CONNECTIONS", 5)
-    endpoint = asgi_app(mcp.Server())
-    told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    site = serving.Site(endpoint, "/mcp", "/health")
-    config = uvicorn.Config(site, port=0, log_level="critical")
-    server = serving.Server(config, site, 1, told.set_result)
-    running = asyncio.create_task(server.serve())
-    port = int((await told).rsplit(":", 1)[1])
-    begun = time.monotonic()
-    silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(10)]
-    for _, writer in silent[:5]:
-        writer.write(b"GET /health HTTP/1.1\r\nhost:")
 
     async def closed_after(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> float:
         with suppress(ConnectionError):
@@ -141,21 +130,57 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
         writer.close()
         return time.monotonic() - begun
 
-    closed = sorted(await asyncio.gather(*(closed_after(*connection) for connection in silent)))
-    assert closed[4] < closed[5] - 0.5, "five are too many"
-    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
-        assert (await http.get("/health")).status_code == 200
-    server.should_exit = True
-    await running
+    async with running() as port:
+        begun = time.monotonic()
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(10)]
+        for _, writer in silent[:5]:
+            writer.write(b"GET /health HTTP/1.1\r\nhost:")
+        closed = sorted(await asyncio.gather(*(closed_after(*connection) for connection in silent)))
+        assert closed[4] < closed[5] - 0.5, "five are too many"
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+            assert (await http.get("/health")).status_code == 200
+
+
+async def test_connections_whose_clients_read_nothing_are_closed() -> None:
+    async with running(write_timeout=0.5) as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+        with pytest.raises(ConnectionError):
+            async with asyncio.timeout(60):
+                while True:
+                    writer.write(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n" * 1000)
+                    await writer.drain()
+
+
+@asynccontextmanager
+async def running(**limits: Any) -> AsyncGenerator[int]:
+    """Run a standalone server in this process; yields its port."""
+    told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    site = serving.Site(asgi_app(mcp.Server(), limits=HttpLimits(**limits)), "/mcp", "/health")
+    server = serving.Server(uvicorn.Config(site, port=0, log_level="critical"), site, 1, told.set_result)
+    task = asyncio.create_task(server.serve())
+    try:
+        yield int((await told).rsplit(":", 1)[1])
+    finally:
+        server.should_exit = True
+        await task
 
 
 async def test_malformed_requests_write_nothing_to_the_log() -> None:
     upgrade = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+    chunked = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
     async with program() as (process, url):
-        for request, status in ((b"nonsense\r\n\r\n", b"400"), (upgrade, b"200")):
+        for request, status in (
+            (b"nonsense\r\n\r\n", b"400"),
+            (upgrade, b"200"),
+            (chunked + b"nonsense\r\n", b"400"),
+            (chunked, b"415"),
+        ):
             reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rsplit(":", 1)[1]))
             writer.write(request)
             assert status in await reader.readline()
+            writer.write(b"nonsense\r\n\r\n")
+            with suppress(ConnectionError):
+                await asyncio.wait_for(reader.read(), 10)
             writer.close()
         process.terminate()
         assert (await process.communicate())[1] == b""

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_runtime.subscriptions import resource_updated
 from mcp_runtime.transports.http import HttpLimits, asgi_app
-from support.http import BOTH, RawClient, raw_client
+from support.http import BOTH, RawClient, raw_client, request
 from support.http_modern import MODERN, ModernClient, begin_with, headers_for
 from support.http_server import chatty
 
@@ -131,3 +131,22 @@ async def test_what_waits_for_clients_that_do_not_listen_is_bounded_in_all() -> 
         for one in clients:
             assert (await one.http.delete("/mcp", headers=one.session)).status_code == 204
         await settled(app, 0)
+
+
+@pytest.mark.parametrize("method", ["ping", "notifications/initialized", "nonsense", ""])
+async def test_an_answer_of_any_size_is_not_waited_for_forever(method: str) -> None:
+    app = asgi_app(chatty(NEWEST), limits=HttpLimits(write_timeout=0.05), stateless=True)
+    message: dict[str, Any] = {"jsonrpc": "2.0", "method": method} if method.startswith("n") else request(method)
+    body = json.dumps(message).encode() if method else b"nonsense"
+    headers = {**BOTH, "host": "localhost", "content-type": "application/json", "mcp-protocol-version": NEWEST}
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": body}
+
+    async def send(_: Any) -> None:
+        await asyncio.Event().wait()
+
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    async with asyncio.timeout(60):
+        await app({"type": "http", "method": "POST", "path": "/mcp", "headers": raw}, receive, send)
+    assert not app.is_busy

@@ -18,7 +18,6 @@ from mcp_runtime.transports.http.server.requests.asgi import (
     respond,
 )
 from mcp_runtime.transports.http.server.requests.checks import ONLY_EVENTS, Places, check_accept
-from mcp_runtime.transports.http.server.requests.delays import Delays
 from mcp_runtime.transports.http.server.requests.refusals import stopping, too_many_streams
 from mcp_runtime.transports.http.server.sessions import Sessions
 from mcp_runtime.transports.http.server.streams.event_log import EventLog
@@ -62,9 +61,8 @@ class HttpApp(Application):
         kept = None if is_stateless or events is None else EventLog(events)
         self.sessions = Sessions(servers, spoken.legacy, limits, kept)
         self._endpoint = ModernEndpoint(servers, limits, self.sessions.unread)
-        self._delays = delays = Delays(limits)
         self._methods = METHODS if spoken.legacy and not is_stateless else ("POST",)
-        self._posts = Posts(spoken, self.sessions, self._endpoint, delays, limits, is_stateless=is_stateless)
+        self._posts = Posts(spoken, self.sessions, self._endpoint, self._delays, limits, is_stateless=is_stateless)
 
     @property
     def is_busy(self) -> bool:
@@ -110,7 +108,7 @@ class HttpApp(Application):
 
     async def _get(self, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
         opened = self._posts.open
-        if opened.streams >= self._limits.max_streams:
+        if opened.streams >= self.limits.max_streams:
             raise too_many_streams()
         opened.streams += 1
         try:

@@ -112,7 +112,7 @@ class Posts:
 
         Raises:
             Refusal: it is answered with an error status.
-            Disconnected: the client disconnected.
+            Disconnected: the client disconnected, or does not read.
         """
         if self.open.posts >= self._limits.max_requests:
             raise too_many_requests()
@@ -343,9 +343,7 @@ class Posts:
             raise not_now("too many answers are unread; this one was dropped", 5)
         unread.size += len(answer)
         try:
-            await respond(post.send, status, answer, headers=headers, limit=self._delays.write)
-        except TimeoutError:
-            pass  # The server closes the connection, as the response is incomplete.
+            await respond(post.send, status, answer, headers=headers)
         finally:
             unread.size -= len(answer)
 

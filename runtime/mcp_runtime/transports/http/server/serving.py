@@ -10,7 +10,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, Final
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.transports.ending import Ending
@@ -39,6 +41,9 @@ class Site:
         path: the path of the endpoint.
         health: the path of the health page; empty for none.
         sse: the endpoint of HTTP+SSE and its path; None for none.
+
+    Attributes:
+        write_timeout: see `HttpLimits`.
     """
 
     def __init__(self, endpoint: HttpApp, path: str, health: str, sse: tuple[SseApp, str] | None = None) -> None:
@@ -48,6 +53,7 @@ class Site:
                 raise ValueError(f"a path must begin with /, not {given!r}")
             if paths.count(given) > 1:
                 raise ValueError(f"the endpoint, its health page and HTTP+SSE cannot both be at {given}")
+        self.write_timeout = endpoint.limits.write_timeout
         self._path = path
         self._health = health
         self._endpoints: dict[str, HttpApp | SseApp] = {path: endpoint}
@@ -90,6 +96,20 @@ class Site:
         await respond(send, 200 if is_well else 503, body, headers=[(b"cache-control", b"no-store")])
 
 
+class Connection(H11Protocol):
+    """A connection on which a malformed request writes nothing to the log."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is malformed, unless it follows a response to the beginning of the same request."""
+        if self.conn.our_state is not h11.IDLE:
+            # What is sent from now on is dropped.
+            self.cycle.disconnected = True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+
 class Server(uvicorn.Server):
     """Ends the streams of listening clients at shutdown, since it would wait for them."""
 
@@ -100,6 +120,7 @@ class Server(uvicorn.Server):
         self._told = started
         self._loop: asyncio.AbstractEventLoop | None = None
         self._silent: dict[Any, float] = {}
+        self._stuck: dict[tuple[Any, int], float] = {}
         self.ending = Ending(grace + LINGER)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -130,18 +151,33 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
-        """Close connections that send no request, once a second."""
+        """Close connections that send no request, or read no response, once a second."""
         if counter % 10 == 0:
             self._close_silent(time.monotonic())
+            self._close_stuck(time.monotonic())
         return await super().on_tick(counter)
 
     def _close_silent(self, now: float) -> None:
         connections: set[Any] = self.server_state.connections
-        silent = [each for each in connections if each.cycle is None or each.cycle.response_complete]
+        # One that is closing waits for its client to read the rest.
+        silent = [
+            each
+            for each in connections
+            if each.cycle is None or each.cycle.response_complete or each.transport.is_closing()
+        ]
         self._silent = {each: self._silent.get(each, now) for each in silent}
         too_many = len(connections) - MAX_CONNECTIONS
         for number, (each, since) in enumerate(sorted(self._silent.items(), key=lambda item: item[1])):
             if number < too_many or now - since > MAX_SILENT:
+                each.transport.abort()
+
+    def _close_stuck(self, now: float) -> None:
+        """Close connections whose clients read nothing of what waits for them."""
+        connections: set[Any] = self.server_state.connections
+        stuck = [(each, each.transport.get_write_buffer_size()) for each in connections if each.flow.write_paused]
+        self._stuck = {each: self._stuck.get(each, now) for each in stuck}
+        for (each, _), since in self._stuck.items():
+            if now - since > self._site.write_timeout:
                 each.transport.abort()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -170,7 +206,7 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
         # Its warnings are one line for each malformed request, from anybody.
         log_level="error",
         # The other parser, httptools, keeps any amount of headers and trailers.
-        http="h11",
+        http=Connection,
         timeout_graceful_shutdown=1,
         # `trusted_proxies` determines which forwarded headers are trusted.
         proxy_headers=False,

@@ -21,7 +21,7 @@ from mcp_runtime.transports.http.server.requests.asgi import (
     respond,
 )
 from mcp_runtime.transports.http.server.requests.checks import ONLY_EVENTS, Places, check_accept, check_content_type
-from mcp_runtime.transports.http.server.requests.delays import Delay, Delays
+from mcp_runtime.transports.http.server.requests.delays import Delay
 from mcp_runtime.transports.http.server.requests.refusals import (
     stopping,
     too_many_of_session,
@@ -72,7 +72,6 @@ class SseApp(Application):
         self.is_stopping = False
         self._servers = servers
         self._unread = Unread(limits.max_unread_total)
-        self._delays = Delays(limits)
         self._silent: Delay[SseSession] = Delay(limits.session_idle, _end_stream)
         self._posts = 0
 
@@ -110,7 +109,7 @@ class SseApp(Application):
 
     async def _open(self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
         """Begin a session, which ends with its stream."""
-        limits = self._limits
+        limits = self.limits
         if b"accept" in headers:
             check_accept(headers, ONLY_EVENTS)
         if self.is_stopping:
@@ -132,7 +131,7 @@ class SseApp(Application):
             await session.connection.aclose("the client closed the stream")
 
     async def _post(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
-        limits = self._limits
+        limits = self.limits
         check_content_type(headers)
         if self._posts >= limits.max_requests:
             raise too_many_requests()
@@ -147,7 +146,7 @@ class SseApp(Application):
             self._posts -= 1
 
     async def _take(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
-        limits = self._limits
+        limits = self.limits
         # Before the body is read, so that what waits stays with the client.
         await session.ready()
         try:

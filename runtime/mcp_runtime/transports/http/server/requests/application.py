@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from mcp_runtime.transports.http.limits import HttpLimits
@@ -14,8 +14,10 @@ from mcp_runtime.transports.http.server.requests.asgi import (
     Scope,
     Send,
     headers_of,
+    limited,
 )
 from mcp_runtime.transports.http.server.requests.checks import Places
+from mcp_runtime.transports.http.server.requests.delays import Delays
 
 
 class Application(ABC):
@@ -25,12 +27,16 @@ class Application(ABC):
         places: the hosts and origins that requests may name.
         principal: returns the authenticated sender of a request, given its ASGI scope.
         limits: resource limits for clients.
+
+    Attributes:
+        limits: the same.
     """
 
     def __init__(self, places: Places, principal: Callable[[Scope], str | None] | None, limits: HttpLimits) -> None:
         self._places = places
         self._principal = principal
-        self._limits = limits
+        self.limits = limits
+        self._delays = Delays(limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or handle the lifespan of the server."""
@@ -39,14 +45,16 @@ class Application(ABC):
             return
         if scope["type"] != "http":
             raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
+        send = limited(send, self._delays.write)
         try:
-            headers = headers_of(scope, self._limits.max_header_bytes)
+            headers = headers_of(scope, self.limits.max_header_bytes)
             client = scope.get("client")
             self._places.check(headers, client[0] if client else None)
             principal = self._principal(scope) if self._principal is not None else None
             await self._answer(scope, headers, principal, receive, send)
         except Refusal as refusal:
-            await refusal.answer(send)
+            with suppress(Disconnected):
+                await refusal.answer(send)
         except Disconnected:
             pass
 
@@ -70,7 +78,7 @@ class Application(ABC):
 
         Raises:
             Refusal: the request is refused.
-            Disconnected: the client disconnected.
+            Disconnected: the client disconnected, or does not read.
         """
 
     async def _live(self, receive: Receive, send: Send) -> None:

@@ -45,7 +45,7 @@ class Refusal(Exception):
         self.headers = tuple(headers)
 
     async def answer(self, send: Send) -> None:
-        """Send the response."""
+        """Send the response; raises what `send` does."""
         await respond(send, self.status, self.body, headers=self.headers)
 
     @property
@@ -72,7 +72,7 @@ class TooLarge(Refusal):
 
 
 class Disconnected(Exception):
-    """The client disconnected before its request was complete; an answer would not be read."""
+    """The client disconnected, or does not read: an answer would not be read."""
 
 
 def headers_of(scope: Scope, max_bytes: int) -> Headers:
@@ -93,48 +93,46 @@ def headers_of(scope: Scope, max_bytes: int) -> Headers:
     return found
 
 
-async def respond(
-    send: Send,
-    status: int,
-    body: bytes = b"",
-    *,
-    headers: Iterable[tuple[bytes, bytes]] = (),
-    limit: TimeLimit | None = None,
-) -> None:
-    """Send a response with a complete body.
+def limited(send: Send, limit: TimeLimit) -> Send:
+    """Return ASGI's send function with a limit: it waits for clients that do not read what they were sent before.
+
+    It raises `Disconnected` if a client does not read in time. The ASGI server then closes the connection, as the
+    response is incomplete.
+    """
+
+    async def send_in_time(message: Message) -> None:
+        try:
+            await limit.within(send(message))
+        except TimeoutError:
+            raise Disconnected from None
+
+    return send_in_time
+
+
+async def respond(send: Send, status: int, body: bytes = b"", *, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """Send a response with a complete body; raises what `send` does.
 
     Args:
         send: ASGI's send function.
         status: the HTTP status.
         body: the body, which is JSON.
         headers: further headers.
-        limit: the time in which the client must read a piece of it; None if it is small.
-
-    Raises:
-        TimeoutError: the client did not read it in time.
     """
     sent = [(b"content-length", b"%d" % len(body)), *headers]
     if body:
         sent.append((b"content-type", JSON))
     await send({"type": "http.response.start", "status": status, "headers": sent})
-    if limit is None or len(body) <= HIGH_WATER:
-        await send({"type": "http.response.body", "body": body})
-    else:
-        await write(send, body, limit, is_last=True)
+    await write(send, body, is_last=True)
 
 
-async def write(send: Send, data: bytes, limit: TimeLimit, *, is_last: bool) -> None:
-    """Send a part of a body, in pieces: ASGI servers accept the first one, however large it is.
-
-    Raises:
-        TimeoutError: the client did not read one of them in time.
-    """
+async def write(send: Send, data: bytes, *, is_last: bool) -> None:
+    """Send a part of a body, in pieces: ASGI servers accept the first one, however large it is."""
     start = 0
     while len(data) - start > HIGH_WATER:
         piece = data[start : start + HIGH_WATER]
-        await limit.within(send({"type": "http.response.body", "body": piece, "more_body": True}))
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
         start += HIGH_WATER
-    await limit.within(send({"type": "http.response.body", "body": data[start:], "more_body": not is_last}))
+    await send({"type": "http.response.body", "body": data[start:], "more_body": not is_last})
 
 
 async def read_body(receive: Receive, headers: Headers, *, max_bytes: int, limit: TimeLimit) -> bytes:

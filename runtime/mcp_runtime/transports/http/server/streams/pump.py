@@ -41,6 +41,7 @@ async def pump(
 
     Raises:
         Refusal: what follows the client's last event is no longer stored, or clients have too much to read already.
+        Disconnected: the client does not read.
     """
     if unread.is_full:
         raise not_now("too many messages are unread; try again later", 5)
@@ -51,11 +52,11 @@ async def pump(
     outlet = Outlet(unread)
     stream.attach(outlet, missed)
     try:
-        await delays.write.within(_begin(send, headers))
+        await _begin(send, headers)
         while not outlet.was_cut:
             data, is_last = outlet.take()
             if data or is_last:
-                await write(send, data, delays.write, is_last=is_last)
+                await write(send, data, is_last=is_last)
                 outlet.written(data)
                 if is_last:
                     break
@@ -63,8 +64,6 @@ async def pump(
                 watcher = watcher or asyncio.ensure_future(watch(receive, outlet.leave))
                 if not await outlet.changed(delays.quiet):
                     outlet.put(b":\n\n")
-    except TimeoutError:
-        outlet.was_cut = True
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if not outlet.was_cut or task is None:
