@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25
 from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.transports.http import asgi_app, connect_http
+from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse
 from support.http import served
 from support.http_server import chatty
 from support.stdio_peers import eventually
@@ -56,3 +56,10 @@ async def test_a_connection_that_closes_before_it_sends_a_request_ends_quietly(
         peer.transport.send(b'{"jsonrpc":"2.0","id":9,"method":"ping"}')
         await peer.transport.close()
     assert not [str(warning.message) for warning in recwarn if "never awaited" in str(warning.message)]
+
+
+@pytest.mark.parametrize("connect", [connect_http, connect_sse])
+async def test_an_error_before_a_client_is_opened_is_the_error_that_is_seen(connect: Any) -> None:
+    with pytest.raises(LookupError, match="no such setting"):
+        async with connect("http://localhost/mcp"):
+            raise LookupError("no such setting")

@@ -41,7 +41,7 @@ class PostingTransport(ABC):
         self._sendable = asyncio.Event()
         self._sendable.set()
         self._is_closed = False
-        self._has_ended = False
+        self._has_ended = True  # until it starts
 
     async def start(self, receiver: Receiver) -> None:
         """Start carrying messages; the connection is opened with the first one."""
@@ -50,6 +50,7 @@ class PostingTransport(ABC):
                 f"{type(receiver).__name__} needs request_lost(id, reason): over HTTP a request can be lost"
             )
         self._receiver, self._lose = receiver, receiver.request_lost
+        self._has_ended = False
 
     def send(self, message: bytes) -> None:
         """Post a message: requests immediately, everything else in order."""
