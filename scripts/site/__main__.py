@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scripts.site import pages, reference
 from scripts.site.accessible import mend
+from scripts.site.annotations import addresses
 from scripts.site.links import broken_links
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +44,7 @@ def main() -> int:
     if done.returncode:
         return 1
     built = sorted(html.rglob("*.html"))
-    problems = [*mend(built), *broken_links(html)]
+    problems = [*mend(built), *broken_links(html), *addresses(built)]
     for line in problems:
         print(line, file=sys.stderr)
     if not problems:

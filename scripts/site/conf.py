@@ -1,13 +1,14 @@
 """Settings of Sphinx for the site."""
 
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from scripts.site.annotations import simplify
 from scripts.site.navigation import beside
 
-from support.public_api import runtime_modules
+from support.public_api import binding_packages, public_objects, runtime_modules
 
 project = "mcp-bindgen"
 author = "mcp-bindgen contributors"
@@ -49,9 +50,40 @@ def setup(app: Any) -> None:
     # Napoleon looks at every attribute of a class here, for options that are off; pydantic then builds validators.
     app.events.listeners["autodoc-skip-member"].clear()
     app.connect("builder-inited", _find_public_names)
+    app.connect("builder-inited", _simplify_annotations)
+    app.connect("autodoc-process-signature", _readable_signature)
+    # Napoleon takes what is before a colon in the docstring of an attribute for its type.
+    written: dict[str, list[str]] = {}
+    app.connect("autodoc-process-docstring", partial(_keep, written), priority=400)
+    app.connect("autodoc-process-docstring", partial(_restore, written), priority=600)
     # The theme's own tree comes between the two; it makes none where it finds no table of contents.
     app.connect("html-page-context", _without_contents, priority=400)
     app.connect("html-page-context", _with_navigation, priority=600)
+
+
+def _simplify_annotations(_app: Any) -> None:
+    packages = {import_module(package): names for package, names in binding_packages().items()}
+    simplify(public_objects().values())
+    simplify(getattr(package, name) for package, names in packages.items() for name in names)
+
+
+def _readable_signature(
+    _app: Any, _kind: str, _name: str, value: object, _options: Any, arguments: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Return no arguments for a model, whose fields are listed below it, and defaults that Sphinx can parse."""
+    if hasattr(value, "__pydantic_fields__"):
+        return "", None
+    return arguments and arguments.replace("<factory>", "..."), returned
+
+
+def _keep(written: dict[str, list[str]], _app: Any, kind: str, name: str, *rest: Any) -> None:
+    if kind in ("attribute", "property"):
+        written[name] = [*rest[-1]]
+
+
+def _restore(written: dict[str, list[str]], _app: Any, kind: str, name: str, *rest: Any) -> None:
+    if kind in ("attribute", "property"):
+        rest[-1][:] = written.pop(name)
 
 
 def _without_contents(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:

@@ -134,7 +134,8 @@ def _documented(name: str, value: object) -> str:
     """Return the directive that documents a public name."""
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, BaseException) else "class"
-        return f".. auto{kind}:: {name}\n   :members:\n   :exclude-members: model_config\n   :show-inheritance:\n\n"
+        bases = "" if value.__bases__ == (object,) else "   :show-inheritance:\n"
+        return f".. auto{kind}:: {name}\n   :members:\n   :exclude-members: model_config\n{bases}\n"
     if inspect.isfunction(value):
         return f".. autofunction:: {name}\n\n"
     return _documented_data(name)

@@ -1,10 +1,13 @@
 """The site: what `make site` checks is found, and its reference follows the code."""
 
+import inspect
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 from scripts.site import pages, reference
 from scripts.site.accessible import mend
+from scripts.site.annotations import addresses, simplify
 from scripts.site.links import broken_links
 from scripts.site.navigation import beside
 
@@ -46,6 +49,25 @@ def test_unused_repairs_are_reported(tmp_path: Path) -> None:
     stale = mend([page])
     assert page.read_text() == '<pre tabindex="0">code</pre>'
     assert any("<aside" in line for line in stale) and not any("<pre>" in line for line in stale)
+
+
+def test_annotations_are_shown_without_metadata() -> None:
+    class Oven:
+        __module__ = "mcp_oven"
+        shelves: Annotated[int, object()]
+
+        def bake(self, loaves: list[Annotated[int, object()]] | None) -> None: ...
+
+    simplify([Oven])
+    assert inspect.get_annotations(Oven) == {"shelves": int}
+    assert inspect.get_annotations(Oven.bake) == {"loaves": list[int] | None, "return": type(None)}
+
+
+def test_a_page_that_shows_the_address_of_an_object_is_reported(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.html", tmp_path / "bad.html"
+    good.write_text("a mask of 0xff")
+    bad.write_text("&lt;Tagged object at 0x7f9932347bd0&gt;")
+    assert addresses([good, bad]) == ["bad.html shows the address of an object"]
 
 
 def test_navigation_starts_at_the_page_and_is_open_there() -> None:
