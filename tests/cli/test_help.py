@@ -1,5 +1,6 @@
 """Help: every page has an example that parses and a page of the documentation that exists, and fits a terminal."""
 
+import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +41,16 @@ def test_help_ends_with_an_example_and_a_page(cli: Cli, path: tuple[str, ...]) -
     command_path = next(found for found in sorted(ALL, key=len, reverse=True) if tuple(words[: len(found)]) == found)
     assert command_path
     ALL[command_path].make_context(command_path[-1], words[len(command_path) :])
+
+
+@pytest.mark.parametrize("path", [path for path in ALL if not hasattr(ALL[path], "commands")], ids=" ".join)
+def test_arguments_and_values_are_named_as_they_are_typed(cli: Cli, path: tuple[str, ...]) -> None:
+    help_ = cli(*path, "--help").out
+    usage = help_.splitlines()[0]
+    assert "{" not in usage and "[[" not in usage and usage.count("...") <= 2
+    assert re.findall(r"<(?:str|int|float|list|Path)\b|\bTEXT\b", help_) == []
+    for argument in (param for param in ALL[path].params if param.param_type_name == "argument"):
+        assert argument.metavar.replace("...", "").isupper() and argument.metavar in usage
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)

@@ -34,8 +34,8 @@ class BridgeFormat(StrEnum):
 
 def bridge(
     *,
-    old: Annotated[str, typer.Argument(help="A released revision.", autocompletion=complete_revision)],
-    new: Annotated[str, typer.Argument(help="Another one.", autocompletion=complete_revision)],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A released revision.", autocompletion=complete_revision)],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one.", autocompletion=complete_revision)],
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")] = None,
     quiet: QuietOption = False,
     format_: Annotated[BridgeFormat, typer.Option("--format", help="Output format.")] = BridgeFormat.TEXT,

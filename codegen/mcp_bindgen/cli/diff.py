@@ -69,10 +69,14 @@ def diff(
     old: Annotated[
         str,
         typer.Argument(
-            help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.", autocompletion=complete_revision
+            metavar="OLD",
+            help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.",
+            autocompletion=complete_revision,
         ),
     ],
-    new: Annotated[str, typer.Argument(help="The same, for the other side.", autocompletion=complete_revision)],
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="The same, for the other side.", autocompletion=complete_revision)
+    ],
     everything: Annotated[
         bool, typer.Option("--all", help="Also show harmless changes, and messages that prove the breaks.")
     ] = False,

@@ -19,7 +19,7 @@ from mcp_bindgen.ir.nodes import Erratum
 def errata(
     revision: Annotated[
         str | None,
-        typer.Argument(help="By default, a summary of all.", autocompletion=complete_revision),
+        typer.Argument(metavar="REVISION", help="By default, a summary of all.", autocompletion=complete_revision),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Print every difference in every revision.")] = False,
     quiet: QuietOption = False,

@@ -44,7 +44,7 @@ def generate(
     revisions: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[REVISION]...", help="Revisions; by default, all released ones.", autocompletion=complete_revision
+            metavar="REVISION...", help="Revisions; by default, all released ones.", autocompletion=complete_revision
         ),
     ] = None,
     schema: Annotated[

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from typer import Typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 _LABEL_WIDTH = 10
 
@@ -42,7 +42,28 @@ class Task:
         """
         end = more(f"{self.prefix} {example}", page)
         name = example.split(maxsplit=1)[0]
+        options.setdefault("cls", PlainCommand)
         self.app.command(name, short_help=summary, epilog=end, rich_help_panel=self.title, **options)(function)
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help names arguments as they are typed, without the types of its Python function."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line."""
+        return ["[OPTIONS]", *(_usage(param) for param in self._arguments(ctx))]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, and then the options."""
+        if arguments := self._arguments(ctx):
+            with formatter.section("Arguments"):
+                formatter.write_dl([(param.metavar, param.help) for param in arguments])
+        records = (param.get_help_record(ctx) for param in self.get_params(ctx) if param.param_type_name == "option")
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in records if record is not None])
+
+    def _arguments(self, ctx: Any) -> list[Any]:
+        return [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
 
 
 class CommandGroup(TyperGroup):
@@ -64,3 +85,8 @@ class CommandGroup(TyperGroup):
             for number, command in enumerate(commands):
                 label = "" if number else title or "Commands"
                 yield f"  {label:{_LABEL_WIDTH}}{command.name:{width}}{command.short_help}"
+
+
+def _usage(argument: Any) -> str:
+    spelled: str = argument.metavar
+    return spelled if argument.required else f"[{spelled}]"

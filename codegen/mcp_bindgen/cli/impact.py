@@ -34,12 +34,16 @@ def impact(
         str,
         typer.Option(
             "--from",
+            metavar="OLD",
             help="The version your code uses: a revision, a schema file, or COMMIT:PATH in git.",
             autocompletion=complete_revision,
         ),
     ],
     new: Annotated[
-        str, typer.Option("--to", help="The version to move to, given the same way.", autocompletion=complete_revision)
+        str,
+        typer.Option(
+            "--to", metavar="NEW", help="The version to move to, given the same way.", autocompletion=complete_revision
+        ),
     ],
     package: Annotated[
         str | None,

@@ -44,7 +44,9 @@ def inspect(
     trace: Annotated[bool, typer.Option("--trace", help="Print every message in both directions to stderr.")] = False,
     revision: Annotated[
         str | None,
-        typer.Option(help="The revision to use; by default the newest one.", autocompletion=complete_revision),
+        typer.Option(
+            metavar="REVISION", help="The revision to use; by default the newest one.", autocompletion=complete_revision
+        ),
     ] = None,
     env: EnvOption = None,
     cwd: CwdOption = None,

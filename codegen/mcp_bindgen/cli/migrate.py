@@ -16,10 +16,14 @@ def migrate(
     old: Annotated[
         str,
         typer.Argument(
-            help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.", autocompletion=complete_revision
+            metavar="OLD",
+            help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.",
+            autocompletion=complete_revision,
         ),
     ],
-    new: Annotated[str, typer.Argument(help="The same, for the other side.", autocompletion=complete_revision)],
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="The same, for the other side.", autocompletion=complete_revision)
+    ],
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the guide to a file, atomically.")] = None,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,

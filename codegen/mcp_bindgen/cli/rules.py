@@ -41,7 +41,7 @@ def rules(
     *,
     id_: Annotated[
         str | None,
-        typer.Argument(metavar="[ID]", help="By default, all rules.", autocompletion=complete_rule),
+        typer.Argument(metavar="ID", help="By default, all rules.", autocompletion=complete_rule),
     ] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")] = None,
     quiet: QuietOption = False,

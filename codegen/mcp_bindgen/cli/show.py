@@ -27,10 +27,16 @@ _FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "pay
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="A method such as tools/call, or a definition such as Tool.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A method such as tools/call, or a definition such as Tool.")
+    ],
     revision: Annotated[
         str | None,
-        typer.Option(help="By default the project's revision, or the newest.", autocompletion=complete_revision),
+        typer.Option(
+            metavar="REVISION",
+            help="By default the project's revision, or the newest.",
+            autocompletion=complete_revision,
+        ),
     ] = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,

@@ -3,12 +3,13 @@
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+
+from mcp_bindgen.cli.help import PlainCommand
 
 _KEY = "mcp_bindgen.command"
 
 
-class StartsCommand(TyperCommand):
+class StartsCommand(PlainCommand):
     """A command that separates the words after the first ``--`` from its own arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -31,7 +31,7 @@ def validate(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="A file with one message, or a log with one per line.")],
     revision: Annotated[
         str | None,
-        typer.Option(help="The revision of all messages.", autocompletion=complete_revision),
+        typer.Option(metavar="REVISION", help="The revision of all messages.", autocompletion=complete_revision),
     ] = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def verify(
-    revision: Annotated[str, typer.Argument(help="A released revision.", autocompletion=complete_revision)],
+    revision: Annotated[
+        str, typer.Argument(metavar="REVISION", help="A released revision.", autocompletion=complete_revision)
+    ],
     against: Annotated[str, typer.Option(metavar="FILE_OR_URL", help="An official schema.json or schema.ts.")],
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
