@@ -21,6 +21,7 @@ from mcp_runtime.caller import CallOptions
 from mcp_runtime.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app, connect_http
+from mcp_runtime.transports.http.client import position
 from support.cut_off import Talk, answers_tea, open_talk
 from support.http import served
 from support.http_server import chatty
@@ -92,20 +93,23 @@ async def test_a_cut_stream_is_resumed(revision: str) -> None:
         assert talk.server.ended == []
 
 
-@pytest.mark.requirement("http.stream-polled")
-async def test_a_stream_that_the_server_closes_early_is_polled() -> None:
-    async with opened(NEWEST) as talk:
-        closing = asyncio.create_task(talk.call("close"))
-        await talk.server.begun.wait()
-        await asyncio.sleep(0.2)
-        talk.server.gate.set()
-        assert await closing == "closed"
+@pytest.mark.requirement("http.stream-polled", "http.retry")
+async def test_a_stream_that_the_server_closes_early_is_polled_after_the_retry_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(position, "RETRY", 0.05)
 
+    def polled(server: Any) -> Any:
+        app = asgi_app(server, limits=HttpLimits(stream_after=0.02, retry=0.6), events=MemoryEventStore())
 
-@pytest.mark.requirement("http.retry")
-async def test_a_retry_is_respected() -> None:
-    async with opened(NEWEST, limits=HttpLimits(stream_after=0.02, retry=0.6)) as talk:
-        asyncio.get_running_loop().call_later(0.1, talk.server.gate.set)
+        async def front(scope: Any, receive: Any, send: Any) -> None:
+            if b"last-event-id" in dict(scope.get("headers", ())):
+                server.gate.set()
+            await app(scope, receive, send)
+
+        return front
+
+    async with open_talk(NEWEST, polled, lambda url: connect_http(f"{url}/mcp")) as talk:
         begun = time.monotonic()
         assert await talk.call("close") == "closed"
         assert time.monotonic() - begun > 0.6

@@ -223,7 +223,7 @@ async def test_what_is_cancelled_is_not_answered() -> None:
 
 
 async def test_a_stream_that_is_not_read_is_cut_and_can_be_resumed() -> None:
-    limits = HttpLimits(stream_after=0.02, max_unread=300_000, write_timeout=0.3)
+    limits = HttpLimits(stream_after=0.02, max_unread=300_000, write_timeout=1.5)
     events = MemoryEventStore(max_session_bytes=64 << 20)
     app = asgi_app(chatty(NEWEST), limits=limits, events=events)
     async with raw_client(app) as client:
