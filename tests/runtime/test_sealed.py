@@ -1,6 +1,7 @@
 """Handlers that are replayed when their client comes back, maybe in another process."""
 
 import asyncio
+import gc
 from base64 import b64decode
 from typing import Any
 
@@ -133,3 +134,23 @@ class TestReplay:
             client.streams.deliver(channel, method="notifications/cancelled", params={"requestId": 1, "reason": "late"})
             await asyncio.sleep(0.01)
             assert len(server.ended) == 1 and client.connection.open_requests == 0
+
+    async def test_a_handler_that_fails_while_its_request_is_cancelled_leaves_nothing_in_the_log(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        failing = asyncio.Event()
+
+        class Failing(Till):
+            async def call_tool(self, params: Any, ctx: Any) -> Any:
+                await failing.wait()
+                raise ValueError("the client has left")
+
+        async with line(Failing()) as client:
+            channel = Stream()
+            client.streams.deliver(channel, id=1, method="tools/call", params={"name": "x", "_meta": meta()})
+            await asyncio.sleep(0.01)
+            failing.set()
+            client.streams.deliver(channel, method="notifications/cancelled", params={"requestId": 1})
+            await asyncio.sleep(0.01)
+        gc.collect()
+        assert "never retrieved" not in caplog.text

@@ -207,9 +207,8 @@ def _type_of(name: str, requester: Requester) -> tuple[RequestMethod[Any, Any], 
 
 async def _ended(task: "asyncio.Future[Any]") -> None:
     """Cancel a handler's task unless it has ended, and wait for its end; its outcome no longer matters."""
-    if task.done():
-        return
-    task.cancel("the handler is replayed when the client has answered")
-    await asyncio.wait((task,))
+    if not task.done():
+        task.cancel("the handler is replayed when the client has answered")
+        await asyncio.wait((task,))
     if not task.cancelled():
-        task.exception()
+        task.exception()  # or asyncio logs that nobody has retrieved it
