@@ -82,7 +82,8 @@ class Stub:
             pydantic.ValidationError: it is not valid.
         """
         if meta is None:
-            # Only a connection makes it once for all requests; a caller that passes attributes on may add something.
+            # Only connections share it. Looked up in the class, since a caller that delegates attributes to one may add
+            # metadata in `request_meta`.
             plain: Callable[[Caller, type[MetaT]], MetaT] | None = getattr(type(self._caller), "plain_meta", None)
             if plain is not None:
                 return plain(self._caller, type_)

@@ -82,7 +82,7 @@ class Requester(NamedTuple):
 
     def seen_with(self, headers: Mapping[str, str]) -> "Requester":
         """Return the same requester with the headers of one of its requests; twice as fast as `_replace`."""
-        return Requester._make((*self[:-1], headers))
+        return Requester._make((*self[:-1], headers))  # the last field
 
     def method(self, name: str) -> AnyMethod | None:
         """Return the record of a method in this side's own revision, or else in the one in use."""

@@ -122,7 +122,7 @@ class Listeners:
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Send a notification to the listeners without waiting until they can receive it."""
-        for listener in tuple(self._listening):  # A channel that turns out to be lost while sending removes its own.
+        for listener in tuple(self._listening):  # Sending may remove one, if its channel turns out to be lost.
             uri = arguments.get("uri")
             if any(covers(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else listener.wants(name):
                 method, params = self._notification(listener, self._methods[name], arguments)
@@ -136,7 +136,7 @@ class Listeners:
                 self._connection.conclude(listener.exchange, listener.answer, "the server ends the subscription")
 
     def _left(self, listener: "_Listener") -> None:
-        """Forget a request that listens no longer, and release the resources that no other one watches."""
+        """Forget a request that no longer listens, and release the resources that only it watched."""
         self._listening.pop(listener, None)
         uris: list[str] = listener.agreed.pop(_URIS, [])
         self._watched.subtract(uris)

@@ -97,7 +97,7 @@ class _Table:
 
 
 def _grouped(paths: Iterable[str], sender: Side) -> Mapping[Side, Mapping[str, list[tuple[str, Steps]]]]:
-    """Return paths by who must declare them and by their first name, since most names are not declared at all."""
+    """Group paths by the side that must declare them, then by their first name: most are not declared at all."""
     groups: dict[Side, dict[str, list[tuple[str, Steps]]]] = {side: {} for side in Side}
     for path in paths:
         side, steps = _located(path, sender)
