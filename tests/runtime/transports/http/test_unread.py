@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ import pytest
 
 from mcp_runtime.subscriptions import resource_updated
 from mcp_runtime.transports.http import HttpLimits, asgi_app
-from support.http import BOTH, RawClient, raw_client, request
+from support.http import BOTH, RawClient, call, events_of, raw_client, request
 from support.http_modern import MODERN, ModernClient, begin_with, headers_for
 from support.http_server import chatty
 
@@ -137,16 +137,42 @@ async def test_what_waits_for_clients_that_do_not_listen_is_bounded_in_all() -> 
 async def test_an_answer_of_any_size_is_not_waited_for_forever(method: str) -> None:
     app = asgi_app(chatty(NEWEST), limits=HttpLimits(write_timeout=0.05), stateless=True)
     message: dict[str, Any] = {"jsonrpc": "2.0", "method": method} if method.startswith("n") else request(method)
-    body = json.dumps(message).encode() if method else b"nonsense"
-    headers = {**BOTH, "host": "localhost", "content-type": "application/json", "mcp-protocol-version": NEWEST}
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": body}
 
     async def send(_: Any) -> None:
         await asyncio.Event().wait()
 
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     async with asyncio.timeout(60):
-        await app({"type": "http", "method": "POST", "path": "/mcp", "headers": raw}, receive, send)
+        await ask(app, send, {"mcp-protocol-version": NEWEST}, json.dumps(message).encode() if method else b"nonsense")
     assert not app.is_busy
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+async def test_an_answer_in_pieces_lets_the_server_notice_that_its_client_is_gone(is_resumed: bool) -> None:
+    app, sent, sent_before = asgi_app(chatty(NEWEST)), list[Any](), list[int]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        if len(sent) == 2:
+            asyncio.get_running_loop().call_soon(lambda: sent_before.append(len(sent)))
+
+    async with raw_client(app) as client:
+        await client.shake_hands(NEWEST)
+        if is_resumed:
+            logged = events_of((await client.post(call("log", count=40, size=32_000))).text)
+            await ask(app, send, {**client.session, "last-event-id": logged[0]["id"]})
+        else:
+            await ask(app, send, client.session, json.dumps(call("large", size=MB)).encode())
+    assert len(sent) > 10
+    assert sent_before[0] < 4
+
+
+async def ask(app: Any, send: Any, headers: Mapping[str, str], body: bytes = b"") -> None:
+    """Post a body to an application without a network, or get a stream if there is none."""
+    waiting = [{"type": "http.request", "body": body}]
+
+    async def receive() -> Any:
+        return waiting.pop() if waiting else await asyncio.Event().wait()
+
+    all_headers = {**BOTH, "host": "localhost", "content-type": "application/json", **headers}
+    raw = [(name.encode(), value.encode()) for name, value in all_headers.items()]
+    await app({"type": "http", "method": "POST" if body else "GET", "path": "/mcp", "headers": raw}, receive, send)

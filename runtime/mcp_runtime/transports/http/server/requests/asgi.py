@@ -1,5 +1,6 @@
 """ASGI requests and responses, as far as one endpoint needs them, without a framework."""
 
+import asyncio
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from itertools import chain
@@ -126,12 +127,16 @@ async def respond(send: Send, status: int, body: bytes = b"", *, headers: Iterab
 
 
 async def write(send: Send, data: bytes, *, is_last: bool) -> None:
-    """Send a part of a body, in pieces: ASGI servers accept the first one, however large it is."""
+    """Send a part of a body, in pieces: ASGI servers accept the first one, however large it is.
+
+    Between two pieces the event loop runs, since a server may not wait and yet learn that the client has disconnected.
+    """
     start = 0
     while len(data) - start > HIGH_WATER:
         piece = data[start : start + HIGH_WATER]
         await send({"type": "http.response.body", "body": piece, "more_body": True})
         start += HIGH_WATER
+        await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": data[start:], "more_body": not is_last})
 
 

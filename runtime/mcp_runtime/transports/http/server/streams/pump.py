@@ -60,6 +60,8 @@ async def pump(
                 outlet.written(data)
                 if is_last:
                     break
+                if outlet.queued:
+                    await asyncio.sleep(0)
             else:
                 watcher = watcher or asyncio.ensure_future(watch(receive, outlet.leave))
                 if not await outlet.changed(delays.quiet):
