@@ -57,7 +57,7 @@ class PlainCommand(TyperCommand):
         """Write the arguments, and then the options."""
         if arguments := self._arguments(ctx):
             with formatter.section("Arguments"):
-                formatter.write_dl([(param.metavar, param.help) for param in arguments])
+                formatter.write_dl([(param.metavar, param.help or "") for param in arguments])
         records = (param.get_help_record(ctx) for param in self.get_params(ctx) if param.param_type_name == "option")
         with formatter.section("Options"):
             formatter.write_dl([record for record in records if record is not None])
