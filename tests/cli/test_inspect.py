@@ -146,10 +146,10 @@ class TestCalls:
         ("pairs", "expected"),
         [
             (["n=1"], "error: text: t requires this argument: text=string"),
-            (["text=x", "n=x"], "error: n: must be integer, not 'x'"),
-            (["text=x", "n=1.5"], "error: n: must be integer, not '1.5'"),
+            (["text=x", "n=x"], "error: n: must be of type integer, not 'x'"),
+            (["text=x", "n=1.5"], "error: n: must be of type integer, not '1.5'"),
             (["text=x", "n=0"], "error: n: 0 is less than the minimum of 1"),
-            (["text=x", "tags=a"], "error: tags: must be string[] (as JSON), not 'a'"),
+            (["text=x", "tags=a"], "error: tags: must be of type string[] (as JSON), not 'a'"),
             (["text=x", "tags=[1]"], "error: tags/0: 1 is not of type 'string'"),
             (["text=x", "level=mid"], "error: level: 'mid' is not one of ['low', 'high']"),
             (["text=x", "tag=[]"], "error: tag: t has no argument of that name; did you mean tags?"),

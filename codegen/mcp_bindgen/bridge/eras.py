@@ -143,19 +143,19 @@ ERA_FRAMING: tuple[FramingRow, ...] = (
         place="ElicitRequest",
         rules=("request-method-removed",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="embedded in the result of a call there, a separate request of the server here",
+        says="in the modern era part of the result of a call, in the legacy era a separate request of the server",
     ),
     FramingRow(
         place="CreateMessageRequest",
         rules=("request-method-removed",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="embedded in the result of a call there, a separate request of the server here",
+        says="in the modern era part of the result of a call, in the legacy era a separate request of the server",
     ),
     FramingRow(
         place="ListRootsRequest",
         rules=("request-method-removed",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="embedded in the result of a call there, a separate request of the server here",
+        says="in the modern era part of the result of a call, in the legacy era a separate request of the server",
     ),
     FramingRow(
         place="ListPromptsRequest.params",

@@ -103,7 +103,7 @@ def _read(name: str, text: str, schema: Mapping[str, Any]) -> Any:
         return _BOOLEANS[text.lower()]
     wanted = spell_type(schema)
     hint = " (as JSON)" if {"array", "object"} & set(types) else ""
-    raise InputError.at(Location(source=name), f"must be {wanted}{hint}, not {_shown(text)}")
+    raise InputError.at(Location(source=name), f"must be of type {wanted}{hint}, not {_shown(text)}")
 
 
 def _json(text: str) -> Any:

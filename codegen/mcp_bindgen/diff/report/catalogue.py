@@ -11,7 +11,7 @@ from mcp_bindgen.diff.rule import Change, Rule, Severity, View
 _HEADER = """# Rules
 
 `mcp-bindgen diff` finds these changes. This page is what `mcp-bindgen rules --format markdown` prints (`make docs`
-writes it); [diff.md](diff.md) explains the terms.
+writes it); [Breaking changes](diff.md) explains the terms.
 
 The columns *to server* and *to client* show, for a value sent in that direction, which program written for the old
 revision breaks when its peer uses the new one. A dash means neither. *Source* shows whether Python code that uses
