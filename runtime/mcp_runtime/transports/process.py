@@ -74,6 +74,10 @@ class Child:
             tree = ("taskkill", "/F", "/T", "/PID", str(self.process.pid))
             subprocess.run(tree, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def reap_later(self) -> None:
+        """Reap the process when it ends, now that nothing waits for that any longer."""
+        self.exited.add_done_callback(lambda _: self.process.poll())
+
     def kill_and_reap(self) -> None:
         """Kill the group without an event loop, blocking for a moment."""
         self.kill()

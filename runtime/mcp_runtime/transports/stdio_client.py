@@ -186,7 +186,8 @@ class _Live:
             if await self.child.wait_gone(grace):
                 return
             self.child.kill()
-            await self.child.wait_gone(grace)
+            if not await self.child.wait_gone(grace):
+                self.child.reap_later()
         except BaseException:
             self.child.kill_and_reap()
             raise

@@ -16,7 +16,7 @@ async def nothing_left() -> AsyncIterator[None]:
     yield
     try:
         # Threads close what they use, so it may take a moment.
-        await eventually(lambda: descriptors() == open_before and children() == running, 2)
+        await eventually(lambda: descriptors() == open_before and children() == running)
     except AssertionError:
         pytest.fail(f"left: {set(descriptors().items()) - set(open_before.items())}, processes {children() - running}")
     assert asyncio.all_tasks() <= tasks | {task for task in (asyncio.current_task(),) if task}

@@ -15,7 +15,7 @@ import pytest
 
 from mcp_runtime.transports.base import TransportError
 from mcp_runtime.transports.stdio import StdioClientTransport
-from support.stdio_peers import PEERS, RAW_PEER, Collector, StartRaw, children, is_running
+from support.stdio_peers import PEERS, RAW_PEER, Collector, StartRaw, children, eventually, is_running
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -171,14 +171,17 @@ async def test_a_server_that_ignores_the_end_of_its_input_gets_sigterm(start: St
     assert await peer.seen.end() is None
 
 
-async def test_a_server_that_ignores_sigterm_is_killed(start: StartRaw) -> None:
-    peer = await start({"grace": 0.2})
+@pytest.mark.parametrize("grace", [0.2, 0.0001], ids=["in time", "too late"])
+async def test_a_server_that_ignores_sigterm_is_killed(grace: float, start: StartRaw) -> None:
+    """It is reaped also if it needs longer to end than the transport waits."""
+    peer = await start({"grace": grace})
     await peer.ask(":linger")
     await peer.ask(":ignore SIGTERM")
     began = time.monotonic()
     await peer.transport.close()
-    assert time.monotonic() - began >= 0.4
+    assert time.monotonic() - began >= 2 * grace
     assert await peer.seen.end() is None
+    await eventually(lambda: peer.transport.pid not in children())
 
 
 @pytest.mark.parametrize("parent", ["polite", "dead", "stubborn"])
