@@ -99,7 +99,7 @@ async def test_the_end_of_a_server_is_reported_though_its_child_holds_the_pipes(
     await peer.seen.end()
     assert is_running(pid)
     await peer.transport.close()
-    assert not is_running(pid)
+    await eventually(lambda: not is_running(pid))
 
 
 @pytest.mark.parametrize(
@@ -199,14 +199,14 @@ async def test_children_of_a_server_end_with_it(start: StartRaw, parent: str) ->
             pass
     assert all(map(is_running, pids))
     await peer.transport.close()
-    assert not any(map(is_running, pids))
+    await eventually(lambda: not any(map(is_running, pids)))
 
 
 async def test_adopted_children_of_a_server_are_not_zombies(start: StartRaw) -> None:
     set_child_subreaper, libc = 36, ctypes.CDLL(None)  # as a container's first process is
     assert libc.prctl(set_child_subreaper, 1, 0, 0, 0) == 0
     try:
-        peer = await start({"grace": 0.1})
+        peer = await start({"grace": 0.5})
         pids = {int(await peer.ask(":stubborn")) for _ in range(2)}
         await peer.transport.close()
         assert not pids & children()
