@@ -105,7 +105,7 @@ class Fire:
         self._tasks = len(asyncio.all_tasks())
         self._pings = 0
 
-    async def block(self, lines: Sequence[bytes], patience: float = 10) -> None:
+    async def block(self, lines: Sequence[bytes], patience: float = 60) -> None:
         """Send lines, and wait up to this many seconds until they are handled.
 
         Raises:

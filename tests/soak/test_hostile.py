@@ -197,7 +197,7 @@ async def _calls(client: Any) -> None:
     """Call tools during the attack: only a valid response is a result, everything else is an error."""
 
     async def call(name: str) -> None:
-        limit = CallOptions(timeout=5.0 if name == "well" else 0.05)
+        limit = CallOptions(timeout=60 if name == "well" else 0.05)
         try:
             result = await client.call_tool(name=name, options=limit)
         except McpError as error:

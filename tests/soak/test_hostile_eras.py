@@ -138,7 +138,7 @@ class ClientFire(Fire):
     async def is_alive(self) -> None:
         assert not self.peer.answers, f"a client answered {self.peer.answers.most_common(3)}"
         for name in ("well", "ask"):
-            result = await self.client.call_tool(name=name, options=CallOptions(timeout=5))
+            result = await self.client.call_tool(name=name, options=CallOptions(timeout=60))
             assert result.content[0].text == "well"
 
 
@@ -223,7 +223,7 @@ async def calls(client: Any) -> None:
     async def call(name: str) -> None:
         good = name in ("well", "ask")
         try:
-            found = await client.call_tool(name=name, options=CallOptions(timeout=5 if good else 0.05))
+            found = await client.call_tool(name=name, options=CallOptions(timeout=60 if good else 0.05))
         except McpError as error:
             assert not good, f"a good answer ended as {error}"
         else:
