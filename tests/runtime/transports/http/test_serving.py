@@ -19,6 +19,7 @@ from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http, connect_sse, serve_http
 from mcp_runtime.transports.http.server import serving
+from support.stdio_peers import eventually
 
 TESTS = Path(__file__).parents[3]
 
@@ -130,7 +131,7 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
         writer.close()
         return time.monotonic() - begun
 
-    async with running() as port:
+    async with running() as (_, port):
         begun = time.monotonic()
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(10)]
         for _, writer in silent[:5]:
@@ -142,7 +143,7 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
 
 
 async def test_connections_whose_clients_read_nothing_are_closed() -> None:
-    async with running(write_timeout=0.5) as port:
+    async with running(write_timeout=0.5) as (_, port):
         _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
         with pytest.raises(ConnectionError):
             async with asyncio.timeout(60):
@@ -151,15 +152,37 @@ async def test_connections_whose_clients_read_nothing_are_closed() -> None:
                     await writer.drain()
 
 
+async def test_a_connection_that_was_refused_is_closed_though_its_client_reads_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "MAX_SILENT", 1.0)
+    async with running() as (server, port):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
+        _, writer = await asyncio.open_connection(sock=client, limit=1024)
+        await eventually(lambda: len(server.server_state.connections) == 1, 30)
+        [transport] = [each.transport for each in server.server_state.connections]
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        transport.set_write_buffer_limits(high=1 << 30)  # as if little were unread
+        writer.write(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n" * 500)
+        writer.write(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nnonsense\r\n")
+        await eventually(lambda: transport.is_closing() and transport.get_write_buffer_size() > 0, 30)
+        await eventually(lambda: not server.server_state.connections, 30)
+        writer.close()
+
+
 @asynccontextmanager
-async def running(**limits: Any) -> AsyncGenerator[int]:
-    """Run a standalone server in this process; yields its port."""
+async def running(**limits: Any) -> AsyncGenerator[tuple[serving.Server, int]]:
+    """Run a standalone server in this process; yields it and its port."""
     told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     site = serving.Site(asgi_app(mcp.Server(), limits=HttpLimits(**limits)), "/mcp", "/health")
-    server = serving.Server(uvicorn.Config(site, port=0, log_level="critical"), site, 1, told.set_result)
+    config = uvicorn.Config(site, port=0, log_level="critical", http=serving.Connection)
+    server = serving.Server(config, site, 1, told.set_result)
     task = asyncio.create_task(server.serve())
     try:
-        yield int((await told).rsplit(":", 1)[1])
+        yield server, int((await told).rsplit(":", 1)[1])
     finally:
         server.should_exit = True
         await task
