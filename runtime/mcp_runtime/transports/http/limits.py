@@ -11,7 +11,7 @@ class HttpLimits:
         max_message_bytes: the maximum size of a body in bytes, compressed and decompressed (413); 4 MiB.
         max_header_bytes: the maximum total size of a request's headers in bytes (431).
         body_timeout: seconds in which a body must arrive (408).
-        write_timeout: seconds in which a client must read a piece of a stream before the stream is cut.
+        write_timeout: seconds in which a client must read a piece of a response before the response is cut.
         max_sessions: the maximum number of sessions (503).
         session_idle: seconds without a request or a stream after which a session ends; its id then gets 404.
         max_requests: the maximum number of open POSTs, except those that listen (503).
