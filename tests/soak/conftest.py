@@ -26,7 +26,7 @@ async def nothing_left() -> AsyncIterator[None]:
     tasks, timed, open_before, running = asyncio.all_tasks(), timers(), descriptors(), children()
     yield
     try:
-        await eventually(lambda: descriptors().items() <= open_before.items() and children() <= running, 3)
+        await eventually(lambda: descriptors().items() <= open_before.items() and children() <= running)
     except AssertionError:
         pytest.fail(f"left: {set(descriptors().items()) - set(open_before.items())}, processes {children() - running}")
     assert asyncio.all_tasks() <= tasks | {task for task in (asyncio.current_task(),) if task}

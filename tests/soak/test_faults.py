@@ -80,7 +80,7 @@ async def test_the_client_is_killed(number: int, era: str) -> None:
     assert is_running(server)
     client.kill()
     await client.wait()
-    await eventually(lambda: not is_running(server), 10)
+    await eventually(lambda: not is_running(server))
 
 
 async def test_a_server_that_stops_reading() -> None:

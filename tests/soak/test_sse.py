@@ -39,7 +39,7 @@ async def healthy(app: Any) -> AsyncGenerator[str]:
     """Serve an endpoint; at the end no session is left, and it still answers a new client."""
     async with over_http.healthy(app, v, reach) as url:
         yield url
-        await eventually(lambda: not app.sessions, 5)
+        await eventually(lambda: not app.sessions)
 
 
 async def test_no_request_is_lost_or_answered_with_the_answer_of_another() -> None:
@@ -61,12 +61,12 @@ async def test_streams_that_are_cut_leave_nothing() -> None:
 
         for _ in range(scaled(10, 200)):
             unfortunate = asyncio.gather(*(unlucky() for _ in range(10)))
-            await eventually(lambda: sum(s.connection.open_requests for s in app.sessions.values()) == 30, 20)
+            await eventually(lambda: sum(s.connection.open_requests for s in app.sessions.values()) == 30)
             proxy.cut()
             await unfortunate
-            await eventually(lambda: not app.sessions, 10)
-        await eventually(lambda: len(asyncio.all_tasks()) <= tasks, 10)
-        await eventually(lambda: descriptors().items() <= open_before.items(), 10)
+            await eventually(lambda: not app.sessions)
+        await eventually(lambda: len(asyncio.all_tasks()) <= tasks)
+        await eventually(lambda: descriptors().items() <= open_before.items())
 
 
 async def test_requests_cut_at_any_byte_do_no_harm() -> None:
@@ -89,7 +89,7 @@ async def test_requests_cut_at_any_byte_do_no_harm() -> None:
             assert (await client.post(request("ping", id_=f"well-{begin}"))).status_code == 202
             while (await client.stream.message()).get("id") != f"well-{begin}":
                 pass
-        await eventually(lambda: len(app.sessions) == 1 and len(asyncio.all_tasks()) <= tasks, 10)
+        await eventually(lambda: len(app.sessions) == 1 and len(asyncio.all_tasks()) <= tasks)
 
 
 async def test_clients_that_do_not_read_hold_up_no_other() -> None:
@@ -106,7 +106,7 @@ async def test_clients_that_do_not_read_hold_up_no_other() -> None:
         for number in range(50):
             assert (await well.ask(request("ping", id_=number)))["id"] == number
         assert {status for statuses in await answers for status in statuses} <= {202, 404, 429, 503}
-        await eventually(lambda: len(app.sessions) == 1, 20)
+        await eventually(lambda: len(app.sessions) == 1)
         for _, writer in deaf:
             writer.transport.abort()
 
@@ -121,7 +121,7 @@ async def test_cancelled_calls_leave_nothing_at_the_client() -> None:
         found = await asyncio.gather(*calls, return_exceptions=True)
         assert {type(failure).__name__ for failure in found} == {"RequestTimeout"}
         await client.ping()
-        await eventually(lambda: len(asyncio.all_tasks()) <= tasks + 5, 10)
+        await eventually(lambda: len(asyncio.all_tasks()) <= tasks + 5)
         assert len(server.ended) > 0
 
 
