@@ -73,11 +73,19 @@ def on_signals(
         loop.call_soon_threadsafe(stop)
 
     before: dict[signal.Signals, signal.Handlers | Callable[..., object] | int | None] = {}
-    with suppress(ValueError):  # not the main thread
+    with suppress(ValueError, RuntimeError):  # not the main thread
         for number in SIGNALS:
-            before[number] = signal.signal(number, heard)
+            handler = signal.getsignal(number)
+            # A signal that another thread receives, or that arrives just before the loop waits, does not interrupt its
+            # wait. So the loop watches for signals too.
+            with suppress(NotImplementedError):  # on Windows
+                loop.add_signal_handler(number, lambda: None)
+            signal.signal(number, heard)
+            before[number] = handler
     try:
         yield
     finally:
         for number, handler in before.items():
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

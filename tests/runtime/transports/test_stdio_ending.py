@@ -53,6 +53,12 @@ def test_handlers_that_do_not_end(tool: str, how: signal.Signals | None) -> None
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_does_not_interrupt_the_wait_of_the_event_loop(how: signal.Signals) -> None:
+    status, message = end_during("elsewhere", how)
+    assert (status, "MainThread, asyncio_0" in message) == (1, True)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_handler_that_blocks_the_event_loop(how: signal.Signals) -> None:
     status, message = end_during("blocks", how)
     assert (status, "tools/call" in message) == (1, True)

@@ -1,12 +1,15 @@
 """A server whose handlers do not end."""
 
 import asyncio
+import signal
 import sys
 import time
 from contextlib import suppress
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.transports.stdio import serve_stdio
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stubborn(v.Server):
@@ -24,6 +27,9 @@ class Stubborn(v.Server):
                         await asyncio.sleep(3600)
             case "thread":
                 await asyncio.to_thread(block)
+            case "elsewhere":
+                signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+                await asyncio.to_thread(receive_signals)
             case "blocks":
                 block()
             case _:
@@ -42,6 +48,12 @@ def block() -> None:
     """Block a thread for longer than any test lasts."""
     begun()
     time.sleep(3600)
+
+
+def receive_signals() -> None:
+    """Block a thread, which receives the signals that the main thread does not: that one is not interrupted by them."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    block()
 
 
 if __name__ == "__main__":
