@@ -20,6 +20,7 @@ import pytest
 
 from interop.processes import TESTS
 from mcp_bindings import v2026_07_28 as modern
+from mcp_runtime.caller import CallOptions
 from mcp_runtime.errors import McpError
 from mcp_runtime.transports.http import connect_http
 from support.asking import asked, meta, text
@@ -159,27 +160,33 @@ async def changes(events: Events) -> Counter[str]:
 
 
 async def test_when_a_worker_is_killed_every_call_ends_and_later_ones_are_answered(site: Site) -> None:
-    async def one(seconds: float, http: httpx2.AsyncClient | None = None) -> str:
+    began = asyncio.Event()
+
+    def begin(progress: float, total: float | None, message: str | None) -> None:
+        began.set()
+
+    async def one(seconds: float, http: httpx2.AsyncClient | None = None, options: CallOptions | None = None) -> str:
         async with connect_http(f"{site.url}/mcp", http=http) as peer:
             try:
                 client = await modern.Client.open(peer)
-                result = await client.call_tool(name="who", arguments={"seconds": seconds})
+                result = await client.call_tool(name="who", arguments={"seconds": seconds}, options=options)
             except McpError as error:
                 return f"{type(error).__name__}: {error}"
             assert isinstance(result.content[0], modern.TextContent)
             return result.content[0].text
 
-    known = {pid: asyncio.create_task(one(2, http)) for pid, http in site.workers.items()}
-    calls = [asyncio.create_task(one(0.5 + number % 10 / 5)) for number in range(36)]
-    await asyncio.sleep(1)
     victim, *others = site.workers
-    os.kill(victim, signal.SIGKILL)
-    async with asyncio.timeout(15):
-        ended = await asyncio.gather(*known.values(), *calls)
-    assert [known[pid].result() for pid in others] == [str(pid) for pid in others]
-    failed = [outcome for outcome in ended if not outcome.isdecimal()]
-    assert known[victim].result() in failed
+    killed = asyncio.create_task(one(60, site.workers[victim], CallOptions(progress=begin)))
+    known = [asyncio.create_task(one(2, site.workers[pid])) for pid in others]
+    calls = [asyncio.create_task(one(0.5 + number % 10 / 5)) for number in range(36)]
+    async with asyncio.timeout(40):
+        await began.wait()
+        os.kill(victim, signal.SIGKILL)
+        outcomes = await asyncio.gather(killed, *known, *calls)
+    assert [task.result() for task in known] == [str(pid) for pid in others]
+    failed = [outcome for outcome in outcomes if not outcome.isdecimal()]
+    assert killed.result() in failed
     assert all(outcome.startswith("ConnectionClosed: http") for outcome in failed), failed
     # uvicorn starts a new worker to replace it.
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(40):
         assert all(outcome.isdecimal() for outcome in [await one(0) for _ in range(4)])

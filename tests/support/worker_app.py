@@ -45,7 +45,8 @@ class Shop(modern.Server):
         return modern.CallToolResult(content=[modern.TextContent(text=text)])
 
     async def who(self, ctx: modern.Context, seconds: float = 0) -> str:
-        """Return the id of this process, after a while."""
+        """Report progress, to say that it began; return the id of this process, after a while."""
+        await ctx.report_progress(1)
         await asyncio.sleep(seconds)
         return str(os.getpid())
 
