@@ -1,7 +1,9 @@
 """A client over HTTP: what it receives, which failures it survives, and its errors for the others."""
 
 import asyncio
+import gc
 import json
+import ssl
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -35,6 +37,17 @@ QUICK = HttpLimits(stream_after=0.02, retry=0.05)
 def opened(revision: str, *, limits: HttpLimits = QUICK, resumable: bool = True) -> AbstractAsyncContextManager[Talk]:
     events = MemoryEventStore() if resumable else None
     return open_talk(revision, partial(asgi_app, limits=limits, events=events), lambda url: connect_http(f"{url}/mcp"))
+
+
+async def test_certificates_are_read_once_for_all_connections() -> None:
+    async with connect_http("http://127.0.0.1:1/mcp"):
+        before = contexts()
+        async with connect_http("http://127.0.0.1:1/mcp"), connect_http("https://127.0.0.1:1/mcp"):
+            assert contexts() == before
+
+
+def contexts() -> int:
+    return sum(isinstance(found, ssl.SSLContext) for found in gc.get_objects())
 
 
 async def until(condition: Any) -> None:

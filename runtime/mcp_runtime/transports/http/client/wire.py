@@ -2,9 +2,11 @@
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from copy import copy
+from functools import cache
 from http import HTTPStatus
 from typing import Final, TypedDict
 
@@ -359,4 +361,10 @@ def _client(options: HttpClientOptions) -> httpx2.AsyncClient:
     )
     # As many connections as there are requests, which the runtime limits by timeouts.
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
-    return httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
+    return httpx2.AsyncClient(verify=_trusted(), timeout=timeout, limits=limits, follow_redirects=False)
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return the certificates to trust. Reading them blocks for 30 ms, so all clients of a process share them."""
+    return httpx2.create_ssl_context()
