@@ -1,6 +1,7 @@
 """A client over HTTP whose server compresses its answers, or names another character set."""
 
 import asyncio
+import codecs
 import gzip
 import json
 from typing import Any
@@ -55,6 +56,10 @@ async def test_answers_may_be_compressed(as_events: bool) -> None:
 async def test_a_stream_is_utf_8_whatever_its_content_type_says() -> None:
     for charset in ("latin-1", "utf-16", "rot13", "bz2", "undefined"):
         assert await Answers(initialized(), content_type=f"text/event-stream; charset={charset}").name() == NAME
+
+
+async def test_a_stream_may_begin_with_a_byte_order_mark() -> None:
+    assert await Answers(codecs.BOM_UTF8 + initialized(), content_type="text/event-stream").name() == NAME
 
 
 async def test_other_tasks_run_while_a_few_bytes_become_a_long_stream() -> None:

@@ -244,12 +244,13 @@ class Endpoint:
                     return
 
     def events(self, response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
-        """Iterate over the events of a stream, which is always UTF-8 (HTML Standard, 9.2.5)."""
+        """Iterate over the events of a stream: always UTF-8, perhaps with a byte order mark (HTML Standard, 9.2.5)."""
         decoded = httpx2.Response(
             response.status_code,
             headers={"content-type": type_of(response)},
             content=_pieces(response),
             request=response.request,
+            default_encoding="utf-8-sig",
         )
         return aiter(httpx2.EventSource(decoded, max_event_size=self._max_bytes))
 
