@@ -1,34 +1,56 @@
-"""Limits the log lines about one connection: a burst, then a rate, then a count of the rest."""
+"""Limits the log lines about a connection, and about an endpoint: a burst, then a rate, then a count of the rest."""
 
-import asyncio
+import time
+from collections.abc import Callable
 from typing import Final
 
 from mcp_runtime.connection.throttle import TokenBucket
 
 BURST: Final = 50
-"""How many lines may be written at once."""
+"""How many lines may be written at once about a connection."""
 RATE: Final = 10.0
-"""How many lines per second may be written after that."""
+"""How many lines per second may be written about it after that."""
+ENDPOINT_BURST: Final = 200
+"""How many lines may be written at once about all connections of an endpoint."""
+ENDPOINT_RATE: Final = 20.0
+"""How many lines per second may be written about them after that."""
 
 
 class Journal:
-    """Decides which log lines about one connection are written, so that a peer cannot fill the disk.
+    """Decides which log lines are written, so that a peer cannot fill the disk.
 
     Args:
-        loop: the event loop, used as the clock.
+        clock: returns the current time in seconds.
+        endpoint: limits the lines about all connections of an endpoint, since a peer may open one after another; None
+            if there is only one.
+        about: what the lines are about.
+        burst: how many lines may be written at once.
+        rate: how many lines per second may be written after that.
     """
 
-    __slots__ = ("_bucket", "_left_out", "_loop")
+    __slots__ = ("_about", "_bucket", "_clock", "_endpoint", "_left_out")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._bucket = TokenBucket(RATE, BURST, loop.time())
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        endpoint: "Journal | None" = None,
+        *,
+        about: str = "this connection",
+        burst: int = BURST,
+        rate: float = RATE,
+    ) -> None:
+        self._clock = clock
+        self._endpoint = endpoint
+        self._about = about
+        self._bucket = TokenBucket(rate, burst, clock())
         self._left_out = 0
 
     def admits(self) -> bool:
         """Whether another line may be written now; otherwise it is counted."""
-        if self._bucket.delay(self._loop.time()):
+        if self._bucket.delay(self._clock()):
             self._left_out += 1
+            return False
+        if self._endpoint is not None and not self._endpoint.admits():
             return False
         self._bucket.take()
         return True
@@ -36,4 +58,14 @@ class Journal:
     def left_out(self) -> str:
         """Return a line about the lines omitted since the last call; empty if there were none."""
         count, self._left_out = self._left_out, 0
-        return f"{count:,} more messages about this connection were omitted" if count else ""
+        return f"{count:,} more messages about {self._about} were omitted" if count else ""
+
+    def all_left_out(self) -> list[str]:
+        """Return what `left_out` returns for this journal and that of the endpoint, unless it is empty."""
+        journals = (self,) if self._endpoint is None else (self, self._endpoint)
+        return [text for journal in journals if (text := journal.left_out())]
+
+
+def endpoint_journal() -> Journal:
+    """Return a journal for all connections of an endpoint."""
+    return Journal(time.monotonic, about="connections of this endpoint", burst=ENDPOINT_BURST, rate=ENDPOINT_RATE)

@@ -11,7 +11,7 @@ from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.line import MAX_UNREAD, Line
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.transport import Channel, Transport
+from mcp_runtime.connection.transport import Channel, OneOfMany, Transport
 from mcp_runtime.connection.work import CURRENT, Way, Work
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError
 from mcp_runtime.limits import Limits, Trace
@@ -265,10 +265,13 @@ class Link:
             self._tell(error)
 
     def _may_complain(self) -> bool:
-        journal = self._journal = self._journal or Journal(self.loop)
-        if not journal.admits():
+        if self._journal is None:
+            transport = self.main.channel
+            self._journal = Journal(self.loop.time, transport.journal if isinstance(transport, OneOfMany) else None)
+        if not self._journal.admits():
             return False
-        self._summarise()
+        for text in self._journal.all_left_out():
+            self._tell(McpError(text))
         return True
 
     def _summarise(self) -> None:

@@ -6,6 +6,7 @@ custom transport needs no base class: it is any object with the methods of `Tran
 
 from typing import Protocol, runtime_checkable
 
+from mcp_runtime.connection.journal import Journal
 from mcp_runtime.protocol.outcome import Outcome
 
 
@@ -147,6 +148,16 @@ class Probing(Protocol):
 
     def learn_era(self, era: str) -> None:
         """Remember the `era` that the server turned out to belong to; empty if it was not the expected one."""
+        ...
+
+
+@runtime_checkable
+class OneOfMany(Protocol):
+    """The transport of one of the connections of an endpoint, whose log lines have a common limit."""
+
+    @property
+    def journal(self) -> Journal:
+        """Limits the log lines about all of them."""
         ...
 
 

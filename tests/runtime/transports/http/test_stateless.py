@@ -1,8 +1,12 @@
 """Self-contained requests."""
 
+import logging
+import time
+
 import pytest
 
 from mcp_bindings import v2025_11_25 as mcp
+from mcp_runtime.connection.journal import ENDPOINT_BURST, ENDPOINT_RATE
 from mcp_runtime.transports.http import asgi_app, connect_http
 from support.http import SESSION, call, hello, messages_of, raw_client, request, served
 from support.http_server import chatty
@@ -54,3 +58,21 @@ async def test_our_client_talks_to_it() -> None:
         for text in ("a", "b"):
             result = await client.call_tool(name="echo", arguments={"text": text, "delay": 0.01})
             assert result.content == [mcp.TextContent(text=text)]
+
+
+@pytest.mark.parametrize("is_stateless", [True, False], ids=["stateless", "with sessions"])
+async def test_clients_that_come_again_and_again_do_not_fill_the_log(
+    is_stateless: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with raw_client(asgi_app(chatty(NEWEST), stateless=is_stateless)) as client:
+        start = time.monotonic()
+        for _ in range(4 * ENDPOINT_BURST):
+            if not is_stateless:
+                client.session = {}
+                await client.shake_hands(NEWEST)
+            assert "internal error" in (await client.post(call("missing"))).text
+        allowed = ENDPOINT_BURST + ENDPOINT_RATE * (time.monotonic() - start)
+    failed = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert ENDPOINT_BURST <= len(failed) <= allowed + 1
+    if len(failed) > ENDPOINT_BURST:
+        assert "more messages about connections of this endpoint were omitted" in caplog.text

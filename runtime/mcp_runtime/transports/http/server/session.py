@@ -4,6 +4,7 @@ import asyncio
 from typing import Final
 
 from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.transport import Identifying, Receiver
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.server.requests.asgi import Headers
@@ -23,6 +24,7 @@ class HttpSession:
         limits: resource limits.
         events: stores what was sent; None to store nothing.
         unread: counts the bytes that clients have not read yet, for all sessions.
+        journal: limits the log lines about all sessions.
         principal: who began it; None if unknown.
 
     Attributes:
@@ -44,6 +46,7 @@ class HttpSession:
         "exchanges",
         "id",
         "is_closed",
+        "journal",
         "last_used",
         "limits",
         "primes",
@@ -56,12 +59,20 @@ class HttpSession:
     receiver: Receiver
 
     def __init__(
-        self, id_: str, limits: HttpLimits, events: EventLog | None, unread: Unread, principal: str | None
+        self,
+        id_: str,
+        limits: HttpLimits,
+        events: EventLog | None,
+        *,
+        unread: Unread,
+        journal: Journal,
+        principal: str | None,
     ) -> None:
         self.id = id_
         self.limits = limits
         self.events = events
         self.unread = unread
+        self.journal = journal
         self.principal = principal
         self.exchanges = 0
         self.primes = False

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from mcp_runtime.connection.journal import endpoint_journal
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.server.requests.asgi import Headers, Refusal
@@ -48,6 +49,7 @@ class Sessions:
         self._limits = limits
         self._events = events
         self.unread = Unread(limits.max_unread_total)
+        self._journal = endpoint_journal()
         self._held: dict[bytes, HttpSession] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
@@ -63,7 +65,14 @@ class Sessions:
         """
         if len(self._held) >= self._limits.max_sessions:
             raise too_many_sessions()
-        session = HttpSession(secrets.token_hex(ID_BYTES), self._limits, self._events, self.unread, principal)
+        session = HttpSession(
+            secrets.token_hex(ID_BYTES),
+            self._limits,
+            self._events,
+            unread=self.unread,
+            journal=self._journal,
+            principal=principal,
+        )
         session.connection = await start_session(session, *self._servers)
         return session
 

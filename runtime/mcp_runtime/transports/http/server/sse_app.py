@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
+from mcp_runtime.connection.journal import endpoint_journal
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
@@ -72,6 +73,7 @@ class SseApp(Application):
         self.is_stopping = False
         self._servers = servers
         self._unread = Unread(limits.max_unread_total)
+        self._journal = endpoint_journal()
         self._silent: Delay[SseSession] = Delay(limits.session_idle, _end_stream)
         self._posts = 0
 
@@ -118,7 +120,13 @@ class SseApp(Application):
             raise too_many_sessions()
         id_ = secrets.token_hex(ID_BYTES)
         session = SseSession(
-            id_, _endpoint(scope, id_), headers, principal=principal, limits=limits, unread=self._unread
+            id_,
+            _endpoint(scope, id_),
+            headers,
+            principal=principal,
+            limits=limits,
+            unread=self._unread,
+            journal=self._journal,
         )
         session.connection = await start_session(session, *self._servers)
         self.sessions[id_] = session

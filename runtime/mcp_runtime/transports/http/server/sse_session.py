@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.transport import Identifying, Receiver
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
 from mcp_runtime.transports.http.limits import HttpLimits
@@ -24,6 +25,7 @@ class SseSession:
         principal: who sent that request; None if unknown.
         limits: resource limits.
         unread: counts the bytes that clients have not read yet, for all sessions.
+        journal: limits the log lines about all sessions.
 
     Attributes:
         connection: the conversation over it.
@@ -38,6 +40,7 @@ class SseSession:
         "events",
         "id",
         "is_closed",
+        "journal",
         "limits",
         "posts",
         "primes",
@@ -57,11 +60,13 @@ class SseSession:
         principal: str | None,
         limits: HttpLimits,
         unread: Unread,
+        journal: Journal,
     ) -> None:
         self.id = id_
         self.principal = principal
         self.limits = limits
         self.unread = unread
+        self.journal = journal
         # A stream of HTTP+SSE cannot be resumed, so nothing is stored.
         self.events: EventLog | None = None
         self.primes = False
