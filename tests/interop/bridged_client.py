@@ -45,7 +45,7 @@ async def main() -> None:
         client = await newest.Client.open(peer, handlers=host, options=options, bridge=True)
         for name, scenario in scenarios(Bridged(client, host), arguments.revision).items():
             try:
-                async with asyncio.timeout(15):
+                async with asyncio.timeout(40):
                     print(json.dumps({"scenario": name, "saw": await scenario()}), flush=True)
             except Exception as failure:
                 failed = f"{type(failure).__name__}: {failure}"

@@ -63,7 +63,9 @@ async def seen_by(client: v.Client, host: Host) -> dict[str, Any]:
     found["three"] = await call("three")
     found["both"] = await call("both")
     found["say"] = await call("say", text="hello")
-    await asyncio.sleep(0.05)
+    async with asyncio.timeout(40):
+        while not host.logged:
+            await asyncio.sleep(0.01)
     found["logged"] = host.logged
     steps: list[Any] = []
 
@@ -75,11 +77,13 @@ async def seen_by(client: v.Client, host: Host) -> dict[str, Any]:
     with pytest.raises(PeerError) as error:
         await client.call_tool(name="fail", arguments={})
     found["fail"] = [error.value.code, error.value.message, error.value.data]
-    slow = asyncio.ensure_future(client.call_tool(name="slow", arguments={}))
-    await asyncio.sleep(0.3)
-    slow.cancel()
-    await asyncio.gather(slow, return_exceptions=True)
-    async with asyncio.timeout(5):
+    begun = asyncio.Event()
+    options = CallOptions(progress=lambda progress, total, message: begun.set())
+    slow = asyncio.ensure_future(client.call_tool(name="slow", arguments={}, options=options))
+    async with asyncio.timeout(40):
+        await begun.wait()
+        slow.cancel()
+        await asyncio.gather(slow, return_exceptions=True)
         while (cancelled := await call("cancelled_calls")) == "0":
             await asyncio.sleep(0.02)
     found["cancelled"] = cancelled

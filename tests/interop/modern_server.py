@@ -78,6 +78,7 @@ class Tools:
 
     async def slow(self, ctx: Any, arguments: dict[str, Any]) -> str:
         try:
+            await ctx.report_progress(1)
             await asyncio.sleep(60)
         except asyncio.CancelledError:
             self.cancelled += 1

@@ -102,7 +102,7 @@ class Scenarios:
         call = asyncio.ensure_future(self._client.call_tool(name="slow", arguments={}, options=options))
         await started.wait()
         call.cancel("no longer needed")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while (noticed := int(await self._text("cancelled_calls"))) == 0:
                 await asyncio.sleep(0.01)
         return noticed
@@ -136,7 +136,7 @@ class Scenarios:
             await change(uri="memo://readme")
             await self._text("touch", {"uri": "memo://logo"})
             await self._text("touch", {"uri": "memo://readme"})
-            seen[step] = await heard(updates)
+            seen[step] = await heard(updates, 1 if step == "subscribe" else 0)
         return seen
 
     async def prompts_list(self) -> Json:
@@ -172,7 +172,7 @@ class Scenarios:
         for level in ("warning", "debug"):
             await self._set_level(level)
             await self._text("log_all")
-            seen[level] = await heard(messages)
+            seen[level] = await heard(messages, len(offer.LEVELS) - offer.LEVELS.index(level))
         return seen
 
     async def sampling(self) -> Json:
@@ -198,12 +198,12 @@ class Scenarios:
         self._host.asked.clear()
         completed = self._client.notifications(self._methods["notifications/elicitation/complete"])
         action = await self._text("ask_user_elsewhere")
-        return {"asked": self._host.asked, "action": action, "completed": await heard(completed)}
+        return {"asked": self._host.asked, "action": action, "completed": await heard(completed, 1)}
 
     async def roots(self) -> list[Any]:
         before = json.loads(await self._text("roots"))
         await self._client.set_roots([self._models.Root.model_validate(root) for root in offer.ROOTS])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while (after := json.loads(await self._text("roots")))["changes"] == 0:
                 await asyncio.sleep(0.01)
         return [before, after]
@@ -214,7 +214,7 @@ class Scenarios:
             kind: self._client.notifications(self._methods[f"notifications/{kind}/list_changed"]) for kind in kinds
         }
         await self._text("change_lists")
-        return {kind: len(await heard(stream)) for kind, stream in streams.items()}
+        return {kind: len(await heard(stream, 1)) for kind, stream in streams.items()}
 
     async def tasks(self) -> Json:
         client = self._client
@@ -223,7 +223,7 @@ class Scenarios:
             return {"offered": False}
         metadata = v2025_11_25.TaskMetadata(ttl=60000)
         short = (await client.call_tool(name="work", arguments={"steps": 1}, task=metadata)).task
-        long = (await client.call_tool(name="work", arguments={"steps": 1000}, task=metadata)).task
+        long = (await client.call_tool(name="work", arguments={"steps": 100_000}, task=metadata)).task
         result = await client.get_task_payload(task_id=short.task_id, result_type=v2025_11_25.CallToolResult)
         after = await client.get_task(task_id=short.task_id)
         cancelled = await client.cancel_task(task_id=long.task_id)
@@ -282,12 +282,16 @@ def dumped(model: Any) -> Json:
     return found
 
 
-async def heard(stream: NotificationStream[Any]) -> list[Json]:
-    """Return the params of the notifications received before the last response: all of them, since order is kept."""
+async def heard(stream: NotificationStream[Any], count: int) -> list[Json]:
+    """Wait for this many notifications; return their params, and those of any others that have arrived.
+
+    Over stdio all of them come before the last response; over HTTP another stream brings them.
+    """
     found: list[Json] = []
     while True:
         try:
-            found.append(dumped(params) if (params := await stream.next(timeout=0)) is not None else {})
+            params = await stream.next(timeout=None if len(found) < count else 0)
+            found.append({} if params is None else dumped(params))
         except TimeoutError:
             return found
 
@@ -328,7 +332,7 @@ async def play(revision: str, command: list[str]) -> AsyncIterator[Json]:
         driver = Scenarios(client, host)
         for name, scenario in scenarios(driver, revision).items():
             try:
-                async with asyncio.timeout(15):
+                async with asyncio.timeout(40):
                     yield {"scenario": name, "saw": await scenario()}
             except Exception as failure:
                 yield {"scenario": name, "failed": f"{type(failure).__name__}: {failure}"}

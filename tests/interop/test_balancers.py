@@ -5,7 +5,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, Process
@@ -20,6 +19,7 @@ import pytest
 from interop.processes import TESTS
 from support.documents import ROOT
 from support.http import RawClient, call
+from support.ports import free_port
 from support.redis_server import redis_server
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("processes")]
@@ -38,14 +38,6 @@ def program(name: str) -> str:
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     assert found is not None, f"{name} is not installed; `make interop` installs it, or: apt-get install {name}"
     return found
-
-
-def free_ports(count: int) -> list[int]:
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [listener.getsockname()[1] for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return ports
 
 
 class Site:
@@ -85,7 +77,7 @@ class Site:
     async def session(self, **headers: str) -> AsyncGenerator[tuple[RawClient, int]]:
         """Start a session that opens a new connection for each request; yields it with the id of its worker."""
         limits = httpx2.Limits(max_keepalive_connections=0)
-        async with httpx2.AsyncClient(base_url=self.url, timeout=20, headers=headers, limits=limits) as http:
+        async with httpx2.AsyncClient(base_url=self.url, timeout=40, headers=headers, limits=limits) as http:
             client = RawClient(http)
             await client.shake_hands(REVISION)
             yield client, await worker_of(client)
@@ -99,7 +91,7 @@ async def worker_of(client: RawClient, tool: str = "who") -> int:
 
 
 async def answering(port: int) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -112,7 +104,7 @@ async def answering(port: int) -> None:
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncGenerator[Site]:
-    ports = free_ports(3)
+    ports = [free_port() for _ in range(3)]
     async with redis_server() as redis:
         environment = {
             **os.environ,
@@ -154,7 +146,7 @@ async def test_haproxy_learns_where_a_session_began(site: Site) -> None:
         lost = sessions[0][1]
         os.kill(lost, signal.SIGKILL)
         for client, pid in sessions:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(40):
                 while (status := (await client.post(call("who"))).status_code) in (502, 503):
                     await asyncio.sleep(0.2)
             assert status == (404 if pid == lost else 200)

@@ -21,6 +21,8 @@ from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
 
 pytestmark = pytest.mark.interop
 
+OPTIONS = ClientOptions(timeout=60, probe_timeout=60)
+
 
 @pytest.mark.parametrize(
     "options",
@@ -68,7 +70,7 @@ async def test_our_client_at_both_servers(theirs: bool) -> None:
     )
     host = Host()
     async with connect_stdio(*command, env={"PYTHONPATH": str(TESTS)}) as peer:
-        client = await open_any(peer, v.Client, v2025_11_25.Client, handlers=[host], options=ClientOptions(timeout=20))
+        client = await open_any(peer, v.Client, v2025_11_25.Client, handlers=[host], options=OPTIONS)
         assert isinstance(client, v.Client)
         assert await seen_by(client, host) == SEEN
 
@@ -82,7 +84,7 @@ async def test_listening_continues_after_their_server_was_killed() -> None:
         transport = StdioClientTransport(*command)
         peer = Peer(transport)
         try:
-            client = await v.Client.open(peer, options=ClientOptions(timeout=20))
+            client = await v.Client.open(peer, options=OPTIONS)
             assert transport.pid is not None
             started.append(transport.pid)
             yield client
@@ -122,7 +124,7 @@ class OlderHost(v2025_11_25.ClientHandlers):
 
 async def test_our_client_of_2025_11_25_is_bridged_to_their_server() -> None:
     server = (interpreter(SDK2.runs), str(TESTS / "interop" / "peers" / "sdk_modern_server.py"))
-    options = ClientOptions(timeout=20, era="modern")
+    options = ClientOptions(timeout=60, era="modern")
     async with connect_stdio(*server, env={"PYTHONPATH": str(TESTS)}) as peer:
         client = await v2025_11_25.Client.open(peer, handlers=OlderHost(), options=options, bridge=True)
         assert client.connection.revision == "2026-07-28"

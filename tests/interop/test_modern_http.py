@@ -18,7 +18,7 @@ from mcp_runtime.transports.http import connect_http
 pytestmark = pytest.mark.interop
 
 MODERN_SERVER = str(TESTS / "interop" / "peers" / "sdk_modern_server.py")
-OPTIONS = ClientOptions(timeout=20)
+OPTIONS = ClientOptions(timeout=60, probe_timeout=60)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ class Stream:
 
     async def until(self, matches: Callable[[Any], bool]) -> Any:
         """Wait for a message, and return it."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 for message in self.got:
                     if matches(message):

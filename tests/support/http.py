@@ -99,7 +99,7 @@ class Events:
 
     async def event(self) -> httpx2.ServerSentEvent | None:
         """Return the next event, None at the end."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             try:
                 return await anext(self._events)
             except StopAsyncIteration:
@@ -116,7 +116,7 @@ class Events:
 @asynccontextmanager
 async def raw_client(app: Any, **settings: Any) -> AsyncGenerator[RawClient]:
     """Serve an endpoint; yield a client of it that has not started a session."""
-    async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=20) as http:
+    async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=40) as http:
         yield RawClient(http)
 
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncGenerator
@@ -14,6 +13,8 @@ from typing import Any
 
 from redis import RedisError
 from redis.asyncio import Redis
+
+from support.ports import free_port
 
 MISSING = "redis-server is not installed; `make interop` installs it, or: apt-get install redis-server"
 
@@ -28,8 +29,7 @@ class RedisServer:
     def __init__(self, folder: Path) -> None:
         found = shutil.which("redis-server")
         assert found is not None, MISSING
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         self._folder = folder
         self._command = (found, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder))
@@ -39,12 +39,13 @@ class RedisServer:
         """Start it, and wait until it answers."""
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
-        async with self.client() as redis, asyncio.timeout(10):
+        async with self.client() as redis, asyncio.timeout(40):
             while True:
                 try:
                     await redis.execute_command("PING")
                     return
                 except RedisError:
+                    assert self._process.poll() is None, (self._folder / "log").read_text("utf-8")
                     await asyncio.sleep(0.02)
 
     def kill(self) -> None:

@@ -3,7 +3,6 @@
 import os
 import re
 import secrets
-import socket
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from support.documents import Command, File, write_file
+from support.ports import free_port
 
 # Commands that create the environment for the others.
 SETS_UP = re.compile(r"git clone |tar |cd |python3? -m venv |\. \S+/activate$|pip install |uv |make setup$")
@@ -52,7 +52,7 @@ def play(steps: Sequence[File | Command], folder: Path, path: str, *, environmen
         environment_is_made: whether to leave out the commands that make a virtual environment and install packages.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    port = str(_free_port())
+    port = str(free_port())
     variables = {"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8", **_of_packages()}
     reading, writing = os.pipe()
     with (
@@ -104,13 +104,6 @@ def _run(command: Command, script: IO[str], output: IO[str], port: str) -> Playe
 
 def _lines(command: Command) -> list[str]:
     return command.output.rstrip().splitlines()
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        number: int = found.getsockname()[1]
-        return number
 
 
 def _of_packages() -> dict[str, str]:

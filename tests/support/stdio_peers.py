@@ -39,7 +39,7 @@ class Collector(OneStream):
         self.lost.append(reason)
         self._changed.set()
 
-    async def until(self, reached: Callable[[], bool], seconds: float = 10) -> None:
+    async def until(self, reached: Callable[[], bool], seconds: float = 30) -> None:
         async with asyncio.timeout(seconds):
             while not reached():
                 self._changed.clear()

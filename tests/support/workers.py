@@ -84,7 +84,9 @@ class Workers:
             await client.subscribe(uri=URI)
         else:
             await client.listen(tools=True, resource_list=True, resources=[URI])
-        await asyncio.sleep(0.02)
+        # What it is notified of at the start takes some turns of the event loop, however late this timer is.
+        for _ in range(20):
+            await asyncio.sleep(0.001)
         worker.received.clear()
         return worker
 

@@ -70,7 +70,7 @@ class Host:
 
     async def listen(self, method: str, count: int) -> list[Json]:
         """Wait for this many notifications of a method, and a moment longer; then forget them all."""
-        with anyio.move_on_after(5):
+        with anyio.move_on_after(30):
             while len(self._of(method)) < count:
                 await anyio.sleep(0.01)
         await anyio.sleep(0.05)
@@ -134,7 +134,8 @@ class Scenarios:
 
         params = {"name": "count", "arguments": {"steps": 3}}
         await self._server.request("tools/call", params, progress_callback=report)
-        await anyio.sleep(0.05)
+        while len(seen) < 3:
+            await anyio.sleep(0.01)
         return sorted(seen)
 
     async def cancellation(self) -> int:
@@ -144,7 +145,7 @@ class Scenarios:
             started.set()
 
         await self._server.call_and_cancel("slow", started, report)
-        with anyio.move_on_after(5):
+        with anyio.move_on_after(30):
             while (noticed := int(await self._text("cancelled_calls"))) == 0:
                 await anyio.sleep(0.01)
         return noticed
@@ -249,7 +250,7 @@ class Scenarios:
         before = json.loads(await self._text("roots"))
         self._host.roots = offer.ROOTS
         await self._server.notify("notifications/roots/list_changed")
-        with anyio.move_on_after(5):
+        with anyio.move_on_after(30):
             while (after := json.loads(await self._text("roots")))["changes"] == 0:
                 await anyio.sleep(0.01)
         return [before, after]
@@ -257,7 +258,7 @@ class Scenarios:
     async def list_changed(self) -> Json:
         await self._text("change_lists")
         kinds = ("tools", "resources", "prompts")
-        with anyio.move_on_after(5):
+        with anyio.move_on_after(30):
             while len(self._host.heard) < len(kinds):
                 await anyio.sleep(0.01)
         names = [name for name, _ in self._host.heard]
@@ -267,7 +268,7 @@ class Scenarios:
     async def tasks(self) -> Json:
         if "tasks" not in self._introduction["capabilities"] or sdk.MAJOR > 1:
             return {"offered": False}
-        short, long = [await self._start_task("work", {"steps": steps}) for steps in (1, 1000)]
+        short, long = [await self._start_task("work", {"steps": steps}) for steps in (1, 100_000)]
         result = await self._server.request("tasks/result", {"taskId": short["taskId"]}, result="CallToolResult")
         after = await self._server.request("tasks/get", {"taskId": short["taskId"]})
         cancelled = await self._server.request("tasks/cancel", {"taskId": long["taskId"]})
@@ -364,7 +365,7 @@ async def play(revision: str, command: list[str], *, asked: str, probe: bool) ->
         driver = Scenarios(sdk.Server(session), host, revision, introduction)
         for name, scenario in scenarios(driver, revision).items():
             try:
-                with anyio.fail_after(15):
+                with anyio.fail_after(40):
                     yield {"scenario": name, "saw": await scenario()}
             except Exception as failure:
                 yield {"scenario": name, "failed": f"{type(failure).__name__}: {failure}"}

@@ -57,7 +57,7 @@ async def main() -> None:
         sampling_callback=sample,
         logging_callback=log,
         log_level="info",
-        read_timeout_seconds=20,
+        read_timeout_seconds=60,
     ) as client:
         found["revision"] = client.protocol_version
         found["server"] = client.server_info.name if client.server_info else None
@@ -66,7 +66,9 @@ async def main() -> None:
         found["three"] = await call("three")
         found["both"] = await call("both")
         found["say"] = await call("say", text="hello")
-        await asyncio.sleep(0.05)
+        async with asyncio.timeout(40):
+            while not logged:
+                await asyncio.sleep(0.01)
         found["logged"] = logged
         steps: list[Any] = []
 
@@ -74,20 +76,27 @@ async def main() -> None:
             steps.append([progress, total, message])
 
         await client.call_tool("count", {"steps": 3}, progress_callback=report)
+        async with asyncio.timeout(40):
+            while len(steps) < 3:
+                await asyncio.sleep(0.01)
         found["steps"] = steps
         try:
             await client.call_tool("fail", {})
         except MCPError as error:
             found["fail"] = [error.error.code, error.error.message, error.error.data]
-        slow = asyncio.ensure_future(client.call_tool("slow", {}))
-        await asyncio.sleep(0.3)
-        slow.cancel()
-        await asyncio.gather(slow, return_exceptions=True)
-        for _ in range(100):
-            found["cancelled"] = await call("cancelled_calls")
-            if found["cancelled"] != "0":
-                break
-            await asyncio.sleep(0.02)
+        begun = asyncio.Event()
+
+        async def begin(progress: float, total: float | None, message: str | None) -> None:
+            begun.set()
+
+        slow = asyncio.ensure_future(client.call_tool("slow", {}, progress_callback=begin))
+        async with asyncio.timeout(40):
+            await begun.wait()
+            slow.cancel()
+            await asyncio.gather(slow, return_exceptions=True)
+            while (cancelled := await call("cancelled_calls")) == "0":
+                await asyncio.sleep(0.02)
+        found["cancelled"] = cancelled
         async with client.listen(tools_list_changed=True, resource_subscriptions=["memo://x"]) as changes:
             await call("change", uri="memo://x")
             found["changes"] = [type(await anext(changes)).__name__ for _ in range(2)]

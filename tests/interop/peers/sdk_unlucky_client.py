@@ -36,7 +36,7 @@ class Client:
     async def call(self, name: str, arguments: sdk.Json, progress: Any = None) -> str:
         """Call a tool; returns its text, or the error."""
         try:
-            with anyio.fail_after(15):
+            with anyio.fail_after(40):
                 params = {"name": name, "arguments": arguments}
                 answer = await self._server.request("tools/call", params, progress_callback=progress)
         except Exception as failure:
@@ -44,13 +44,18 @@ class Client:
         return str(answer["content"][0]["text"])
 
     async def hear(self) -> list[str]:
-        """Subscribe to a resource and let it change; returns the notifications about it."""
+        """Subscribe to a resource and let it change; returns what it was notified of, each once.
+
+        It opens its stream for such notifications in the background, so the first change may be too early.
+        """
         await self._server.request("resources/subscribe", {"uri": URI})
-        await self.call("touch", {"uri": URI})
-        with anyio.move_on_after(10):
+        with anyio.move_on_after(40):
             while not self._updated:
-                await anyio.sleep(0.02)
-        return self._updated
+                await self.call("touch", {"uri": URI})
+                with anyio.move_on_after(1):
+                    while not self._updated:
+                        await anyio.sleep(0.02)
+        return sorted(set(self._updated))
 
 
 @asynccontextmanager
@@ -67,8 +72,6 @@ async def connect(url: str) -> AsyncIterator[Client]:
         ClientSession(reading, writing, message_handler=take) as session,
     ):
         await session.initialize()
-        # Its stream for unrelated messages is opened in the background.
-        await anyio.sleep(0.3)
         yield Client(session, updated)
 
 

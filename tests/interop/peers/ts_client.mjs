@@ -96,7 +96,7 @@ const code = async (promise) => {
   }
 };
 const until = async (isDone) => {
-  for (const end = Date.now() + 5000; Date.now() < end && !(await isDone()); ) await sleep(10);
+  for (const end = Date.now() + 30000; Date.now() < end && !(await isDone()); ) await sleep(10);
 };
 const listen = async (method, count) => {
   const found = () => heard.filter((item) => item.method === method).map((item) => item.params);
@@ -264,7 +264,7 @@ if (since("2025-11-25")) {
     const get = (taskId) => request("tasks/get", "GetTaskResultSchema", { taskId });
     const cancel = (taskId) => request("tasks/cancel", "CancelTaskResultSchema", { taskId });
     const result = (taskId) => request("tasks/result", "CallToolResultSchema", { taskId });
-    const [short, long] = [await start("work", { steps: 1 }), await start("work", { steps: 1000 })];
+    const [short, long] = [await start("work", { steps: 1 }), await start("work", { steps: 100000 })];
     return {
       offered: true,
       created: short.status,
