@@ -72,7 +72,7 @@ async def soon(holds: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def is_empty(redis: Any, pattern: str) -> bool:
-    return await redis.keys(pattern) == []
+    return not await redis.keys(pattern)
 
 
 @pytest.mark.parametrize("make", [RedisEventStore, RedisFanOut, RedisSpentStates])

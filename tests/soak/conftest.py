@@ -25,9 +25,14 @@ async def nothing_left() -> AsyncIterator[None]:
     """Fail if a test leaves a task, a timer, a file descriptor or a child process, a zombie included."""
     tasks, timed, open_before, running = asyncio.all_tasks(), timers(), descriptors(), children()
     yield
+    tasks |= {task for task in (asyncio.current_task(),) if task}
+
+    def is_clean() -> bool:
+        at_once = descriptors().items() <= open_before.items() and children() <= running
+        return at_once and asyncio.all_tasks() <= tasks and timers() <= timed
+
     try:
-        await eventually(lambda: descriptors().items() <= open_before.items() and children() <= running)
+        await eventually(is_clean, 20)
     except AssertionError:
-        pytest.fail(f"left: {set(descriptors().items()) - set(open_before.items())}, processes {children() - running}")
-    assert asyncio.all_tasks() <= tasks | {task for task in (asyncio.current_task(),) if task}
-    assert timers() <= timed
+        left = set(descriptors().items()) - set(open_before.items()), asyncio.all_tasks() - tasks
+        pytest.fail(f"left: {left}, processes {children() - running}, {timers() - timed} timers")

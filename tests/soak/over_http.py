@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from mcp_runtime.peer import Peer
 from support.http import served
+from support.stdio_peers import eventually
 
 CONCURRENT = 64
 
@@ -27,8 +28,7 @@ async def healthy(
         yield url
         async with reach(url) as peer:
             await (await package.Client.open(peer)).ping()
-    assert len(app.sessions) == 0
-    await asyncio.sleep(1.1)  # uvicorn keeps the timers of connections that were cut
+    await eventually(lambda: len(app.sessions) == 0)
 
 
 async def echo_all(client: Any, requests: int) -> None:

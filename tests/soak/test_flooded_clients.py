@@ -57,7 +57,7 @@ async def test_a_server_that_floods_its_client(kind: str, caplog: pytest.LogCapt
         client = await v.Client.open(peer, handlers=Busy(), options=options)
         await client.ping()
         before = resident()
-        result = await client.call_tool(name="x", options=CallOptions(progress=_ignore, timeout=60))
+        result = await client.call_tool(name="x", options=CallOptions(progress=_ignore, timeout=100))
         assert isinstance(result.content[0], v.TextContent)
         grown = (resident() - before) // 1024
         print(f"memory +{grown} MB, {len(caplog.text)} characters of log")
@@ -70,7 +70,7 @@ async def test_a_lookup_that_is_never_answered_ends_with_its_call() -> None:
     options = ClientOptions(middleware=(Validate(),))
     async with connect_stdio(sys.executable, SERVER, "lists", "0") as peer:
         client = await v.Client.open(peer, options=options)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             with pytest.raises(RequestTimeout, match="tools/call"):
                 await client.call_tool(name="x", options=CallOptions(timeout=0.5))
 
@@ -125,10 +125,9 @@ async def test_a_subscriber_that_does_not_read_delays_no_other() -> None:
         number = scaled(30_000, 1_000_000)
         for _ in range(number):
             assert await list_changed(server, "tools") == 5
-        async with asyncio.timeout(scaled(60, 600)):
+        async with asyncio.timeout(scaled(100, 600)):
             while min(client.received for client in others) < number:
                 await asyncio.sleep(0.01)
         for client in clients:
             await client.close()
         await asyncio.gather(*reading, return_exceptions=True)
-        await asyncio.sleep(1.5)  # the linger of the server's connections

@@ -107,7 +107,7 @@ async def test_queued_requests() -> None:
 
 async def test_slow_requests_are_worked_on_up_to_the_limit() -> None:
     async with _over_stdio() as client:
-        await asyncio.gather(*(_call(client, "wait", seconds=0.001) for _ in range(3000)))
+        await asyncio.gather(*(_call(client, "wait", seconds=0.05) for _ in range(3000)))
         assert int(await _call(client, "most")) == Settings().max_in_flight
 
 
