@@ -43,7 +43,7 @@ async def delete(client: legacy.Client | modern.Client, name: str) -> None:
 
 async def main(era: Era) -> None:
     results = ResultCache()
-    options = ClientOptions(era=era, middleware=(results,))
+    options = ClientOptions(era=era, probe_timeout=30, middleware=(results,))
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await open_any(
             peer, legacy.Client, modern.Client, handlers=[Person(), ModernPerson()], options=options

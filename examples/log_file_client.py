@@ -32,7 +32,7 @@ async def main(path: str, lines: list[str]) -> None:
         for line in lines:
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(f"{line}\n")
-            updated = await updates.next(timeout=10)
+            updated = await updates.next(timeout=30)
             assert updated is not None and updated.uri == resource.uri
             now = await read(client, resource.uri)
             print("new:", *now[len(seen) :])

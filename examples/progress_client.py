@@ -47,7 +47,7 @@ async def main() -> None:
 
         # Each report of progress renews the timeout, but not the maximum.
         try:
-            await call(client, "bake", CallOptions(timeout=5, max_time=0.3, progress=ignore), loaves=10_000)
+            await call(client, "bake", CallOptions(timeout=5, max_time=2, progress=ignore), loaves=10_000)
         except RequestTimeout as error:
             print(error)
         print((await call(client, "bin")).partition(" ")[2])

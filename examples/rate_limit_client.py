@@ -28,7 +28,7 @@ async def lookup(client: Client) -> CallToolResult:
 async def main() -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer)
-        for number in range(1, 6):
+        for number in range(1, 13):
             await lookup(client)
             print("call", number, "done")
 

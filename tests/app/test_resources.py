@@ -125,10 +125,10 @@ def test_clients_learn_of_added_and_removed_resources() -> None:
     async def main() -> None:
         async with opened(app, Watcher()) as client:
             app.resource("acme://two", name="two")(lambda: "x")
-            await asyncio.wait_for(changed.wait(), 10)
+            await asyncio.wait_for(changed.wait(), 40)
             changed.clear()
             assert app.remove_resource("acme://one") and not app.remove_resource("acme://one")
-            await asyncio.wait_for(changed.wait(), 10)
+            await asyncio.wait_for(changed.wait(), 40)
             assert [resource.uri async for resource in client.iter_resources()] == ["acme://two"]
 
     asyncio.run(main())

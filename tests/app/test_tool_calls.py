@@ -77,13 +77,13 @@ class TestThreads:
         @app.tool()
         def wait() -> str:
             begun.set()
-            release.wait(10)
+            release.wait(40)
             return who.get()
 
         async def main() -> None:
             async with opened(app) as client:
                 waiting = asyncio.create_task(client.call_tool(name="wait"))
-                await asyncio.to_thread(begun.wait, 10)
+                await asyncio.to_thread(begun.wait, 40)
                 await client.ping()
                 release.set()
                 assert text_of(await waiting) == "alice"
@@ -96,14 +96,14 @@ class TestThreads:
         @app.tool()
         def wait() -> None:
             begun.set()
-            release.wait(10)
+            release.wait(40)
 
         async def main() -> None:
             async with opened(app) as client:
                 waiting = asyncio.create_task(client.call_tool(name="wait"))
-                await asyncio.to_thread(begun.wait, 10)
+                await asyncio.to_thread(begun.wait, 40)
                 waiting.cancel()
-                await asyncio.wait([waiting], timeout=5)
+                await asyncio.wait([waiting], timeout=40)
                 await client.ping()
                 assert connections_of(app)[0].open_requests == 0
                 release.set()
@@ -187,7 +187,7 @@ class TestChanges:
                 changed.set()
 
         async def expect_tools(client: mcp.Client, expected: list[str]) -> None:
-            await asyncio.wait_for(changed.wait(), 5)
+            await asyncio.wait_for(changed.wait(), 40)
             changed.clear()
             assert [tool.name async for tool in client.iter_tools()] == expected
 

@@ -176,11 +176,11 @@ async def _receive_changes(client: Any, received: Received, *, is_modern: bool) 
     if is_modern:
         async with await client.listen(tools=True, resources=[URI]) as changes:
             await client.call_tool(name="change")
-            announced = [await asyncio.wait_for(anext(changes), 5) for _ in range(2)]
+            announced = [await asyncio.wait_for(anext(changes), 40) for _ in range(2)]
         return sorted(change.uri or change.what for change in announced)
     await client.subscribe(uri=URI)
     await client.call_tool(name="change")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(40):
         while len(received.changes) < 2:
             await asyncio.sleep(0.001)
     await client.unsubscribe(uri=URI)

@@ -163,12 +163,12 @@ async def test_over_http_clients_of_both_eras_are_served_under_the_names_that_ar
     process = await asyncio.create_subprocess_exec(*command, cwd=folder, stderr=asyncio.subprocess.PIPE)
     assert process.stderr is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not (line := await process.stderr.readline()).startswith(b"serving at "):
                 assert line, "it ended"
         url = line.decode().removeprefix("serving at ").strip()
         host = {"host": "mcp.example.com"}
-        async with httpx2.AsyncClient(base_url=url.removesuffix("/mcp"), headers=host) as http:
+        async with httpx2.AsyncClient(base_url=url.removesuffix("/mcp"), headers=host, timeout=40) as http:
             client = RawClient(http)
             begun = await client.ask("initialize", hello("2025-11-25"))
             assert begun.json()["result"]["protocolVersion"] == "2025-11-25"

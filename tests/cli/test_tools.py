@@ -207,7 +207,7 @@ class TestBadInput:
         assert "out of tea" in outcome.err
 
     def test_a_server_whose_list_cannot_be_read(self, cli: Cli) -> None:
-        arguments = ("tools", "list", "--timeout", "3", "--", sys.executable, TESTS / "tools" / "deep_server.py")
+        arguments = ("tools", "list", "--timeout", "60", "--", sys.executable, TESTS / "tools" / "deep_server.py")
         assert "nested deeper than 128" in cli(*arguments, expect=2).err
 
     def test_a_silent_program_times_out(self, cli: Cli) -> None:

@@ -50,8 +50,8 @@ def test_an_endpoint_in_fastapi() -> None:
     with running("-c", FASTAPI) as url:
         assert client(f"{url}/mcp/") == CALLED
         assert client(f"{url}/mcp") == CALLED, "FastAPI redirects to the path with a slash"
-        assert httpx2.get(url).json() == {"sessions": 0}
-        assert httpx2.get(f"{url}/mcp/", headers={"host": "example.com"}).status_code == 403
+        assert httpx2.get(url, timeout=40).json() == {"sessions": 0}
+        assert httpx2.get(f"{url}/mcp/", headers={"host": "example.com"}, timeout=40).status_code == 403
 
 
 def test_a_failure_is_one_line() -> None:
@@ -82,6 +82,9 @@ def test_a_server_behind_tls(certificate: tuple[Path, Path]) -> None:
         assert url.startswith("https://localhost:")
         assert client(url, certificate[0]) == CALLED
         refused = httpx2.get(
-            url, headers={"host": "example.com"}, verify=ssl.create_default_context(cafile=str(certificate[0]))
+            url,
+            headers={"host": "example.com"},
+            timeout=40,
+            verify=ssl.create_default_context(cafile=str(certificate[0])),
         )
         assert refused.status_code == 403
