@@ -55,7 +55,7 @@ async def main(url: str) -> None:
     clients = v2026_07_28.Client, v2025_11_25.Client, v2025_06_18.Client, v2025_03_26.Client
     handlers = Answers20260728(), Answers20251125(), Answers20250618()
     async with connect_http(url) as peer:
-        options = ClientOptions(name="conformance", timeout=20)
+        options = ClientOptions(name="conformance", timeout=60)
         client = await open_any(peer, *clients, handlers=handlers, options=options)
         declared = client.connection.declared[Side.SERVER]
         if "tools" in declared:

@@ -28,7 +28,7 @@ LEGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The revisions, and which sides of each are run."""
 SIDES: Final = ("server", "client")
-SECONDS: Final = 60
+SECONDS: Final = 120
 NOT_OURS: Final = ("auth/", "authorization-", "tasks-")
 """Beginnings of the names of scenarios on authorization and the tasks extension, which come later."""
 

@@ -137,6 +137,12 @@ class TestDownloads:
         monkeypatch.setattr(sources, "MAX_BYTES", 10_000)
         assert "larger than" in refusal(server + "/large")
 
+    def test_a_server_that_does_not_answer_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sources, "TIMEOUT", 0.1)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            place = f"http://127.0.0.1:{silent.getsockname()[1]}/x"
+            assert refusal(place) == "error: PLACE: not downloaded within 0.1 seconds"
+
     def test_a_download_that_trickles_in_is_stopped(self, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sources, "TIMEOUT", 0.3)
         assert refusal(server + "/slow") == "error: PLACE: not downloaded within 0.3 seconds"
@@ -157,7 +163,7 @@ class TestDownloads:
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
             port = closed.getsockname()[1]
-        assert refusal(f"http://127.0.0.1:{port}/x").startswith("error: PLACE: cannot be downloaded: ")
+            assert refusal(f"http://127.0.0.1:{port}/x").startswith("error: PLACE: cannot be downloaded: ")
 
     @pytest.mark.parametrize("url", ["http://", "http://[", "https://exa mple.org/x", "http://127.0.0.1:99999/"])
     def test_invalid_urls_are_refused(self, url: str) -> None:

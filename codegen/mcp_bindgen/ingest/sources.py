@@ -125,7 +125,8 @@ def _download(url: str) -> bytes:
 
     where = Location(source=public_name(url))
     try:
-        with httpx2.stream("GET", url, follow_redirects=True, timeout=TIMEOUT) as response:
+        # Longer than the whole download may take: nobody waits for it then, and it only ends the thread.
+        with httpx2.stream("GET", url, follow_redirects=True, timeout=2 * TIMEOUT) as response:
             response.raise_for_status()
             data = b""
             for chunk in response.iter_bytes():
