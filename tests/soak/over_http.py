@@ -24,7 +24,7 @@ async def healthy(
         package: the generated package of a revision that it speaks.
         reach: connects to its URL.
     """
-    async with served(app, timeout_keep_alive=1) as url:
+    async with served(app) as url:
         yield url
         async with reach(url) as peer:
             await (await package.Client.open(peer)).ping()

@@ -22,7 +22,9 @@ async def served(app: Any, **settings: Any) -> AsyncGenerator[str]:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen(1024)
-    config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=5, **settings)
+    # By default an idle connection is closed after 5 seconds, perhaps just when a stalled client uses it again.
+    kept = {"timeout_keep_alive": 60, **settings}
+    config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=5, **kept)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve([listener]))
     while not server.started:
