@@ -15,14 +15,15 @@ def refuse_non_finite(value: object) -> None:
     Raises:
         ValueError: it does.
     """
-    if isinstance(value, dict):
-        held: Iterable[object] = cast(dict[object, object], value).values()
-    elif isinstance(value, _ARRAYS):
-        held = cast(Iterable[object], value)
+    kind = type(value)  # `isinstance` would ask a model for its class, through pydantic's `__getattr__`
+    if issubclass(kind, dict):
+        held: Iterable[object] = cast("dict[object, object]", value).values()
+    elif issubclass(kind, _ARRAYS):
+        held = cast("Iterable[object]", value)
     else:
-        if isinstance(value, float) and not isfinite(value):
+        if issubclass(kind, float) and not isfinite(cast("float", value)):
             raise ValueError(f"{value!r} is not a JSON number")
         return
     for inner in held:
-        if inner.__class__ not in FINITE:
+        if type(inner) not in FINITE:
             refuse_non_finite(inner)

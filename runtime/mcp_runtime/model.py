@@ -159,22 +159,23 @@ class WireModel(BaseModel):
         # The attribute comes first: reading it builds the validator, which finds the constants.
         validate = self.__pydantic_validator__.validate_python
         unsaid: list[str] | None = None
-        if self.__assumed__:
-            for name, (wire, default) in self.__assumed__.items():
+        if assumed := self.__assumed__:
+            for name, (wire, default) in assumed.items():
                 if name not in data and wire not in data:
                     data[name] = default
                     unsaid = [name] if unsaid is None else [*unsaid, name]
-        if self.__constants__:
-            data = {**self.__constants__, **data}
+        if constants := self.__constants__:
+            data = {**constants, **data}
         validate(data, self_instance=self, by_alias=True, by_name=True)
         if unsaid:
             # Keep the difference between defaults and values that were passed.
             self.__pydantic_fields_set__.difference_update(unsaid)
         for value in data.values():
-            if value.__class__ not in FINITE:
+            if type(value) not in FINITE:
                 refuse_non_finite(value)
-        if self.__pydantic_extra__ and not self.__pydantic_extra__.keys().isdisjoint(type(self).model_fields):
-            twice = sorted(self.__pydantic_extra__.keys() & type(self).model_fields.keys())
+        extra = self.__pydantic_extra__
+        if extra and not extra.keys().isdisjoint(type(self).model_fields):
+            twice = sorted(extra.keys() & type(self).model_fields.keys())
             raise ValueError(f"{type(self).__name__}: passed under both their names: {', '.join(twice)}")
 
     # Without this mark pydantic would run the constructor for every nested model that it decodes.

@@ -109,7 +109,7 @@ class Outbound:
         except asyncio.CancelledError as error:
             self.give_up(id_, str(error.args[0]) if error.args and error.args[0] else None)
             raise
-        if result.__class__ is Interim:
+        if type(result) is Interim:
             interim = cast("Interim", result)
             go_on = self.deadlines.suspend(call)
 

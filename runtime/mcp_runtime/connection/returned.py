@@ -27,7 +27,7 @@ More: TypeAlias = Callable[[RequestMethod[Any, Any]], Mapping[str, WireType[Any]
 """Returns the result types of extensions for a method."""
 
 
-def write_result(method: RequestMethod[Any, Any], result: Any, more: More | None = None) -> bytes:
+def write_result(method: RequestMethod[Any, Any], result: object, more: More | None = None) -> bytes:
     """Encode what the handler of a method returned.
 
     Args:
@@ -39,7 +39,7 @@ def write_result(method: RequestMethod[Any, Any], result: Any, more: More | None
     Raises:
         WrongResult: it matches none of them, a number in it is not finite, or it breaks a rule beyond the schema.
     """
-    write = method.writers.get(result.__class__) or _writer(method, result, more)
+    write = method.writers.get(type(result)) or _writer(method, result, more)
     try:
         return write(result)
     except ValueError as error:
@@ -124,7 +124,7 @@ def _judged(kind: type[Any], write: Callable[[Any], bytes]) -> Callable[[Any], b
         is_plain, is_long = bool(lists), False
         for name in lists:
             for block in getattr(value, name, None) or ():
-                if block.__class__ not in PLAIN:
+                if type(block) not in PLAIN:
                     is_plain, is_long = False, is_long or has_long_binary(block)
                 elif isinstance(text := getattr(block, "text", None), str) and len(text) > LONG:
                     is_long = True
