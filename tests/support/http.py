@@ -23,7 +23,7 @@ async def served(app: Any, **settings: Any) -> AsyncGenerator[str]:
     listener.bind(("127.0.0.1", 0))
     listener.listen(1024)
     # By default an idle connection is closed after 5 seconds, perhaps just when a stalled client uses it again.
-    kept = {"timeout_keep_alive": 60, **settings}
+    kept: dict[str, Any] = {"timeout_keep_alive": 60, **settings}
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=5, **kept)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve([listener]))
