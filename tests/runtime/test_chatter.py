@@ -35,7 +35,7 @@ BANNER = r'print("Welcome to Bakery\n=======\n\x1b[31m\u202ered", flush=True)'
 async def test_a_banner_is_shown_once_and_not_answered(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "mcp_runtime")
     async with connect_stdio(sys.executable, "-c", ANSWER.format(before=BANNER), env={"PYTHONUTF8": "1"}) as peer:
-        client = await v.Client.open(peer, options=ClientOptions(timeout=10))
+        client = await v.Client.open(peer, options=ClientOptions(timeout=60))
         await client.ping()
         await client.ping()
         answer = await client.ping()
@@ -49,7 +49,7 @@ async def test_a_banner_is_shown_once_and_not_answered(caplog: pytest.LogCapture
 @pytest.mark.parametrize("text", ["[info] listening", '{"level": "info", "msg": "listening"}', "[1, 2]", "42", "null"])
 async def test_logger_output_counts_as_text(text: str, caplog: pytest.LogCaptureFixture) -> None:
     async with connect_stdio(sys.executable, "-c", ANSWER.format(before=f"print({text!r}, flush=True)")) as peer:
-        client = await v.Client.open(peer, options=ClientOptions(timeout=10))
+        client = await v.Client.open(peer, options=ClientOptions(timeout=60))
         answer = await client.ping()
     (record,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert f"the peer printed text that is not a message: {text}" in record.getMessage()
@@ -71,7 +71,7 @@ async def test_a_banner_that_no_message_follows_is_shown(exits: bool, caplog: py
 async def test_a_long_banner_is_cut(caplog: pytest.LogCaptureFixture) -> None:
     before = "print('\\n'.join(str(n) * 50 for n in range(1000)), flush=True)"
     async with connect_stdio(sys.executable, "-c", ANSWER.format(before=before)) as peer:
-        await v.Client.open(peer, options=ClientOptions(timeout=10))
+        await v.Client.open(peer, options=ClientOptions(timeout=60))
     assert len(caplog.records) == 1 and len(caplog.records[0].getMessage()) < 1000
 
 
@@ -80,7 +80,7 @@ async def test_the_traceback_of_a_crashed_server_is_shown_as_lines() -> None:
     lines: list[str] = []
     with pytest.raises(ConnectionClosed) as caught:
         async with connect_stdio(sys.executable, "-c", program, stderr=lines.append) as peer:
-            await v.Client.open(peer, options=ClientOptions(timeout=10))
+            await v.Client.open(peer, options=ClientOptions(timeout=60))
     first, *rest = str(caught.value).split("\n")
     assert first.endswith("exited with status 1; its standard error ended with:")
     assert rest[0] == "    Traceback (most recent call last):"

@@ -64,7 +64,7 @@ async def test_a_killed_server_is_restarted_and_the_subscription_resumed(tmp_pat
             yield await v.Client.open(peer)
 
     listed: list[str] = []
-    async with asyncio.timeout(60), listening(opens, tools=True, resources=["a:/x"], pause=0.01) as changes:
+    async with asyncio.timeout(100), listening(opens, tools=True, resources=["a:/x"], pause=0.01) as changes:
         for number in (1, 2, 3):
             client, first = await anext(changes)
             assert first == TOOLS
@@ -93,7 +93,7 @@ class Shop:
     async def opens(self) -> AsyncGenerator[v.Client]:
         self.opened += 1
         async with connect_memory(self.server) as peer:
-            self.clients.append(await v.Client.open(peer, options=ClientOptions(timeout=5)))
+            self.clients.append(await v.Client.open(peer, options=ClientOptions(timeout=60)))
             yield self.clients[-1]
 
 

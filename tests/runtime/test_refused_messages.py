@@ -66,7 +66,7 @@ async def client_of(text: bytes) -> AsyncGenerator[tuple[v.Client, Script]]:
     await there.start(script)
     peer = Peer(here)
     try:
-        yield await v.Client.open(peer, options=ClientOptions(timeout=30)), script
+        yield await v.Client.open(peer, options=ClientOptions(timeout=90)), script
     finally:
         await peer.aclose()
 
@@ -74,7 +74,7 @@ async def client_of(text: bytes) -> AsyncGenerator[tuple[v.Client, Script]]:
 @pytest.mark.parametrize("name", REFUSED)
 async def test_a_refused_answer_ends_its_call_at_once(name: str) -> None:
     async with client_of(REFUSED[name]) as (client, script):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             with pytest.raises(RemoteProtocolError, match=r"^tools/list of 2025-11-25: /: "):
                 await client.list_tools()
         # Answers are not answered.
@@ -196,9 +196,9 @@ LAST = '{"result": result, "jsonrpc": "2.0", "id": asked["id"]}'
 async def test_a_call_whose_answer_is_too_large_ends_at_once(answer: str) -> None:
     command = (sys.executable, "-c", LARGE.replace("ANSWER", answer))
     async with connect_stdio(*command, max_message_bytes=100_000) as peer:
-        client = await v.Client.open(peer, options=ClientOptions(timeout=30))
+        client = await v.Client.open(peer, options=ClientOptions(timeout=90))
         for size in (100_001, 300_000):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 with pytest.raises(RemoteProtocolError, match="more than 100000 bytes"):
                     await client.list_tools(cursor=str(size))
         assert (await client.list_tools(cursor="1")).tools == []

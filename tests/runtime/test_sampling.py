@@ -139,7 +139,7 @@ class TestReviewing:
             asking = asyncio.create_task(client.create_message(messages=[says("hi")], max_tokens=1))
             await begun.wait()
             asking.cancel()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await ended.wait()
 
 

@@ -42,7 +42,7 @@ def one_request(*arguments: str, **more: Any) -> tuple[Any, str]:
         server.stdin.write(json.dumps(message).encode() + b"\n")
         server.stdin.flush()
         line = server.stdout.readline()
-        _, said = server.communicate(timeout=20)
+        _, said = server.communicate(timeout=60)
     return json.loads(line), said.decode()
 
 

@@ -35,7 +35,7 @@ async def test_a_blocking_handler_delays_no_other() -> None:
 
     def call_tool(self: Any, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
         threads.append(threading.current_thread())
-        assert release.wait(5)
+        assert release.wait(60)
         return DONE
 
     async with talk(server(call_tool)) as both:
@@ -200,7 +200,7 @@ class TestThreads:
     async def test_queued_functions_that_are_cancelled_never_run(self) -> None:
         pool, release = Threads(1), threading.Event()
         ran: list[int] = []
-        first = asyncio.create_task(pool.run(release.wait, 5))
+        first = asyncio.create_task(pool.run(release.wait, 60))
         waiting = [asyncio.create_task(pool.run(ran.append, n)) for n in range(100)]
         await asyncio.sleep(0.01)
         for task in waiting[1:]:
@@ -213,7 +213,7 @@ class TestThreads:
     async def test_a_thread_without_work_ends(self) -> None:
         pool = Threads(2, idle=0.01)
         assert await pool.run(int, "5") == 5
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(pool):
                 await asyncio.sleep(0.01)
         assert await pool.run(int, "6") == 6
@@ -223,7 +223,7 @@ class TestThreads:
 
         async def leave() -> None:
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(pool.run(release.wait, 5), 0.01)
+                await asyncio.wait_for(pool.run(release.wait, 60), 0.01)
 
         asyncio.run(leave())
         release.set()

@@ -58,5 +58,5 @@ async def open_talk(
     package, server = bindings(revision), chatty(revision)
     app = serve(server)
     async with served(app) as url, cutting(url) as proxy, connect(proxy.url) as peer:
-        client = await package.Client.open(peer, handlers=answers_tea(package), options=ClientOptions(timeout=40))
+        client = await package.Client.open(peer, handlers=answers_tea(package), options=ClientOptions(timeout=60))
         yield Talk(client, server, app, proxy)

@@ -118,7 +118,7 @@ class Events:
 @asynccontextmanager
 async def raw_client(app: Any, **settings: Any) -> AsyncGenerator[RawClient]:
     """Serve an endpoint; yield a client of it that has not started a session."""
-    async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=40) as http:
+    async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
         yield RawClient(http)
 
 

@@ -73,7 +73,7 @@ class ModernClient(RawClient):
 @asynccontextmanager
 async def modern_client(app: Any, **settings: Any) -> AsyncGenerator[ModernClient]:
     """Serve an endpoint, and yield a client of the modern era."""
-    async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=40) as http:
+    async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
         yield ModernClient(http)
 
 

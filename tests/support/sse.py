@@ -59,7 +59,7 @@ async def sse_client(app: Any, path: str = "/sse", **settings: Any) -> AsyncGene
     """Serve an application, and open a stream to it."""
     async with (
         served(app, **settings) as url,
-        httpx2.AsyncClient(base_url=url, timeout=40) as http,
+        httpx2.AsyncClient(base_url=url, timeout=60) as http,
         sse_stream(http, path) as client,
     ):
         yield client

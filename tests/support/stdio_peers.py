@@ -13,6 +13,8 @@ from support.receiving import OneStream
 PEERS = Path(__file__).parents[1] / "runtime" / "transports" / "peers"
 RAW_PEER = (sys.executable, "-S", "-E", str(PEERS / "peer.py"))
 """A server that echoes lines and obeys commands; it uses none of our code."""
+PATIENCE = 30
+"""Seconds after which what a test waits for counts as missing: many times what it takes on a busy machine."""
 
 
 class Collector(OneStream):
@@ -39,8 +41,8 @@ class Collector(OneStream):
         self.lost.append(reason)
         self._changed.set()
 
-    async def until(self, reached: Callable[[], bool], seconds: float = 30) -> None:
-        async with asyncio.timeout(seconds):
+    async def until(self, reached: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE):
             while not reached():
                 self._changed.clear()
                 await self._changed.wait()
@@ -77,9 +79,9 @@ StartRaw = Callable[[StdioClientOptions], Awaitable[Raw]]
 """Starts a raw peer (the fixture `start`)."""
 
 
-async def eventually(condition: Callable[[], bool], seconds: float = 30) -> None:
+async def eventually(condition: Callable[[], object]) -> None:
     """Poll until a condition holds."""
-    deadline = asyncio.get_running_loop().time() + seconds
+    deadline = asyncio.get_running_loop().time() + PATIENCE
     while not condition():
         assert asyncio.get_running_loop().time() < deadline, "it did not happen in time"
         await asyncio.sleep(0.005)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mcp_runtime.transports.stdio import StdioClientOptions, StdioClientTransport
-from support.stdio_peers import RAW_PEER, Raw, StartRaw, children, descriptors, eventually
+from support.stdio_peers import PATIENCE, RAW_PEER, Raw, StartRaw, children, descriptors, eventually
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def start(nothing_left: None) -> AsyncIterator[StartRaw]:
     started: list[Raw] = []
 
     async def start_one(options: StdioClientOptions) -> Raw:
-        raw = Raw(StdioClientTransport(*RAW_PEER, **options))
+        raw = Raw(StdioClientTransport(*RAW_PEER, **{"grace": PATIENCE, **options}))
         started.append(raw)
         await raw.transport.start(raw.seen)
         return raw

@@ -56,6 +56,6 @@ async def test_signals_end_a_server_quietly(number: signal.Signals) -> None:
         process.stdin.flush()
         assert b'"id":1' in process.stdout.readline()
         process.send_signal(number)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
         assert process.stderr.read() == b"served\n"
         assert process.stdout.read() == b""

@@ -12,8 +12,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
 from mcp_runtime.transports.http import HttpLimits, asgi_app
-from support.http import RawClient, call, raw_client, request, served
+from mcp_runtime.transports.http.server import sessions
+from support.http import SESSION, RawClient, call, raw_client, request, served
 from support.http_server import chatty
+from support.stdio_peers import eventually
 
 NEWEST = "2025-11-25"
 PING = request("ping")
@@ -49,7 +51,7 @@ async def test_sessions_end_with_the_application(mounted: Any) -> None:
     endpoint = asgi_app(server)
     async with (
         served(mounted(endpoint)) as url,
-        httpx2.AsyncClient(base_url=url, follow_redirects=True, timeout=20) as http,
+        httpx2.AsyncClient(base_url=url, follow_redirects=True, timeout=60) as http,
     ):
         client = RawClient(http)
         await client.shake_hands(NEWEST)
@@ -63,18 +65,19 @@ async def test_sessions_end_with_the_application(mounted: Any) -> None:
     assert server.ended == ["the server is shutting down"]
 
 
-async def test_an_idle_session_expires_and_leaves_nothing() -> None:
+async def test_an_idle_session_expires_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "SWEEPS", 36_000)
     server = chatty(NEWEST)
-    endpoint = asgi_app(server, limits=HttpLimits(session_idle=0.6, stream_after=0.01))
+    endpoint = asgi_app(server, limits=HttpLimits(session_idle=3600))
     async with raw_client(endpoint) as client:
         await client.shake_hands(NEWEST)
         listening = RawClient(client.http)
         await listening.shake_hands(NEWEST)
         async with listening.stream() as common:
             assert await common.event() is not None
-            async with asyncio.timeout(10):
-                while len(endpoint.sessions) > 1:
-                    await asyncio.sleep(0.05)
+            for one in (client, listening):
+                endpoint.sessions.named({SESSION.encode(): one.session[SESSION].encode()}, None).last_used -= 3601
+            await eventually(lambda: len(endpoint.sessions) == 1)
             assert (await client.post(PING)).status_code == 404
             assert (await listening.post(PING)).status_code == 200
 

@@ -43,7 +43,7 @@ async def test_a_notification_that_fails_in_an_unexpected_way_is_reported(caplog
         waiting = asyncio.create_task(client.call_tool(name="wait"))
         await server.begun.wait()
         waiting.cancel()
-        await eventually(lambda: "a message was not delivered" in caplog.text, 10)
+        await eventually(lambda: "a message was not delivered" in caplog.text)
         assert "the request could not be sent: LookupError: no password" in caplog.text
         assert (await client.call_tool(name="echo", arguments={"text": "on"})).content[0].text == "on"
 

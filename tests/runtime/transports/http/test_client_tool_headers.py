@@ -55,7 +55,7 @@ def sent_headers(posted: Posted) -> dict[str, str]:
 async def opened(checking: Checking, **answers: Answer) -> AsyncGenerator[tuple[v.Client, Endpoint]]:
     all_answers: dict[str, Answer] = {"tools__list": checking.list, "tools__call": checking.call, **answers}
     async with modern_endpoint(**all_answers) as endpoint, connect_http(endpoint.url) as peer:
-        yield await v.Client.open(peer, options=ClientOptions(timeout=10)), endpoint
+        yield await v.Client.open(peer, options=ClientOptions(timeout=60)), endpoint
 
 
 @pytest.mark.parametrize(

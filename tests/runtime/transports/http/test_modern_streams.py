@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,14 +16,7 @@ from mcp_runtime.transports.http import HttpLimits, asgi_app
 from support.http import SESSION
 from support.http_modern import MODERN, PREFIX, asked, called, meta, modern_client
 from support.http_server import chatty
-
-
-async def eventually(is_so: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
-    async with asyncio.timeout(10):
-        while not is_so():
-            await asyncio.sleep(0.01)
-
+from support.stdio_peers import eventually
 
 SOON = HttpLimits(stream_after=0.05, keepalive=0.1)
 LOGGING = {**meta(), f"{PREFIX}logLevel": "info"}
@@ -135,7 +127,7 @@ async def test_listening(make: Any) -> None:
             if "resourceSubscriptions" in first["params"]["notifications"]:
                 await resource_updated(server, "file:///a")
                 assert (await events.message())["params"]["uri"] == "file:///a"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await list_changed(server, "tools"):
                 await asyncio.sleep(0.01)
 

@@ -1,6 +1,5 @@
 """Which era a client detects for a server over HTTP, and how long it remembers it."""
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -40,7 +39,7 @@ async def serving(discover: Answer, **answers: Answer) -> AsyncGenerator[Endpoin
 async def spoken(endpoint: Endpoint, **options: Any) -> str:
     """Return the revision that a client of both eras speaks with a server."""
     async with connect_http(endpoint.url) as peer:
-        client = await open_any(peer, v.Client, v2025_11_25.Client, options=ClientOptions(timeout=5, **options))
+        client = await open_any(peer, v.Client, v2025_11_25.Client, options=ClientOptions(timeout=60, **options))
         return client.connection.revision
 
 
@@ -144,12 +143,9 @@ async def test_silence_means_legacy_this_time() -> None:
         return endpoint.stream(posted, ends=False)
 
     async with serving(silent) as endpoint:
-        for _ in range(2):
+        while len(endpoint.left) < 2:  # On a busy machine a question is perhaps not sent in time.
             assert await spoken(endpoint, probe_timeout=0.2) == LEGACY
-        assert len(endpoint.sent("server/discover")) == 2, "a server may only be slow"
-        async with asyncio.timeout(5):
-            while len(endpoint.left) < 2:
-                await asyncio.sleep(0.01)
+            assert not probe.servers.era(endpoint.url), "a server may only be slow"
 
 
 async def test_a_client_of_one_era_asks_nothing_else() -> None:
@@ -218,7 +214,7 @@ async def test_a_server_of_http_sse_is_reached_at_its_url(clients: tuple[Any, ..
     async with served(sse_app(Old())) as url:
         for _ in range(2):
             async with connect_http(f"{url}/sse") as peer:
-                opening: Any = open_any(peer, *available, options=ClientOptions(timeout=5))
+                opening: Any = open_any(peer, *available, options=ClientOptions(timeout=60))
                 client = await opening
                 assert client.connection.revision == "2024-11-05"
                 assert (await client.list_tools()).tools == []

@@ -31,7 +31,7 @@ async def program(*arguments: str, path: Path = TESTS) -> AsyncGenerator[tuple[P
     env = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     process = await asyncio.create_subprocess_exec(*command, cwd=TESTS, env=env, stdout=PIPE, stderr=PIPE)
     assert process.stdout is not None
-    url = (await asyncio.wait_for(process.stdout.readline(), 30)).decode().strip()
+    url = (await asyncio.wait_for(process.stdout.readline(), 60)).decode().strip()
     try:
         yield process, url
     finally:
@@ -42,7 +42,7 @@ async def program(*arguments: str, path: Path = TESTS) -> AsyncGenerator[tuple[P
 
 @pytest.mark.requirement("http.localhost")
 async def test_the_pages_of_a_server() -> None:
-    async with program() as (_, url), httpx2.AsyncClient(base_url=url) as http:
+    async with program() as (_, url), httpx2.AsyncClient(base_url=url, timeout=60) as http:
         assert url.startswith("http://127.0.0.1:")
         health = await http.get("/health")
         assert (health.status_code, health.json()) == (200, {"status": "ok", "sessions": 0})
@@ -68,11 +68,11 @@ async def test_calls_finish_before_the_end(connect: Any, path: str) -> None:
             for seconds in (0.5, 1.5)
         ]
         for _ in calls:
-            await logs.next(10)
+            await logs.next(30)
         process.terminate()
         results = await asyncio.gather(*calls)
         assert [result.content for result in results] == [[mcp.TextContent(text="waited")]] * 2
-        _, stderr = await asyncio.wait_for(process.communicate(), 10)
+        _, stderr = await asyncio.wait_for(process.communicate(), 60)
         assert (process.returncode, stderr) == (0, b"")
 
 
@@ -81,9 +81,9 @@ async def test_shutdown_does_not_wait_forever() -> None:
         client = await mcp.Client.open(peer)
         logs = client.notifications(methods.NOTIFICATIONS_MESSAGE)
         waiting = asyncio.create_task(client.call_tool(name="log_and_wait"))
-        await logs.next(10)
+        await logs.next(30)
         process.terminate()
-        await asyncio.wait_for(process.wait(), 30)
+        await asyncio.wait_for(process.wait(), 60)
         waiting.cancel()
 
 
@@ -92,9 +92,9 @@ async def test_the_end_does_not_wait_for_a_handler_that_swallows_its_cancellatio
         client = await mcp.Client.open(peer)
         logs = client.notifications(methods.NOTIFICATIONS_MESSAGE)
         waiting = asyncio.create_task(client.call_tool(name="stubborn"))
-        await logs.next(10)
+        await logs.next(30)
         process.terminate()
-        _, stderr = await asyncio.wait_for(process.communicate(), 10)
+        _, stderr = await asyncio.wait_for(process.communicate(), 60)
         assert process.returncode == 1
         assert b"the server was killed: 4 s after shutdown began" in stderr
         waiting.cancel()
@@ -117,7 +117,7 @@ async def test_what_a_call_waits_for_is_taken_until_the_end() -> None:
         await begun.wait()
         process.terminate()
         assert (await asking).content == [mcp.TextContent(text="yes")]
-        _, stderr = await asyncio.wait_for(process.communicate(), 10)
+        _, stderr = await asyncio.wait_for(process.communicate(), 60)
         assert (process.returncode, stderr) == (0, b"")
 
 
@@ -127,7 +127,7 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
 
     async def closed_after(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> float:
         with suppress(ConnectionError):
-            await asyncio.wait_for(reader.read(), 10)
+            await asyncio.wait_for(reader.read(), 60)
         writer.close()
         return time.monotonic() - begun
 
@@ -138,7 +138,7 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
             writer.write(b"GET /health HTTP/1.1\r\nhost:")
         closed = sorted(await asyncio.gather(*(closed_after(*connection) for connection in silent)))
         assert closed[4] < closed[5] - 0.5, "five are too many"
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
             assert (await http.get("/health")).status_code == 200
 
 
@@ -162,14 +162,14 @@ async def test_a_connection_that_was_refused_is_closed_though_its_client_reads_n
         client.setblocking(False)
         await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
         _, writer = await asyncio.open_connection(sock=client, limit=1024)
-        await eventually(lambda: len(server.server_state.connections) == 1, 30)
+        await eventually(lambda: len(server.server_state.connections) == 1)
         [transport] = [each.transport for each in server.server_state.connections]
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         transport.set_write_buffer_limits(high=1 << 30)  # as if little were unread
         writer.write(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n" * 500)
         writer.write(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nnonsense\r\n")
-        await eventually(lambda: transport.is_closing() and transport.get_write_buffer_size() > 0, 30)
-        await eventually(lambda: not server.server_state.connections, 30)
+        await eventually(lambda: transport.is_closing() and transport.get_write_buffer_size() > 0)
+        await eventually(lambda: not server.server_state.connections)
         writer.close()
 
 
@@ -203,7 +203,7 @@ async def test_malformed_requests_write_nothing_to_the_log() -> None:
             assert status in await reader.readline()
             writer.write(b"nonsense\r\n\r\n")
             with suppress(ConnectionError):
-                await asyncio.wait_for(reader.read(), 10)
+                await asyncio.wait_for(reader.read(), 60)
             writer.close()
         process.terminate()
         assert (await process.communicate())[1] == b""

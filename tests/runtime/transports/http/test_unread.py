@@ -44,14 +44,14 @@ async def unread(client: RawClient, message: Any) -> AsyncGenerator[asyncio.Stre
 
 
 async def status_of(reader: asyncio.StreamReader) -> int:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return int((await reader.readline()).split()[1])
 
 
 async def read_all(reader: asyncio.StreamReader) -> int:
     """Read until the connection or the response ends; returns the number of bytes."""
     size, end = 0, b""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         with suppress(ConnectionError):
             while end != b"\r\n0\r\n\r\n" and (data := await reader.read(MB)):
                 size, end = size + len(data), (end + data)[-7:]
@@ -59,7 +59,7 @@ async def read_all(reader: asyncio.StreamReader) -> int:
 
 
 async def settled(app: Any, size: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while app.sessions.unread.size != size:
             await asyncio.sleep(0.02)
 
