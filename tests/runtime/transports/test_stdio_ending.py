@@ -15,9 +15,9 @@ PATIENCE = 60
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "0"}}
 
 
-def end_during(tool: str, how: signal.Signals | None) -> tuple[int, str]:
+def end_during(tool: str, how: signal.Signals | None, end_timeout: float = 1) -> tuple[int, str]:
     """End the server by a signal, or by closing its input, while a tool runs; return its status and standard error."""
-    command = (sys.executable, str(PEERS / "stubborn.py"))
+    command = (sys.executable, str(PEERS / "stubborn.py"), str(end_timeout))
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
         killer = threading.Timer(PATIENCE, process.kill)
@@ -66,4 +66,4 @@ def test_a_handler_that_blocks_the_event_loop(how: signal.Signals) -> None:
 
 @pytest.mark.parametrize("how", [None, signal.SIGINT, signal.SIGTERM])
 def test_handlers_that_end_when_they_are_cancelled(how: signal.Signals | None) -> None:
-    assert end_during("sleeps", how) == (0, "served\n")
+    assert end_during("sleeps", how, PATIENCE) == (0, "served\n")

@@ -257,7 +257,7 @@ async def test_a_handler_is_cancelled_when_the_stream_is_closed() -> None:
 
 
 async def test_a_client_that_never_begins_is_let_go() -> None:
-    app = sse_app(chatty(NEWEST), limits=HttpLimits(session_idle=0.8))
+    app = sse_app(chatty(NEWEST), limits=HttpLimits(session_idle=4))
     async with sse_client(app) as idle, sse_stream(idle.http) as busy:
         await busy.shake_hands(NEWEST)
         assert await idle.stream.event() is None

@@ -184,10 +184,10 @@ async def test_a_cancellation_follows_its_request() -> None:
 
 async def test_a_post_may_be_held_until_its_request_is_answered() -> None:
     peer = ByHand(ENDPOINT)
-    peer.delays["tools/call"] = 1.9
-    async with talking(peer, read_timeout=1.5) as client:
+    peer.delays["tools/call"] = 4.9
+    async with talking(peer, read_timeout=4) as client:
         waiting = asyncio.create_task(client.call_tool(name="slow"))
-        for _ in range(18):
+        for _ in range(48):
             await asyncio.sleep(0.1)
             peer.send(": still there\n\n")
         assert (await waiting).content == []

@@ -57,5 +57,5 @@ def receive_signals() -> None:
 
 
 if __name__ == "__main__":
-    serve_stdio(Stubborn(), end_timeout=1, grace=0.5)
+    serve_stdio(Stubborn(), end_timeout=float(sys.argv[1]), grace=0.5)
     print("served")
