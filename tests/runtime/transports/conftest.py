@@ -13,13 +13,17 @@ from support.stdio_peers import PATIENCE, RAW_PEER, Raw, StartRaw, children, des
 async def nothing_left() -> AsyncIterator[None]:
     """Fail if a test leaves a task, a file descriptor or a child process, a zombie included."""
     tasks, open_before, running = asyncio.all_tasks(), descriptors(), children()
+
+    def tasks_left() -> set[asyncio.Task[object]]:
+        return asyncio.all_tasks() - tasks - {task for task in (asyncio.current_task(),) if task}
+
     yield
     try:
         # Threads close what they use, so it may take a moment.
-        await eventually(lambda: descriptors() == open_before and children() == running)
+        await eventually(lambda: descriptors() == open_before and children() == running and not tasks_left())
     except AssertionError:
-        pytest.fail(f"left: {set(descriptors().items()) - set(open_before.items())}, processes {children() - running}")
-    assert asyncio.all_tasks() <= tasks | {task for task in (asyncio.current_task(),) if task}
+        files = set(descriptors().items()) - set(open_before.items())
+        pytest.fail(f"left: {files}, processes {children() - running}, tasks {tasks_left()}")
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from mcp_runtime.transports import process
 from mcp_runtime.transports.base import TransportError
 from mcp_runtime.transports.stdio import StdioClientTransport
-from support.stdio_peers import PEERS, RAW_PEER, Collector, StartRaw, children, eventually, is_running
+from support.stdio_peers import PATIENCE, PEERS, RAW_PEER, Collector, StartRaw, children, eventually, is_running
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -161,12 +162,12 @@ async def test_closing_while_paused_does_not_wait_for_a_server_that_writes(start
 
 async def test_a_server_that_ignores_the_end_of_its_input_gets_sigterm(start: StartRaw) -> None:
     lines: list[str] = []
-    peer = await start({"grace": 1.0, "stderr": lines.append})
+    peer = await start({"grace": 3.0, "stderr": lines.append})
     await peer.ask(":linger")
     await peer.ask(":obey")
     began = time.monotonic()
     await peer.transport.close()
-    assert time.monotonic() - began >= 1.0
+    assert time.monotonic() - began >= 3.0
     assert lines == ["asked to end"]
     assert await peer.seen.end() is None
 
@@ -206,7 +207,7 @@ async def test_adopted_children_of_a_server_are_not_zombies(start: StartRaw) -> 
     set_child_subreaper, libc = 36, ctypes.CDLL(None)  # as a container's first process is
     assert libc.prctl(set_child_subreaper, 1, 0, 0, 0) == 0
     try:
-        peer = await start({"grace": 0.5})
+        peer = await start({"grace": 2.0})
         pids = {int(await peer.ask(":stubborn")) for _ in range(2)}
         await peer.transport.close()
         assert not pids & children()
@@ -268,7 +269,8 @@ def run_and_leave(close: bool, seen: list[int | None]) -> None:
 
 
 @pytest.mark.parametrize("close", [True, False])
-async def test_an_event_loop_that_ends_takes_the_server_with_it(close: bool) -> None:
+async def test_an_event_loop_that_ends_takes_the_server_with_it(close: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_LAST_RESORT", PATIENCE)
     seen: list[int | None] = []
     thread = threading.Thread(target=run_and_leave, args=(close, seen))
     thread.start()

@@ -75,11 +75,12 @@ async def test_clients_and_a_server_talk() -> None:
 
 
 async def test_a_port_without_a_listener() -> None:
-    async with serve_tcp(Tools()) as port:
-        pass
-    async with connect_tcp("127.0.0.1", port) as peer:
-        with pytest.raises(ConnectionClosed, match=rf"127\.0\.0\.1:{port} cannot be reached: "):
-            await v.Client.open(peer)
+    with socket.socket() as bound:  # It does not listen, and keeps others from using its port.
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        async with connect_tcp("127.0.0.1", port) as peer:
+            with pytest.raises(ConnectionClosed, match=rf"127\.0\.0\.1:{port} cannot be reached: "):
+                await v.Client.open(peer)
 
 
 async def test_bytes_that_come_one_at_a_time_and_one_message_that_is_too_long() -> None:
