@@ -32,7 +32,9 @@ async def start(nothing_left: None) -> AsyncIterator[StartRaw]:
     started: list[Raw] = []
 
     async def start_one(options: StdioClientOptions) -> Raw:
-        raw = Raw(StdioClientTransport(*RAW_PEER, **{"grace": PATIENCE, **options}))
+        waits: StdioClientOptions = {"grace": PATIENCE}
+        waits.update(options)
+        raw = Raw(StdioClientTransport(*RAW_PEER, **waits))
         started.append(raw)
         await raw.transport.start(raw.seen)
         return raw

@@ -39,7 +39,7 @@ async def serving(discover: Answer, **answers: Answer) -> AsyncGenerator[Endpoin
 async def spoken(endpoint: Endpoint, **options: Any) -> str:
     """Return the revision that a client of both eras speaks with a server."""
     async with connect_http(endpoint.url) as peer:
-        waits = {"timeout": 60, "probe_timeout": 60, **options}
+        waits: dict[str, Any] = {"timeout": 60, "probe_timeout": 60, **options}
         client = await open_any(peer, v.Client, v2025_11_25.Client, options=ClientOptions(**waits))
         return client.connection.revision
 
