@@ -178,7 +178,7 @@ async def test_a_server_that_does_not_end_gets_sigterm(monkeypatch: pytest.Monke
     assert not lines
     now = asyncio.get_running_loop().time
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now() + 60)
-    await eventually(lambda: lines == ["asked to end"], 20)
+    await eventually(lambda: lines == ["asked to end"])
     await closing
     assert not exists(peer.transport.pid)
 

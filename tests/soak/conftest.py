@@ -35,7 +35,7 @@ async def nothing_left() -> AsyncIterator[None]:
         return at_once and asyncio.all_tasks() <= tasks and timers() <= timed
 
     try:
-        await eventually(is_clean, 20)
+        await eventually(is_clean)
     except AssertionError:
         left = set(descriptors().items()) - set(open_before.items()), asyncio.all_tasks() - tasks
         pytest.fail(f"left: {left}, processes {children() - running}, {timers() - timed} timers")
