@@ -4,7 +4,6 @@ import asyncio
 import os
 import socket
 import sys
-import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -122,24 +121,34 @@ async def test_what_a_call_waits_for_is_taken_until_the_end() -> None:
 
 
 async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "MAX_SILENT", 2.0)
-    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 5)
-
-    async def closed_after(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> float:
-        with suppress(ConnectionError):
-            await asyncio.wait_for(reader.read(), 60)
-        writer.close()
-        return time.monotonic() - begun
-
-    async with running() as (_, port):
-        begun = time.monotonic()
-        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(10)]
-        for _, writer in silent[:5]:
+    monkeypatch.setattr(serving, "MAX_SILENT", 0.5)
+    async with running() as (_, port), httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
+        for _, writer in silent[:2]:
             writer.write(b"GET /health HTTP/1.1\r\nhost:")
-        closed = sorted(await asyncio.gather(*(closed_after(*connection) for connection in silent)))
-        assert closed[4] < closed[5] - 0.5, "five are too many"
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
-            assert (await http.get("/health")).status_code == 200
+        await asyncio.gather(*(end_of(*connection) for connection in silent))
+        assert (await http.get("/health")).status_code == 200
+
+
+async def test_connections_beyond_the_limit_are_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "MAX_SILENT", 600.0)
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 5)
+    async with running() as (_, port):
+        connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(10)]
+        ends = [asyncio.create_task(end_of(*connection)) for connection in connections]
+        await eventually(lambda: sum(end.done() for end in ends) == 5)
+        await asyncio.sleep(0.1)
+        assert sum(end.done() for end in ends) == 5
+        for _, writer in connections:
+            writer.close()
+        await asyncio.gather(*ends, return_exceptions=True)
+
+
+async def end_of(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Wait until the server closes a connection."""
+    with suppress(ConnectionError):
+        await asyncio.wait_for(reader.read(), 60)
+    writer.close()
 
 
 async def test_connections_whose_clients_read_nothing_are_closed() -> None:
