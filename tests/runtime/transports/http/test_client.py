@@ -58,6 +58,15 @@ async def test_what_needs_no_answer_shares_connections() -> None:
         assert talk.proxy.accepted < 6
 
 
+async def test_a_connection_is_given_up_before_servers_close_it() -> None:
+    async with opened(NEWEST) as talk:
+        assert await talk.call("echo", text="tea") == "tea"
+        before = talk.proxy.accepted
+        await asyncio.sleep(4.2)
+        assert await talk.call("echo", text="tea") == "tea"
+        assert talk.proxy.accepted > before
+
+
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
 @pytest.mark.requirement("http.post-answer")
 async def test_all_kinds_of_answers(revision: str) -> None:

@@ -23,6 +23,8 @@ SESSION: Final = "mcp-session-id"
 MAX_REDIRECTS: Final = 5
 MAX_ERROR_BYTES: Final = 1 << 20
 """How many bytes are read of an error, or of a response that has no meaning."""
+MAX_IDLE: Final = 4.0
+"""Seconds for which an idle connection is kept. Many servers close one after 5, perhaps just when it is used again."""
 READ_REST: Final = 1.0
 """Seconds in which the rest of a response is read, so that its connection can be reused."""
 
@@ -361,7 +363,7 @@ def _client(options: HttpClientOptions) -> httpx2.AsyncClient:
         read=options.get("read_timeout", 300.0),
     )
     # As many connections as there are requests, which the runtime limits by timeouts.
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=MAX_IDLE)
     return httpx2.AsyncClient(verify=_trusted(), timeout=timeout, limits=limits, follow_redirects=False)
 
 
