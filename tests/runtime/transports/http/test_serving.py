@@ -182,6 +182,18 @@ async def test_a_connection_that_was_refused_is_closed_though_its_client_reads_n
         writer.close()
 
 
+async def test_an_idle_connection_stays_open_for_longer_than_clients_keep_it() -> None:
+    async with program() as (_, url):
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rsplit(":", 1)[1]))
+        for pause in (5.5, 0):
+            writer.write(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            async with asyncio.timeout(60):
+                assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+                await reader.readuntil(b"}")
+            await asyncio.sleep(pause)
+        writer.close()
+
+
 @asynccontextmanager
 async def running(**limits: Any) -> AsyncGenerator[tuple[serving.Server, int]]:
     """Run a standalone server in this process; yields it and its port."""

@@ -26,7 +26,7 @@ LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 MAX_PORT: Final = 65535
 """The largest port number."""
 MAX_SILENT: Final = 15.0
-"""Seconds in which a connection must have sent the headers of a request."""
+"""Seconds in which a connection must have sent the headers of a request, or of another one."""
 MAX_CONNECTIONS: Final = 1000
 """The maximum number of connections; beyond that, those that have been idle for longest are closed."""
 LINGER: Final = 3.0
@@ -208,6 +208,8 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
         # The other parser, httptools, keeps any amount of headers and trailers.
         http=Connection,
         timeout_graceful_shutdown=1,
+        # By default an idle connection is closed after 5 seconds, as many clients do; one may just use it again.
+        timeout_keep_alive=int(MAX_SILENT),
         # `trusted_proxies` determines which forwarded headers are trusted.
         proxy_headers=False,
         server_header=False,
