@@ -198,7 +198,7 @@ async def test_tasks_can_be_cancelled_while_many_requests_wait_for_them() -> Non
 @pytest.mark.parametrize("how", [None, signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("tool", ["swallows", "thread"])
 async def test_the_end_of_a_server_whose_handlers_do_not_end(tool: str, how: signal.Signals | None) -> None:
-    async with flooded(PEERS / "stubborn.py") as flood:
+    async with flooded(PEERS / "stubborn.py", "1") as flood:
         await flood.hello()
         await flood.send(call(i, tool) for i in range(500))
         await eventually(lambda: "begun" in flood.log)

@@ -1,4 +1,4 @@
-"""A server whose handlers do not end."""
+"""A server whose handlers do not end; its argument is how long it waits for them, in seconds."""
 
 import asyncio
 import signal
