@@ -23,14 +23,16 @@ SCHEMA ?=
 TYPESCRIPT ?=
 # How many cases `make fuzz` tries per test.
 CASES ?= 10000
-# LONG=1 makes `make soak` and `make slow` run their long versions; SEED repeats a run of it.
+# LONG=1 makes `make soak` and `make test-all` run their long versions; SEED repeats a run of `make soak`.
 LONG ?=
 SEED ?=
-# Which tests `make test-lowest`, `make test-newest` and `make release` run.
+# Which tests `make test-all`, `make test-lowest`, `make test-newest` and `make release` run.
 TESTS ?= tests
-# Worker processes of `make test`.
+# Worker processes of the tests.
 JOBS ?= 2
-QUICK := not slow and not packaging and not interop and not soak
+# The tests that need neither a peer nor a build, and those of them that are cheap.
+OWN := not packaging and not interop and not soak
+QUICK := not slow and $(OWN)
 
 # The official schemas, input for tests only: never part of the project.
 export MCP_UPSTREAM ?= ../shared/upstream
@@ -124,8 +126,18 @@ site-check: site $(SITE_CHECK)/.ready ## Look at the site in Chromium: accessibi
 	NODE_PATH=$(abspath $(SITE_CHECK)/node_modules) node scripts/site/npm/check.cjs build/site/html
 
 .PHONY: test
-test: $(READY) ## Run the tests that need neither a peer nor a build.
+test: $(READY) ## Run the quick tests, in at most three minutes on two cores.
 	$(BIN)/pytest -q -n $(JOBS) -m "$(QUICK)"
+
+.PHONY: test-all
+test-all: $(READY) ## Run all tests that need neither a peer nor a build; LONG=1 also runs the suite on a made-up revision.
+	LONG=$(LONG) $(BIN)/pytest -q -n $(JOBS) -m "$(OWN)" --cases 3000 $(TESTS)
+
+.PHONY: test-times
+test-times: $(READY) ## Run the quick tests, and print those that belong in the slow tier, and the CPU time of all.
+	@mkdir -p build
+	$(BIN)/pytest -q -n $(JOBS) -m "$(QUICK)" --times build/times.json
+	@PYTHONPATH=tests $(BIN)/python -m support.times build/times.json
 
 # Each resolution has an environment of its own; the lock file has no say in it.
 .PHONY: test-lowest
@@ -137,10 +149,6 @@ test-lowest: ## Run `make test` on the oldest release of each dependency that py
 test-newest: ## Run `make test` on the newest release of each dependency.
 	scripts/resolve.sh .venv-newest highest
 	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(TESTS)
-
-.PHONY: slow
-slow: $(READY) ## Run the tests that take longer than ten seconds; LONG=1 plants every fault, and runs all on a made-up revision.
-	LONG=$(LONG) $(BIN)/pytest -q -n $(JOBS) -m "slow and not packaging and not interop and not soak" || [ $$? -eq 5 ] # 5: there are none
 
 .PHONY: lint
 lint: $(READY) ## Check style, imports and formatting.
@@ -161,7 +169,7 @@ release: $(READY) ## Build the sdist and the wheel of a release in dist/, check 
 	JOBS=$(JOBS) $(BIN)/python scripts/release.py $(TESTS)
 
 .PHONY: check
-check: test slow lint types verify-generated package ## Run everything that must pass before a change lands.
+check: test-all lint types verify-generated package ## Run everything that must pass before a change lands.
 
 # Programs for the tests of several processes; they run on ports of their own.
 .PHONY: debian

@@ -8,10 +8,11 @@ import pytest
 from mcp_runtime.transports.http.client import probe
 from support import official
 from support.command import Cli
+from support.times import Times
 from support.virtual_time import use_virtual_time
 
 WORKER_KEY = "official-files"
-DEFAULT_CASES = 3000
+DEFAULT_CASES = 300
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,6 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help=f"generated inputs per differential test and revision (default: {DEFAULT_CASES})",
     )
+    parser.addoption("--times", metavar="FILE", help="write the CPU seconds of each test to FILE, as JSON")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,6 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"official files are missing, although their folder exists: {', '.join(absent)}")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(_Workers())
+    if file := config.getoption("--times"):
+        config.pluginmanager.register(Times(Path(file)))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

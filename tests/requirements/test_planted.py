@@ -12,7 +12,7 @@ from support.requirement_table import rows
 FEWEST = 40
 NAMES = {fault: f"{fault.requirement} in {fault.file}" for fault in faults()}
 PLANTED = faults() if os.environ.get("LONG") else faults()[::8]
-"""All of them take four minutes: `make slow LONG=1`."""
+"""All of them take four minutes: `make test-all LONG=1`."""
 
 
 def test_there_are_enough_faults() -> None:
