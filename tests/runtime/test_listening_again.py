@@ -123,8 +123,8 @@ async def test_a_subscription_ended_by_the_server_is_renewed() -> None:
     shop = Shop()
     async with listening(shop.opens, tools=True, pause=0.001) as changes:
         client, _ = await anext(changes)
-        id_ = next(iter(client.connection.tagged.open))
-        client.connection.end_request(id_)
+        id_ = next(iter(client.connection.inbound.subscriptions.open))
+        client.connection.outbound.end(id_)
         again, change = await anext(changes)
         assert again is not client and change == TOOLS and shop.opened == 2
         assert await list_changed(shop.server, "tools") == 1, "the first connection is closed"

@@ -11,7 +11,6 @@ from mcp_runtime.connection.chain import Proceed, through
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.hooks import Hooks
 from mcp_runtime.connection.known import KnowsPeer
-from mcp_runtime.connection.lasting import LastingRequests
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.received import Received
 from mcp_runtime.connection.reports import log_message
@@ -118,7 +117,7 @@ Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
 """Wraps every request and notification: receives the message and returns its typed result, None if there is none."""
 
 
-class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
+class Connection(KnowsPeer, VendorMethods, Hooks):
     """One conversation with one peer; create it within a running event loop.
 
     Args:
@@ -133,6 +132,8 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
         middleware: wraps every request and notification.
         features: the data that features keep for this connection, by name.
         results: the possible results of requests, including those of extensions.
+        inbound: the peer's requests and notifications.
+        outbound: this side's requests and notifications.
     """
 
     def __init__(
@@ -145,9 +146,9 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
         self._exchanges = _Exchanges(self)
         self._conversation = Conversation(transport, side, settings, self._exchanges)
         self._link = self._conversation.link
-        self._outbound = self._conversation.outbound
-        self._inbound = self._conversation.inbound
-        self.results = self._outbound.results
+        self.outbound = self._conversation.outbound
+        self.inbound = self._conversation.inbound
+        self.results = self.outbound.results
 
     @property
     def last_activity(self) -> float:
@@ -167,7 +168,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
     @property
     def open_requests(self) -> int:
         """How many requests of both sides are not answered yet."""
-        return len(self._outbound) + len(self._link.session.incoming) + len(self._link.modern.incoming)
+        return len(self.outbound) + len(self._link.session.incoming) + len(self._link.modern.incoming)
 
     @property
     def stub(self) -> Any:
@@ -248,9 +249,9 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
     ) -> Coroutine[Any, Any, T]:
         if not self.middleware:
-            return self._outbound.ask(method, params, type_, options)
+            return self.outbound.ask(method, params, type_, options)
         sent = Exchange(self, method, params, Way.SENT)
-        return self._outbound.ask_through(self.middleware, sent, type_, options)
+        return self.outbound.ask_through(self.middleware, sent, type_, options)
 
     async def notify(
         self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None
@@ -270,9 +271,9 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
         """
         if self.middleware:
             sent = Exchange(self, method, params, Way.SENT)
-            await through(self.middleware, sent, lambda: self._outbound.tell(method, sent.params, exchange))
+            await through(self.middleware, sent, lambda: self.outbound.tell(method, sent.params, exchange))
         else:
-            await self._outbound.tell(method, params, exchange)
+            await self.outbound.tell(method, params, exchange)
 
     def post(self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None) -> None:
         """Send a notification without middleware, and without waiting for the peer to receive it; see `notify`.
@@ -282,7 +283,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
             params: its params; None if it has none.
             exchange: the request that it belongs to.
         """
-        self._outbound.post(method, params, exchange)
+        self.outbound.post(method, params, exchange)
 
     def plain_meta(self, type_: type[T]) -> T:
         """Return the `_meta` of a request that carries only what every request must; not to be changed.
@@ -290,7 +291,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
         Args:
             type_: the generated type of it.
         """
-        found: T = self._outbound.introduction(type_).model
+        found: T = self.outbound.introduction(type_).model
         # Middleware may change what one call carries without affecting other calls.
         return copy(found) if self.middleware else found
 
@@ -317,7 +318,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
             method: a record of the `methods` module of the revision's package.
             handler: receives the typed params and a context.
         """
-        self._inbound.handle(method, unblocked(handler))
+        self.inbound.handle(method, unblocked(handler))
 
     def handler(self, name: str) -> Handler | None:
         """Return the handler of a method; None if there is none.
@@ -325,7 +326,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
         Args:
             name: the name of the method.
         """
-        return self._inbound.handler(name)
+        return self.inbound.handler(name)
 
     async def ask_self(self, method: RequestMethod[P, R], params: P | None) -> R | None:
         """Call this side's own handler of a method for the requester, and return its result; None if there is none.
@@ -350,7 +351,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
             method: a record of the `methods` module of the revision's package.
             limit: how many notifications are buffered for a slow reader; the oldest are dropped and counted.
         """
-        stream = self._inbound.stream(method, limit)
+        stream = self.inbound.stream(method, limit)
         if self.closed_because is not None:
             stream.close()
         return stream

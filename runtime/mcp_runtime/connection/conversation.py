@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -58,7 +57,6 @@ class Conversation:
     __slots__ = (
         "_chatter",
         "_close_hooks",
-        "_has_warned",
         "_is_over",
         "_over",
         "before_close",
@@ -83,7 +81,6 @@ class Conversation:
         self.before_close: Callable[[], None] | None = None
         self._close_hooks: list[CloseHook] = []
         self._chatter: Chatter | None = None
-        self._has_warned = False
         self._is_over = False
         self._over: asyncio.Event | None = None  # created on demand, since most connections are idle
 
@@ -99,7 +96,7 @@ class Conversation:
             self.connection_lost(error)
             raise ConnectionClosed(str(error)) from error
 
-    def message_received(self, message: bytes, channel: Channel | None = None) -> Outcome:
+    def message_received(self, message: bytes, channel: Channel) -> Outcome:
         """Process one whole message; return the outcome."""
         link = self.link
         if link.closed_because is not None:
@@ -107,7 +104,7 @@ class Conversation:
         self.last_activity = link.loop.time()
         if link.limits.trace is not None:
             link.trace(Way.RECEIVED, message)
-        line = link.main if channel is link.transport else self._line(channel)
+        line = link.line_of(channel)
         try:
             value = jsonrpc.parse(message)
             if self.on_modern is not None and (outcome := self._take_modern(value, message, line)) is not None:
@@ -132,16 +129,16 @@ class Conversation:
         self.last_activity = link.loop.time()
         if link.limits.trace is not None:
             link.trace(Way.RECEIVED, message)
-        return self._take_modern(value, message, self._line(channel)) or ACCEPTED
+        return self._take_modern(value, message, self.link.line_of(channel)) or ACCEPTED
 
-    def message_refused(self, reason: str, channel: Channel | None = None) -> Outcome:
+    def message_refused(self, reason: str, channel: Channel) -> Outcome:
         """Handle a message that was too large to read; its id is unknown, so the answer has none."""
-        return self._take_malformed(MalformedMessage(jsonrpc.INVALID_REQUEST, reason), self._line(channel))
+        return self._take_malformed(MalformedMessage(jsonrpc.INVALID_REQUEST, reason), self.link.line_of(channel))
 
     def message_skipped(self, reason: str, channel: Channel, start: bytes, end: bytes) -> Outcome:
         """Handle a message that was too large to read; its first and last bytes may contain its id."""
         refused = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, reason, start, end)
-        return self._take_malformed(refused, self._line(channel))
+        return self._take_malformed(refused, self.link.line_of(channel))
 
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
         """Handle the loss of one of several channels: work that may outlive it in its revision continues."""
@@ -159,22 +156,6 @@ class Conversation:
         """Handle the loss of the answer to a request of this side; the conversation continues."""
         self.link.session.cancel(id_)
         self.outbound.fail(id_, ConnectionClosed(str(reason)))
-
-    def _line(self, channel: Channel | None) -> Line:
-        """Return the line of a channel; a transport that passes none has only one, and gets a warning."""
-        if channel is self.link.transport:
-            return self.link.main
-        if channel is not None:
-            return self.link.line_of(channel)
-        if not self._has_warned:
-            self._has_warned = True
-            warnings.warn(
-                f"{type(self.link.transport).__name__} passes no channel, which the next release requires: call "
-                "receiver.message_received(message, self) and receiver.message_refused(reason, self)",
-                DeprecationWarning,
-                stacklevel=3,
-            )
-        return self.link.main
 
     def connection_lost(self, reason: TransportError | None) -> None:
         """Handle the end of the transport."""

@@ -16,7 +16,7 @@ class Hooks(ABC):
 
     _conversation: Conversation
     _link: Link
-    _outbound: Outbound
+    outbound: Outbound
 
     def on_error(self, hook: ErrorHook) -> None:
         """Register a hook for errors that do not end the conversation: violations, and values that were repaired.
@@ -33,6 +33,14 @@ class Hooks(ABC):
             hook: called with the reason.
         """
         self._conversation.on_close(hook)
+
+    def before_close(self, hook: Callable[[], None]) -> None:
+        """Register a hook that is called once before the connection ends, while messages can still be sent.
+
+        Args:
+            hook: the function to call.
+        """
+        self._conversation.before_close = hook
 
     async def report_progress(
         self, key: Key, progress: float, total: float | None = None, message: str | None = None
@@ -61,7 +69,7 @@ class Hooks(ABC):
         Returns:
             A function that stops listening.
         """
-        return self._outbound.expect_progress(token, listener)
+        return self.outbound.expect_progress(token, listener)
 
     def complain(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
         """Write a line to the log, unless there were too many about this connection.

@@ -77,7 +77,7 @@ class Inbound:
         self._reports = reports
         self._handling = handling
         self._settled = settled
-        self.subscriptions: TaggedStreams | None = None
+        self.subscriptions: Any = None
         self._kept: dict[Key, Work] | None = None
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
         self._tasks: dict[Key, tuple[asyncio.Task[None], Work]] = {}
@@ -116,6 +116,10 @@ class Inbound:
         stream: NotificationStream[P] = NotificationStream(limit, self._link.limits.max_bytes, streams.remove)
         streams.append(stream)
         return stream
+
+    def take_tagged(self, streams: TaggedStreams) -> None:
+        """Show all notifications to an object that dispatches those that belong to open requests."""
+        self.subscriptions = streams
 
     def take_request(self, received: Received) -> None:
         """Handle a request now, queue it, or refuse it."""
@@ -175,8 +179,14 @@ class Inbound:
         if never_ran(task):
             self._finished(key)
 
-    def suspend(self, work: Work, result: bytes) -> "asyncio.Task[None]":
-        """Answer a request now with a result of this side, while its handler continues without one; return its task."""
+    def suspend(self, work: Work, result: bytes, *, keep: bool = True) -> "asyncio.Task[None]":
+        """Answer an open request now, with a result that asks for more, while its handler waits; return its task.
+
+        Args:
+            work: the request.
+            result: the result as JSON.
+            keep: whether the task ends with the connection; otherwise the caller has to end it.
+        """
         key = work.key
         assert key is not None
         task, _ = self._tasks[key]
@@ -184,17 +194,26 @@ class Inbound:
         work.suspend(self._link.loop.create_future())
         self._link.answer(key, result)
         self._release(key)
+        if keep:
+            self._link.background.adopt(task)
         return task
 
     def resume(self, work: Work, task: "asyncio.Task[None]", received: Received) -> None:
-        """Let a suspended handler continue with another request, which is answered when it returns."""
+        """Let a suspended handler continue with another request, using its capabilities and channel from then on.
+
+        It may have been suspended by another connection of the same event loop.
+        """
+        self._link.background.release(task)
         request, key = received.message, received.key
         assert isinstance(request, Request) and key is not None
         self._tasks[key] = (task, work)
         work.resume(key, request.id, received.requester, received.line, request.params, by=self)
 
     def conclude(self, work: Work, result: bytes, reason: str) -> None:
-        """Answer a request that was kept open; see `Connection.conclude`."""
+        """Answer a request that was kept open; on a stream shared with other requests it is cancelled as well.
+
+        The specification requires one or the other, in two places (2026-07-28, basic/patterns): clients use the first.
+        """
         link, key = self._link, work.key
         if not work.is_open or key is None or self._kept is None or self._kept.pop(key, None) is None:
             return

@@ -19,7 +19,7 @@ class KnowsPeer(ABC):
     """Has a requester: that of the handshake, in the legacy era."""
 
     _link: Link
-    _inbound: Inbound
+    inbound: Inbound
 
     @property
     def requester(self) -> Requester:
@@ -75,7 +75,7 @@ class KnowsPeer(ABC):
             wire: the bridge to the revision in use; None if there is none.
         """
         if self.binding is not None and self.binding is not binding:
-            self._inbound.forget(self.binding.methods)
+            self.inbound.forget(self.binding.methods)
         self._link.bind(binding, wire)
         answers = self._link.requester.answers
         answers.stub, answers.context = stub, context

@@ -104,14 +104,14 @@ class Subscription:
     def _end(self, ended: "asyncio.Future[Any]") -> None:
         if not ended.cancelled():
             ended.exception()  # raised to the reader, if there is one
-        streams: _Streams = self._connection.tagged
+        streams: _Streams = self._connection.inbound.subscriptions
         streams.open.pop(self._id, None)
         self._stream.close()
 
     async def aclose(self) -> None:
         """Stop listening; safe to call again."""
         if not self._ended.done():
-            self._connection.give_up(self._id, "the client stopped listening")
+            self._connection.outbound.give_up(self._id, "the client stopped listening")
             self._ended.cancel()
 
     async def __aenter__(self) -> "Subscription":
@@ -152,7 +152,7 @@ class _Streams:
         if message.method == names.NOTIFICATIONS_CANCELLED:
             id_: Any = params.get("requestId")
             if isinstance(id_, int | str) and id_ in self.open:
-                self._connection.end_request(id_)
+                self._connection.outbound.end(id_)
             return
         meta: Any = params.get("_meta")
         tag: Any = meta.get(modern.SUBSCRIPTION_ID) if is_object(meta) else None
@@ -194,12 +194,12 @@ async def listen(
     asked: dict[str, Any] = {name: True for name, is_wanted in wanted.items() if is_wanted}
     if resources:
         asked["resourceSubscriptions"] = list(resources)
-    streams: _Streams | None = connection.tagged
+    streams: _Streams | None = connection.inbound.subscriptions
     if streams is None:
         streams = _Streams(connection)
-        connection.take_tagged(streams)
+        connection.inbound.take_tagged(streams)
     params = method.params.build({"notifications": asked, "_meta": dict(connection.request_meta())})
-    id_, ended = connection.open_request(method, params)
+    id_, ended = connection.outbound.open(method, params)
     subscription = streams.open[id_] = Subscription(connection, id_, ended)
     try:
         await subscription.acknowledged(connection.settings.timeout if timeout is None else timeout)

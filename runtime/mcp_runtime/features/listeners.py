@@ -133,7 +133,9 @@ class Listeners:
         self.subscriber = None
         for listener in tuple(self._listening):
             if listener.answer:
-                self._connection.conclude(listener.exchange, listener.answer, "the server ends the subscription")
+                self._connection.inbound.conclude(
+                    listener.exchange, listener.answer, "the server ends the subscription"
+                )
 
     def _left(self, listener: "_Listener") -> None:
         """Forget a request that no longer listens, and release the resources that only it watched."""

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.connection.transport import Receiver, TransportError
-from mcp_runtime.transports.older import current_form
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
@@ -40,7 +39,7 @@ class MemoryTransport:
         Args:
             receiver: receives the messages.
         """
-        self._receiver = current_form(receiver)
+        self._receiver = receiver
         self._deliver()
 
     def send(self, message: bytes) -> None:

@@ -8,7 +8,6 @@ from typing import TypedDict, Unpack
 from mcp_runtime.connection.transport import Channel, Receiver, TransportError
 from mcp_runtime.transports import descriptors
 from mcp_runtime.transports.environment import child_environment
-from mcp_runtime.transports.older import current_form
 from mcp_runtime.transports.process import Child, how_it_ended
 from mcp_runtime.transports.reader import LineReader
 from mcp_runtime.transports.stderr import StderrCallback, StderrReader
@@ -93,7 +92,7 @@ class StdioClientTransport:
             capture=self._stderr_callback is not None,
         )
         try:
-            self._live = _Live(child, current_form(receiver), self, self._stderr_callback, self._max_message_bytes)
+            self._live = _Live(child, receiver, self, self._stderr_callback, self._max_message_bytes)
         except BaseException:
             child.kill_and_reap()
             raise

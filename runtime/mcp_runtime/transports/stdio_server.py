@@ -9,7 +9,6 @@ from typing import TypedDict, Unpack
 
 from mcp_runtime.connection.transport import Receiver, TransportError
 from mcp_runtime.transports import descriptors
-from mcp_runtime.transports.older import current_form
 from mcp_runtime.transports.reader import LineReader
 from mcp_runtime.transports.stdio_client import DEFAULT_GRACE, DEFAULT_MAX_MESSAGE_BYTES
 from mcp_runtime.transports.writer import LineWriter, line_writer
@@ -71,7 +70,7 @@ class StdioServerTransport:
             raise TransportError("a transport can be started only once; create a new one for another connection")
         self._loop = asyncio.get_running_loop()
         source, target = _take_over(self._stdin, self._stdout)
-        self._receiver = receiver = current_form(receiver)
+        self._receiver = receiver
         self._writer = line_writer(target, self._writing_failed)
         self._reader = LineReader(
             source,

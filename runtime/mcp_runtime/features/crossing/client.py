@@ -169,7 +169,7 @@ class _LogLevel:
             return
         assert isinstance(method, RequestMethod) and method.params is not None
         self._said = level
-        _, answered = connection.open_request(method, method.params.build({"level": level}))
+        _, answered = connection.outbound.open(method, method.params.build({"level": level}))
         answered.add_done_callback(self._take)
 
     def _take(self, answered: "asyncio.Future[Any]") -> None:

@@ -102,7 +102,7 @@ class Suspensions:
         self._per_peer[peer] += 1
         self._waiting[asking.handle] = asking
         result = input_required(asking.open, asking.handle, work.requester.answers.stamp)
-        asking.task = work.connection.suspend(work, result, keep=not self._settings.shared)
+        asking.task = work.connection.inbound.suspend(work, result, keep=not self._settings.shared)
         asking.task.add_done_callback(asking.ended)
         asking.timer = asking.loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
 
@@ -133,7 +133,7 @@ class Suspensions:
         answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester)
         self._forget(asking)
         work.connection = connection
-        connection.resume(work, task, received)
+        connection.inbound.resume(work, task, received)
         for key, answer in answers.items():
             question = asking.open[key]
             if not question.answered.done():
