@@ -93,7 +93,7 @@ def declared_somewhere() -> tuple[tuple[str, Json], ...]:
     """Return the properties that a revision adds, each with a valid value."""
     newest = subject(REVISIONS[-1])
     maker = Instances(newest.protocol, Random(SEED))
-    added = {name for bridge in bridges() for node in bridge.table.nodes.values() for name in node.added}
+    added = {name for bridge in bridges() for node in runtime_table(bridge).nodes.values() for name in node.added}
     choices = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
     found: list[tuple[str, Json]] = [("oneOf", choices), ("enum", ["a"]), ("content", []), ("task", {})]
     for struct in newest.protocol.structs():

@@ -70,7 +70,9 @@ def addressed() -> frozenset[str]:
 @cache
 def filled() -> frozenset[str]:
     """Return the properties of results whose values are the defaults for absent ones."""
-    return frozenset(name for bridge in bridges() for node in bridge.table.nodes.values() for name in node.fill_new)
+    return frozenset(
+        name for bridge in bridges() for node in runtime_table(bridge).nodes.values() for name in node.fill_new
+    )
 
 
 def plain(value: Json, of: Json) -> Json:
@@ -104,7 +106,7 @@ def _convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | N
 @cache
 def _gone(old: str, new: str) -> frozenset[str]:
     """Return the kinds of features that only the older of two revisions has."""
-    return frozenset(e.kind for b in bridges() if old <= b.table.old < new for e in b.entries if e.up)
+    return frozenset(e.kind for b in bridges() if old <= b.old < new for e in b.entries if e.up)
 
 
 def _ignore(loss: Loss) -> None:

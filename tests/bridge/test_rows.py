@@ -6,10 +6,9 @@ import pytest
 
 from bridge.messages import REVISIONS, bridges, runtime_table
 from differential.subjects import subject
-from mcp_bindgen.bridge.derive import Entry, derive
+from mcp_bindgen.bridge.derive import derive
 from mcp_bindgen.bridge.emit import derive_all, kinds
-from mcp_bindgen.bridge.row import ERA, Row
-from mcp_bindgen.bridge.rows import FRAMING, ROWS, Rows
+from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS, Entry, Row, Rows
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.wire.compare import compare_messages
@@ -36,7 +35,7 @@ def breaking(old: str, new: str) -> list[Finding]:
 
 def entries(old: str, new: str) -> dict[tuple[str, str, str, str], Entry]:
     """Return the bridge's entries, keyed by the diff's names for them."""
-    found = next(b for b in bridges() if (b.table.old, b.table.new) == (old, new))
+    found = next(b for b in bridges() if (b.old, b.new) == (old, new))
     return {(e.rule, e.place, e.old, e.new): e for e in found.entries}
 
 

@@ -2,21 +2,20 @@
 
 The diff decides which types, union members and properties correspond (`Sides`, `forms`,
 `Likeness`, `renamed`); this module only derives the consequences for
-messages.
+messages. A table consists of constructor calls (`Call`) for the classes of `mcp_runtime.bridge.table`, which documents
+them; the generator works without the runtime.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from mcp_bindgen.bridge import table
-from mcp_bindgen.bridge.row import RULE_SESSION, RULE_SPLIT, Row
-from mcp_bindgen.bridge.rows import Rows
-from mcp_bindgen.bridge.shapes import Shapes
+from mcp_bindgen.bridge.rows import RULE_SESSION, RULE_SPLIT, Entry, Row, Rows
+from mcp_bindgen.bridge.shapes import Shapes, call
 from mcp_bindgen.diff.types.leaves import forms, members, rest_of
 from mcp_bindgen.diff.types.likeness import renamed
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.walk import Sides
+from mcp_bindgen.emit.python.views import Call
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
@@ -34,40 +33,19 @@ from mcp_bindgen.ir.nodes import (
 from mcp_bindgen.ir.spell import spell
 
 _Object = Struct | MapOf
+FORMAT = 2
+"""The format of the tables, which the runtime checks."""
 CAPABILITIES = {"client": "ClientCapabilities", "server": "ServerCapabilities"}
 """The definitions of each side's capabilities."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """The treatment of one difference.
-
-    Attributes:
-        rule: the rule of the diff that finds it.
-        place: where, as the diff names places.
-        old: the reading of the older side in the diff; ``-`` if the thing does not exist.
-        new: the same of the newer side.
-        kind: the name that a user's policy refers to; empty if there is no choice.
-        down: what the older peer receives.
-        up: what the newer peer receives.
-        reason: the reason, if a row gives one.
-    """
-
-    rule: str
-    place: str
-    old: str
-    new: str
-    kind: str = ""
-    down: str = ""
-    up: str = ""
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridge:
     """The conversions between two revisions: the table, and a description of what it does."""
 
-    table: table.Table
+    old: str
+    new: str
+    table: Call
     entries: tuple[Entry, ...]
 
 
@@ -82,33 +60,33 @@ class _Derivation:
         self._new = new
         self._rows = rows
         self._sides = Sides(old, new)
-        self._named: dict[str, table.Shape] = {}
+        self._named: dict[str, Call] = {}
         self._shapes = Shapes(old, "old", self._named), Shapes(new, "new", self._named)
-        self._nodes: dict[str, table.Object] = {}
+        self._nodes: dict[str, Call] = {}
         self._entries: dict[tuple[str, str, str, str], Entry] = {}
 
     def run(self) -> Bridge:
         methods = tuple(self._methods())
         capabilities = self._capabilities()
-        return Bridge(
-            table=table.Table(
-                format=table.FORMAT,
-                old=self._old.revision,
-                new=self._new.revision,
-                methods=methods,
-                capabilities=capabilities,
-                nodes={name: self._nodes[name] for name in sorted(self._nodes)},
-                shapes={name: self._named[name] for name in sorted(self._named)},
-            ),
-            entries=tuple(self._entries.values()),
-        )
+        old, new = self._old.revision, self._new.revision
+        content: dict[str, object] = {
+            "format": FORMAT,
+            "old": old,
+            "new": new,
+            "methods": methods,
+            "capabilities": capabilities,
+            "nodes": dict(sorted(self._nodes.items())),
+            "shapes": dict(sorted(self._named.items())),
+        }
+        table = Call(name="Table", arguments=content)
+        return Bridge(old=old, new=new, table=table, entries=tuple(self._entries.values()))
 
     def _enter(self, rule: str, place: str, old: str, new: str, **said: str) -> None:
         self._entries.setdefault((rule, place, old, new), Entry(rule=rule, place=place, old=old, new=new, **said))
 
-    def _capabilities(self) -> dict[str, table.Node]:
+    def _capabilities(self) -> dict[str, Call]:
         """Return how the declarations of each side differ: the eras use different messages for them."""
-        found: dict[str, table.Node] = {}
+        found: dict[str, Call] = {}
         for side, name in CAPABILITIES.items():
             if name in self._old.definitions and name in self._new.definitions:
                 node = self._types(Ref(name=name), Ref(name=name), name)
@@ -116,10 +94,10 @@ class _Derivation:
                     found[side] = node
         return found
 
-    def _methods(self) -> list[table.Method]:
+    def _methods(self) -> list[Call]:
         names = renamed_methods(self._old, self._new)
         after = {method.name: method for method in self._new.methods}
-        found: list[table.Method] = []
+        found: dict[str, Call] = {}
         for before in self._old.methods:
             now = after.pop(names.get(before.name, before.name), None)
             if now is None or now.is_request != before.is_request:
@@ -129,10 +107,10 @@ class _Derivation:
                 continue
             differing = self._method(before, now)
             if differing is not None:
-                found.append(differing)
+                found[now.name] = differing
         for method in after.values():
             self._missing(method, "added")
-        return sorted(found, key=lambda m: m.new)
+        return [found[name] for name in sorted(found)]
 
     def _missing(self, method: Method, verb: str) -> None:
         kind = "request" if method.is_request else "notification"
@@ -149,7 +127,7 @@ class _Derivation:
             **{"down" if verb == "added" else "up": said},
         )
 
-    def _method(self, before: Method, now: Method) -> table.Method | None:
+    def _method(self, before: Method, now: Method) -> Call | None:
         if before.name != now.name:
             self._enter("method-renamed", before.message, before.name, now.name, down="renamed", up="renamed")
         params = None
@@ -158,9 +136,9 @@ class _Derivation:
         result = self._result(before, now)
         if params is None and result is None and before.name == now.name:
             return None
-        return table.Method(old=before.name, new=now.name, params=params, result=result)
+        return call("Method", old=before.name, new=now.name, params=params, result=result)
 
-    def _result(self, before: Method, now: Method) -> table.Node | None:
+    def _result(self, before: Method, now: Method) -> Call | None:
         if before.result is None or now.result is None:
             return None
         usual = Ref(name=before.result), Ref(name=now.result)
@@ -169,7 +147,8 @@ class _Derivation:
         if not sides[0] and not sides[1]:
             return node
         pairs = [usual, *self._sides.likeness.pairs(*sides)]
-        return table.Choice(
+        return call(
+            "Choice",
             pairs=tuple(self._pair(a, b, node if (a, b) == usual else None) for a, b in pairs),
             gone=tuple(
                 self._alone("result-alternative-removed", ref, before.result, is_new=False)
@@ -183,7 +162,7 @@ class _Derivation:
             ),
         )
 
-    def _types(self, old: TypeRef, new: TypeRef, place: str) -> table.Node | None:
+    def _types(self, old: TypeRef, new: TypeRef, place: str) -> Call | None:
         """Return how two types at a place differ, None if they do not."""
         if self._sides.same(old, new):
             return None
@@ -198,14 +177,15 @@ class _Derivation:
         known = tuple(self._pair(a, b, self._single(a, b, place)) for a, b in pairs)
         gone = [leaf for leaf in before if leaf not in [a for a, _ in pairs]]
         come = [leaf for leaf in after if leaf not in [b for _, b in pairs]]
-        node = table.Choice(
+        node = call(
+            "Choice",
             pairs=known,
             gone=tuple(self._alone(_lost(leaf, "removed"), leaf, place, is_new=False) for leaf in gone),
             come=tuple(self._alone(_lost(leaf, "added"), leaf, place, is_new=True) for leaf in come),
         )
-        return node if gone or come or any(pair.node for pair in known) else None
+        return node if gone or come or any("node" in pair.arguments for pair in known) else None
 
-    def _single(self, old: TypeRef, new: TypeRef, place: str) -> table.Node | None:
+    def _single(self, old: TypeRef, new: TypeRef, place: str) -> Call | None:
         if self._sides.same(old, new):
             return None
         before, after = self._old.resolve(old), self._new.resolve(new)
@@ -218,11 +198,11 @@ class _Derivation:
             case _:
                 return self._fit(old, new, place)
 
-    def _array(self, item: table.Node, old: TypeRef, new: TypeRef) -> table.Array:
+    def _array(self, item: Call, old: TypeRef, new: TypeRef) -> Call:
         """Return the node of a list; an item that holds several values only in the newer one is split by a row."""
         source, target = self._old.resolve(old), self._new.resolve(new)
         if not isinstance(source, Struct) or not isinstance(target, Struct):
-            return table.Array(item=item)
+            return call("Array", item=item)
         for member in target.fields:
             before = source.field(member.wire_name)
             known = {spell(leaf) for leaf in forms(before.type, self._old)} if before else set[str]()
@@ -231,41 +211,39 @@ class _Derivation:
                     continue
                 row = self._rows.find("union-member-added", f"{target.name}.{member.wire_name}", spell(leaf))
                 if row is not None and row.convert == RULE_SPLIT:
-                    return table.Array(item=item, split=member.wire_name, kind=row.kind)
-        return table.Array(item=item)
+                    return call("Array", item=item, split=member.wire_name, kind=row.kind)
+        return call("Array", item=item)
 
-    def _pair(self, old: TypeRef, new: TypeRef, node: table.Node | None) -> table.Pair:
-        return table.Pair(old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), node=node)
+    def _pair(self, old: TypeRef, new: TypeRef, node: Call | None) -> Call:
+        return call("Pair", old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), node=node)
 
-    def _alone(self, rule: str, leaf: TypeRef, place: str, *, is_new: bool) -> table.Alone:
+    def _alone(self, rule: str, leaf: TypeRef, place: str, *, is_new: bool) -> Call:
         spelled = spell(leaf)
         readings = ("-", spelled) if is_new else (spelled, "-")
         row = self._rows.find(rule, place, spelled)
         fallback = self._decided(rule, place, readings, row, is_new=is_new)
-        return table.Alone(shape=self._shapes[is_new].shape(leaf), fallback=fallback)
+        return call("Alone", shape=self._shapes[is_new].shape(leaf), fallback=fallback)
 
-    def _decided(
-        self, rule: str, place: str, readings: tuple[str, str], row: Row | None, *, is_new: bool
-    ) -> table.Fallback:
+    def _decided(self, rule: str, place: str, readings: tuple[str, str], row: Row | None, *, is_new: bool) -> Call:
         """Return how to treat something that one side cannot express: as a row says, or by refusing it."""
         way = "down" if is_new else "up"
         if row is None:
             self._enter(rule, place, *readings, kind="form", **{way: "the message is refused"})
-            return table.Fallback(kind="form")
+            return call("Fallback", kind="form")
         self._enter(rule, place, *readings, kind=row.kind, reason=row.reason, **{way: row.says})
         # A list that is not split is joined into one value.
-        return table.Fallback(kind=row.kind, convert="join" if row.convert == RULE_SPLIT else row.convert)
+        return call("Fallback", kind=row.kind, convert="join" if row.convert == RULE_SPLIT else row.convert)
 
-    def _fit(self, old: TypeRef, new: TypeRef, place: str) -> table.Fit:
+    def _fit(self, old: TypeRef, new: TypeRef, place: str) -> Call:
         rule, readings = self._change(old, new)
         row = self._rows.find(rule, place, readings[1])
         if row is None:
             said = {"down": "refused if it does not fit", "up": "the same"}
             self._enter(rule, place, *readings, kind="form", **said)
-            fallback = table.Fallback(kind="form")
+            fallback = call("Fallback", kind="form")
         else:
             fallback = self._decided(rule, place, readings, row, is_new=row.way == "down")
-        return table.Fit(old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), fallback=fallback)
+        return call("Fit", old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), fallback=fallback)
 
     def _change(self, old: TypeRef, new: TypeRef) -> tuple[str, tuple[str, str]]:
         """Return the diff's rule for the change of a type, and the readings of both sides."""
@@ -278,7 +256,7 @@ class _Derivation:
                 return "constraint-added", ("-", f"max items {most}")
         return "type-changed", (spell(old), spell(new))
 
-    def _objects(self, old: _Object, new: _Object, place: str) -> table.Node | None:
+    def _objects(self, old: _Object, new: _Object, place: str) -> Call | None:
         structs = _names(old, new)
         if not structs:
             return self._object(old, new, place)
@@ -287,71 +265,80 @@ class _Derivation:
         if len(structs) == 1:
             name = f"{place}>{name}"
         if name not in self._nodes:
-            self._nodes[name] = table.Object()
+            self._nodes[name] = call("Object")
             self._nodes[name] = self._object(old, new, structs[0])
-        return table.Use(name=name)
+        return call("Use", name=name)
 
-    def _object(self, old: _Object, new: _Object, place: str) -> table.Object:
+    def _object(self, old: _Object, new: _Object, place: str) -> Call:
         before, after = members(old), members(new)
         gone = [before[name] for name in sorted(before.keys() - after.keys())]
         come = [after[name] for name in sorted(after.keys() - before.keys())]
         renames = renamed(gone, come, self._sides.same)
         is_capabilities = any("Capabilities" in name for name in _names(old, new))
-        found = table.Object(is_capabilities=is_capabilities, renamed=dict(renames))
         for was, is_ in renames.items():
             self._enter("property-renamed", f"{place}.{was}", was, is_, down="renamed", up="renamed")
-        nodes: dict[str, table.Node] = {}
+        nodes: dict[str, Call] = {}
         for name in sorted(before.keys() & after.keys()):
             node = self._types(before[name].type, after[name].type, f"{place}.{name}")
             if node is not None:
                 nodes[name] = node
-        required = tuple(name for name in nodes if before[name].required or after[name].required)
-        found = replace(found, members=nodes, required=required)
-        found = self._declared(found, place, [f for f in come if f.wire_name not in renames.values()], is_new=True)
-        found = self._declared(found, place, [f for f in gone if f.wire_name not in renames], is_new=False)
-        found = self._demands(found, place, before, after)
+        come = [f for f in come if f.wire_name not in renames.values()]
+        gone = [f for f in gone if f.wire_name not in renames]
+        added = self._declared(come, place, is_new=True, is_capabilities=is_capabilities)
+        removed = self._declared(gone, place, is_new=False, is_capabilities=is_capabilities)
+        self._demands(removed.absent, added.absent, place, before, after)
         rest = self._rest(old, new, place)
-        return found if rest is None else replace(found, rest=rest, declared=tuple(sorted({*before, *after})))
+        return call(
+            "Object",
+            members=nodes,
+            required=tuple(name for name in nodes if before[name].required or after[name].required),
+            renamed=dict(renames),
+            added=added.shapes,
+            removed=removed.shapes,
+            fill_old=removed.constants,
+            fill_new=added.constants,
+            absent_old=removed.absent,
+            absent_new=added.absent,
+            said_otherwise=added.treated,
+            unfit_old=removed.treated,
+            rest=rest,
+            declared=tuple(sorted({*before, *after})) if rest else (),
+            is_capabilities=is_capabilities,
+        )
 
-    def _rest(self, old: _Object, new: _Object, place: str) -> table.Node | None:
+    def _rest(self, old: _Object, new: _Object, place: str) -> Call | None:
         types = rest_of(old), rest_of(new)
         if types[0] is None or types[1] is None:
             return None
         return self._types(types[0], types[1], f"{place}{{}}")
 
-    def _declared(self, found: table.Object, place: str, only: list[Field], *, is_new: bool) -> table.Object:
-        """Add the properties that only one side declares."""
-        shapes = {field.wire_name: self._shapes[is_new].shape(field.type) for field in only}
-        constants: dict[str, Any] = {}
-        absent: dict[str, table.Fallback] = {}
-        otherwise: dict[str, table.Fallback] = {}
-        unfit: dict[str, table.Fallback] = {}
+    def _declared(self, only: list[Field], place: str, *, is_new: bool, is_capabilities: bool) -> "_Declared":
+        """Return the properties that only one side declares."""
+        found = _Declared(shapes={}, constants={}, absent={}, treated={})
+        way, verb = ("down", "added") if is_new else ("up", "removed")
         for field in only:
-            name, here = field.wire_name, f"{place}.{field.wire_name}"
-            need, verb = "required" if field.required else "optional", "added" if is_new else "removed"
-            rule, spelled = f"property-{verb}-{need}", spell(field.type)
+            name, here, spelled = field.wire_name, f"{place}.{field.wire_name}", spell(field.type)
+            rule = f"property-{verb}-{'required' if field.required else 'optional'}"
             readings = ("-", spelled) if is_new else (spelled, "-")
             row = self._rows.find(rule, here, spelled)
+            found.shapes[name] = self._shapes[is_new].shape(field.type)
             if field.required and (assumed := self._assumed(field, here, is_new=is_new)) is not None:
-                constants[name] = assumed
+                found.constants[name] = assumed
                 if row is not None:
-                    unfit[name] = self._decided(rule, here, readings, row, is_new=True)
+                    found.treated[name] = self._decided(rule, here, readings, row, is_new=True)
                 self._enter(rule, here, *readings, **{"up" if is_new else "down": "filled in"})
-            elif field.required and row is not None and row.convert == RULE_SESSION:
-                self._decided(rule, here, readings, row, is_new=not is_new)
             elif field.required:
-                absent[name] = self._decided(rule, here, readings, row, is_new=not is_new)
+                fallback = self._decided(rule, here, readings, row, is_new=not is_new)
+                if row is None or row.convert != RULE_SESSION:
+                    found.absent[name] = fallback
             elif row is not None and is_new:
-                otherwise[name] = self._decided(rule, here, readings, row, is_new=True)
-            elif found.is_capabilities:
-                said = {"down" if is_new else "up": "not declared"}
-                self._enter(f"capability-{verb}", here, *readings, kind="capability", **said)
+                found.treated[name] = self._decided(rule, here, readings, row, is_new=True)
+            elif is_capabilities:
+                self._enter(f"capability-{verb}", here, *readings, kind="capability", **{way: "not declared"})
             else:
-                said = {"down" if is_new else "up": "sent along; the peer ignores it"}
-                self._enter(rule, here, *readings, kind="undeclared", **said)
-        if is_new:
-            return replace(found, added=shapes, fill_new=constants, absent_new=absent, said_otherwise=otherwise)
-        return replace(found, removed=shapes, fill_old=constants, absent_old=absent, unfit_old=unfit)
+                said = "sent along; the peer ignores it"
+                self._enter(rule, here, *readings, kind="undeclared", **{way: said})
+        return found
 
     def _assumed(self, field: Field, place: str, *, is_new: bool) -> Scalar | None:
         """Return the default of an absent required property: its only value, or the default of the revision."""
@@ -360,23 +347,34 @@ class _Derivation:
         return (self._new if is_new else self._old).defaults.get(place)
 
     def _demands(
-        self, found: table.Object, place: str, before: Mapping[str, Field], after: Mapping[str, Field]
-    ) -> table.Object:
+        self,
+        absent_old: dict[str, Call],
+        absent_new: dict[str, Call],
+        place: str,
+        before: Mapping[str, Field],
+        after: Mapping[str, Field],
+    ) -> None:
         """Add the properties of both sides that only one side requires."""
-        absent_old, absent_new = dict(found.absent_old), dict(found.absent_new)
         for name in sorted(before.keys() & after.keys()):
             was, is_ = before[name], after[name]
             if was.required == is_.required:
                 continue
-            need = "required" if is_.required else "optional"
-            rule, readings = f"property-now-{need}", (
-                ("optional", "required") if is_.required else ("required", "optional")
-            )
-            row = self._rows.find(rule, f"{place}.{name}", need)
+            readings = ("optional", "required") if is_.required else ("required", "optional")
+            rule = f"property-now-{readings[1]}"
+            row = self._rows.find(rule, f"{place}.{name}", readings[1])
             fallback = self._decided(rule, f"{place}.{name}", readings, row, is_new=was.required)
             if row is None or row.convert != RULE_SESSION:
                 (absent_old if was.required else absent_new)[name] = fallback
-        return replace(found, absent_old=absent_old, absent_new=absent_new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Declared:
+    """The properties that only one side declares, by name, and how to treat them."""
+
+    shapes: dict[str, Call]
+    constants: dict[str, Scalar]
+    absent: dict[str, Call]
+    treated: dict[str, Call]
 
 
 def _names(*objects: _Object) -> list[str]:

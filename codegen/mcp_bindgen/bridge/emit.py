@@ -1,13 +1,10 @@
 """Emit the conversions between the revisions as Python modules."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, cast
 
 from mcp_bindgen.bridge.derive import Bridge, derive
-from mcp_bindgen.bridge.row import ERA
-from mcp_bindgen.bridge.rows import Rows
+from mcp_bindgen.bridge.rows import ERA, Rows
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.package import revision_folder
@@ -31,7 +28,7 @@ def derive_all(protocols: Sequence[Protocol], rows: Rows | None = None) -> tuple
     bridged = sorted(protocols, key=lambda p: p.revision)
     found = tuple(derive(old, new, rows) for old, new in pairwise(bridged))
     if len(bridged) == len(released()) and rows.stale():
-        raise ValueError(f"stale rows (mcp_bindgen.bridge.rows): {'; '.join(rows.stale())}")
+        raise ValueError(f"stale rows in schema/bridging.toml: {'; '.join(rows.stale())}")
     return found
 
 
@@ -56,32 +53,10 @@ def table_page(bridge: Bridge) -> Page:
 
 
 def _view(bridge: Bridge) -> views.Bridge:
-    old, new = bridge.table.old, bridge.table.new
-    module = f"{revision_folder(old)}_{revision_folder(new)}"
-    return views.Bridge(old=old, new=new, module=module, table=_call(bridge.table))
+    module = f"{revision_folder(bridge.old)}_{revision_folder(bridge.new)}"
+    return views.Bridge(old=bridge.old, new=bridge.new, module=module, table=bridge.table)
 
 
 def kinds(bridges: Sequence[Bridge]) -> list[str]:
     """Return the kinds of inexpressible content that policies decide on, sorted."""
     return sorted({entry.kind for bridge in bridges for entry in bridge.entries} - set(NO_CHOICE))
-
-
-def _call(value: Any) -> views.Call:
-    """Return the view of an object; arguments with default values are omitted."""
-    arguments: dict[str, object] = {}
-    for field in fields(value):
-        found = getattr(value, field.name)
-        default = field.default_factory() if field.default_factory is not MISSING else field.default
-        if default is MISSING or found != default:
-            arguments[field.name] = _data(found)
-    return views.Call(name=type(value).__name__, arguments=arguments)
-
-
-def _data(value: Any) -> object:
-    if is_dataclass(value):
-        return _call(value)
-    if isinstance(value, Mapping):
-        return {name: _data(inner) for name, inner in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, tuple):
-        return tuple(map(_data, cast("Sequence[Any]", value)))
-    return value

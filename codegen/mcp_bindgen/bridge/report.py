@@ -5,9 +5,8 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from mcp_bindgen.bridge.derive import Bridge, Entry
-from mcp_bindgen.bridge.row import ERA, FramingRow
-from mcp_bindgen.bridge.rows import FRAMING
+from mcp_bindgen.bridge.derive import Bridge
+from mcp_bindgen.bridge.rows import ERA, FRAMING, Entry, FramingRow
 
 ALONG = "undeclared"
 """The kind of what is sent along."""
@@ -38,13 +37,13 @@ def as_json(bridge: Bridge) -> Mapping[str, Any]:
     """Return one pair of adjacent revisions as JSON."""
     entries = [asdict(entry) for entry in bridge.entries]
     framing = [{"place": row.place, "rules": list(row.rules), "says": row.says} for row in _framing(bridge)]
-    return {"old": bridge.table.old, "new": bridge.table.new, "entries": entries, "framing": framing}
+    return {"old": bridge.old, "new": bridge.new, "entries": entries, "framing": framing}
 
 
 def text(bridges: Sequence[Bridge]) -> Iterator[str]:
     """Iterate over the lines of the text report."""
     for bridge in bridges:
-        old, new = bridge.table.old, bridge.table.new
+        old, new = bridge.old, bridge.new
         yield f"{old} and {new}"
         yield f"  converted for a peer of {old}:"
         yield from _indented(_decided(bridge.entries))
@@ -69,7 +68,7 @@ def markdown(bridges: Sequence[Bridge]) -> str:
 
 
 def _page(bridge: Bridge) -> Iterator[str]:
-    old, new = bridge.table.old, bridge.table.new
+    old, new = bridge.old, bridge.new
     yield f"### {old} and {new}"
     yield ""
     yield f"| kind | where | what only {new} has | a peer of {old} gets | why |"
@@ -104,13 +103,13 @@ def _page(bridge: Bridge) -> Iterator[str]:
 def summary(bridges: Sequence[Bridge]) -> str:
     """Return the table of the README: what peers of each revision cannot receive from a program of the newest one."""
     lines = ["| the peer uses | what it receives in another form or not at all |", "|---|---|"]
-    rows = [f"| {bridges[-1].table.new} | nothing: it receives everything unchanged |"]
+    rows = [f"| {bridges[-1].new} | nothing: it receives everything unchanged |"]
     known: set[str] = set()
     for bridge in reversed(bridges):
         lost = {word for entry in _rows(bridge.entries) if (word := _SHORT[entry.kind])}
         lost |= {"elicitation"} if any(e.new == "elicitation/create" for e in _of(bridge, METHOD)) else set()
         listed = ", ".join(sorted(lost - known))
-        rows.append(f"| {bridge.table.old} | {'the same, and ' if known else ''}{listed} |")
+        rows.append(f"| {bridge.old} | {'the same, and ' if known else ''}{listed} |")
         known |= lost
     return "\n".join((*lines, *rows)) + "\n"
 
@@ -151,7 +150,7 @@ def _indented(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _framing(bridge: Bridge) -> list[FramingRow]:
-    return [row for row in FRAMING if (bridge.table.old, bridge.table.new) in row.between]
+    return [row for row in FRAMING if (bridge.old, bridge.new) in row.between]
 
 
 def _escaped(spelled: str) -> str:

@@ -1,8 +1,9 @@
-"""Spell the types of one revision as shapes, which the runtime can check values against."""
+"""Spell the types of one revision as shapes (`mcp_runtime.bridge.table`), which the runtime checks values against."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from mcp_bindgen.bridge.table import AnyOf, Anything, Constants, Items, Members, Named, Scalar, Shape
+from mcp_bindgen.emit.python.views import Call
 from mcp_bindgen.ir.nodes import (
     UNBOUNDED,
     Bounds,
@@ -19,6 +20,15 @@ from mcp_bindgen.ir.nodes import (
 )
 
 
+def call(name: str, /, **arguments: object) -> Call:
+    """Return the construction of an object of the table; empty arguments are omitted: all defaults are empty."""
+    given = {key: value for key, value in arguments.items() if value is not None and value not in ("", (), {}, [])}
+    return Call(name=name, arguments={key: value for key, value in given.items() if value is not False})
+
+
+ANYTHING = call("Anything")
+
+
 class Shapes:
     """Spells the types of one side, and collects those that have names.
 
@@ -28,12 +38,12 @@ class Shapes:
         named: takes the shapes of definitions.
     """
 
-    def __init__(self, protocol: Protocol, side: str, named: dict[str, Shape]) -> None:
+    def __init__(self, protocol: Protocol, side: str, named: dict[str, Call]) -> None:
         self._protocol = protocol
         self._side = side
         self._named = named
 
-    def shape(self, type_: TypeRef) -> Shape:
+    def shape(self, type_: TypeRef) -> Call:
         """Return the shape of a type.
 
         Raises:
@@ -41,46 +51,44 @@ class Shapes:
         """
         match type_:
             case Primitive(kind=Kind.ANY):
-                return Anything()
-            case Primitive():
-                return _scalar(type_)
+                return ANYTHING
+            case Primitive(kind=kind, bounds=bounds):
+                _refuse(replace(bounds, minimum=None, maximum=None))
+                return call("Scalar", kind=kind.value, minimum=bounds.minimum, maximum=bounds.maximum)
             case Literal(values=values):
-                return Constants(values=values)
+                return call("Constants", values=values)
             case Ref(name=name):
                 return self._definition(name)
             case ListOf(item=item, bounds=bounds):
                 _refuse(replace(bounds, max_items=None))
-                return Items(item=self.shape(item), at_most=bounds.max_items)
+                return call("Items", item=self.shape(item), at_most=bounds.max_items)
             case MapOf(value=value, bounds=bounds):
                 _refuse(bounds)
-                return Members(rest=self.shape(value))
+                return self._members({}, (), value)
             case Union(members=members):
-                return AnyOf(forms=tuple(map(self.shape, members)))
+                return call("AnyOf", forms=tuple(map(self.shape, members)))
 
-    def _definition(self, name: str) -> Shape:
+    def _definition(self, name: str) -> Call:
         definition = self._protocol.definitions[name]
         key = f"{self._side}.{name}"
         if not isinstance(definition, Struct) and not isinstance(definition.type, Union):
             return self.shape(definition.type)
         if key not in self._named:
             # Known before it is made, since it may contain itself.
-            self._named[key] = Anything()
+            self._named[key] = ANYTHING
             self._named[key] = (
                 self._struct(definition) if isinstance(definition, Struct) else self.shape(definition.type)
             )
-        return Named(name=key)
+        return call("Named", name=key)
 
-    def _struct(self, struct: Struct) -> Shape:
+    def _struct(self, struct: Struct) -> Call:
         members = {f.wire_name: self.shape(f.type) for f in struct.fields}
-        required = tuple(f.wire_name for f in struct.fields if f.required)
-        rest = None if struct.extra is None else self.shape(struct.extra)
-        return Members(members=members, required=required, rest=rest)
+        return self._members(members, tuple(f.wire_name for f in struct.fields if f.required), struct.extra)
 
-
-def _scalar(type_: Primitive) -> Scalar:
-    bounds = type_.bounds
-    _refuse(replace(bounds, minimum=None, maximum=None))
-    return Scalar(kind=type_.kind.value, minimum=bounds.minimum, maximum=bounds.maximum)
+    def _members(self, members: Mapping[str, Call], required: tuple[str, ...], extra: TypeRef | None) -> Call:
+        made = call("Members", members=members, required=required)
+        rest = None if extra is None else self.shape(extra)
+        return made if rest == ANYTHING else replace(made, arguments={**made.arguments, "rest": rest})
 
 
 def _refuse(bounds: Bounds) -> None:
