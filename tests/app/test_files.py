@@ -102,6 +102,36 @@ async def test_hidden_files_and_files_outside_the_folder_are_not_found(folder: P
     assert str(folder) not in str(caught.value) and "SECRET" not in str(caught.value)
 
 
+@pytest.mark.parametrize("path", ["guides/start.md", "guides", "plain"])
+async def test_a_path_that_changes_before_it_is_opened_is_not_found(
+    folder: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of it is replaced with a link that leads outside, after the path was checked."""
+    app = app_with(folder)
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    (outside / "start.md").write_text("secret", "utf-8")
+    swapped, plainly_open = folder / path.partition("/")[0], os.open
+
+    def open_later(*args: Any, **options: Any) -> int:
+        if not swapped.is_symlink():
+            swapped.rename(folder.parent / "moved")
+            swapped.symlink_to(outside if "guides" in path else folder.parent / "secret.txt")
+        return plainly_open(*args, **options)
+
+    monkeypatch.setattr(os, "open", open_later)
+    with pytest.raises(PeerError) as caught:
+        await read(app, f"docs:///{path}")
+    assert swapped.is_symlink() and caught.value.code == -32002
+
+
+async def test_a_link_to_itself_is_left_out(folder: Path) -> None:
+    (folder / "guides" / "loop").symlink_to("loop")
+    assert (await read(app_with(folder), "docs:///guides")).text == "deep/\nstart.md\nwhat is it?.txt\n"
+    with pytest.raises(PeerError):
+        await read(app_with(folder), "docs:///guides/loop")
+
+
 async def test_a_large_file_is_refused(folder: Path) -> None:
     with pytest.raises(PeerError, match="more than 100 bytes"):
         await read(app_with(folder), "docs:///big.txt")

@@ -2,7 +2,8 @@
 
 import asyncio
 import base64
-from typing import Any
+import re
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from mcp_bindings import v2024_11_05 as first
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.app import DefinitionError, NotFound
+from mcp_runtime import testing
+from mcp_runtime.app import DefinitionError, NotFound, Raw
 from mcp_runtime.app.uri_templates import UriTemplate
 from mcp_runtime.errors import PeerError
 from mcp_runtime.transports.memory import connect_memory
@@ -205,6 +207,11 @@ class TestTemplates:
             ("a://{x}", "a://a\u202eb"),
             ("a://{+x}", "a://a/../b"),
             ("a://{+x}", "a://a/%2e./b"),
+            ("a://{+x}", "a:///etc/hostname"),
+            ("a://{+x}", "a:////host/share"),
+            ("a://{+x}", "a://C:/windows"),
+            ("a://{x}", "a://C%3Asecret"),
+            ("a://h{?x}", "a://h?x=/etc/hostname"),
             ("a://{x}-{y}", "a://1-2-3"),
             ("a://{x}{.y}", "a://f.tar.gz"),
             ("a://{+x}/b/{+y}", "a://a/b/b/b/c"),
@@ -216,6 +223,30 @@ class TestTemplates:
     def test_disguised_and_ambiguous_uris_are_refused(self, template: str, uri: str) -> None:
         assert UriTemplate(template).match(uri) is None
 
+    def test_a_raw_variable_takes_any_text(self) -> None:
+        template = UriTemplate("a://{+x}", raw=["x"])
+        for value in ("/etc/hostname", "../b", "C:/windows", "a/b"):
+            assert template.match(f"a://{value}") == {"x": value}
+        assert template.match("a://a%2F%00") == {"x": "a/\0"}
+        assert template.match("a://%ff") is None
+
+    async def test_a_parameter_can_be_raw(self) -> None:
+        app = mcp.App("test")
+
+        @app.resource("docs://{+path}")
+        def plain(path: str) -> str:
+            return path
+
+        @app.resource("raw://{+path}")
+        def raw(path: Annotated[str, Raw]) -> str:
+            return path
+
+        async with testing.connect(app) as client:
+            [item] = (await client.read_resource(uri="raw:///etc/hostname")).contents
+            assert isinstance(item, mcp.TextResourceContents) and item.text == "/etc/hostname"
+            with pytest.raises(PeerError, match="no such resource"):
+                await client.read_resource(uri="docs:///etc/hostname")
+
     @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1), min_size=2))
     def test_expanded_templates_are_read_back_or_refused(self, values: list[str]) -> None:
         from uritemplate import URITemplate
@@ -224,7 +255,10 @@ class TestTemplates:
         given: dict[str, Any] = dict(zip(names, values, strict=False))
         text = "a://" + "/".join(f"{{{name}}}" for name in names)
         read = UriTemplate(text).match(URITemplate(text).expand(**given))
-        unsafe = any("/" in value or "\\" in value or value in (".", "..") for value in given.values())
+        unsafe = any(
+            "/" in value or "\\" in value or value in (".", "..") or re.match("[A-Za-z]:", value)
+            for value in given.values()
+        )
         assert read == (None if unsafe or not all(map(str.isprintable, given.values())) else given)
 
     def test_a_hostile_uri_takes_bounded_time(self) -> None:

@@ -276,6 +276,20 @@ class TestArguments:
         assert text_of(asyncio.run(call(app, "kind", value=1.0, many=[2.0]))) == "1 [2]"
         assert text_of(asyncio.run(call(app, "kind", value=2**70, many=[]))) == f"{2**70} []"
 
+    def test_other_numbers_stay_as_they_are(self) -> None:
+        """Large ones would become integers of hundreds of digits."""
+        app = mcp.App("test")
+
+        @app.tool()
+        def kind(number: int, many: list[float | str], anything: Any = None) -> str:
+            return f"{number!r} {many!r} {anything!r}"
+
+        result = asyncio.run(call(app, "kind", number=1.0, many=[1.0, 1e308], anything=[2.0]))
+        assert text_of(result) == "1 [1.0, 1e+308] [2.0]"
+        for number in (1e308, 2.0**54, 1.5):
+            refused = asyncio.run(call(app, "kind", number=number, many=[]))
+            assert refused.is_error and len(text_of(refused)) < 200
+
     def test_parameters_may_have_any_name(self) -> None:
         app = mcp.App("test")
 

@@ -4,5 +4,18 @@ from mcp_runtime.app.application import Application, F
 from mcp_runtime.app.asking import ask, sample
 from mcp_runtime.app.dependencies import Depends
 from mcp_runtime.app.errors import DefinitionError, NotFound, ToolFailure
+from mcp_runtime.app.files import safe_join
+from mcp_runtime.app.uri_templates import Raw
 
-__all__ = ["Application", "DefinitionError", "Depends", "F", "NotFound", "ToolFailure", "ask", "sample"]
+__all__ = [
+    "Application",
+    "DefinitionError",
+    "Depends",
+    "F",
+    "NotFound",
+    "Raw",
+    "ToolFailure",
+    "ask",
+    "safe_join",
+    "sample",
+]

@@ -34,7 +34,7 @@ async def ask(
     from pydantic_core import to_json
 
     from mcp_runtime.app.mistakes import mistakes
-    from mcp_runtime.app.schemas import with_whole_numbers
+    from mcp_runtime.app.whole_numbers import WholeNumbers
     from mcp_runtime.errors import RemoteProtocolError
     from mcp_runtime.features.elicitation.form import create
     from mcp_runtime.protocol.names import ELICITATION_CREATE
@@ -49,7 +49,7 @@ async def ask(
         ) from error
     if result.action != "accept":
         return None
-    content: dict[str, Any] = with_whole_numbers(result.model_dump(mode="json").get("content") or {})
+    content: dict[str, Any] = WholeNumbers(schema).convert(result.model_dump(mode="json").get("content") or {})
     try:
         return form.model_validate_json(to_json(content), strict=True)
     except ValidationError as error:

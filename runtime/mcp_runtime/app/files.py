@@ -2,7 +2,9 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from mimetypes import guess_type
@@ -100,13 +102,14 @@ class Folder:
     def _load(self, path: str) -> _File:
         real = self._find(path)
         try:
-            descriptor = os.open(real, _FLAGS) if not real.is_dir() else None
-            if descriptor is None:
-                return _File("".join(f"{name}\n" for name in self._names(real)), _DIRECTORY)
-            with os.fdopen(descriptor, "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            with self._opened(real) as target:
+                mode = os.stat(target).st_mode
+                if stat.S_ISDIR(mode):
+                    return _File("".join(f"{name}\n" for name in self._names(target)), _DIRECTORY)
+                if not stat.S_ISREG(mode):
                     raise NotFound("not a file")
-                data = file.read(self._max_bytes + 1)
+                with open(target, "rb", closefd=isinstance(target, Path)) as file:
+                    data = file.read(self._max_bytes + 1)
         except OSError as error:
             raise NotFound(f"cannot be read: {error.strerror}") from None
         if len(data) > self._max_bytes:
@@ -119,42 +122,52 @@ class Folder:
         Raises:
             NotFound: the path is unsafe, leads out of the folder, or is hidden, or the file does not exist.
         """
-        from mcp_runtime.features.file_paths import UnsafePath, is_uri, read_path
-        from mcp_runtime.features.roots import inside
-
         if not path.strip("/"):
             return self._root
-        try:
-            relative = read_path(path)
-        except UnsafePath as error:
-            raise NotFound(str(error)) from None
-        try:
-            real = None if is_uri(path) or relative.is_absolute() else inside(Path(relative), [self._root])
-            is_seen = real is not None and real.exists() and self._is_seen(relative.parts)
-        except OSError:
-            real, is_seen = None, False
+        real = safe_join(self._root, path)
         # The target of a link may be hidden as well.
-        if real is None or not is_seen or not self._is_seen(real.relative_to(self._root).parts):
+        if not self._is_seen(Path(path).parts) or not self._is_seen(real.relative_to(self._root).parts):
             raise NotFound("no such file")
         return real
+
+    @contextmanager
+    def _opened(self, real: Path) -> Generator[int | Path]:
+        """Open a file or folder, following no link: one may have replaced a part of the path since it was checked.
+
+        Raises:
+            OSError: it cannot be opened, or its path has changed.
+        """
+        if sys.platform == "win32":  # Folders have no descriptors there, and links need a privilege.
+            yield real
+            return
+        descriptor = os.open(self._root, _FLAGS)
+        try:
+            for part in real.relative_to(self._root).parts:
+                inner = os.open(part, _FLAGS | os.O_NOFOLLOW, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def _is_seen(self, parts: tuple[str, ...]) -> bool:
         return self._shows_hidden or not any(part.startswith(".") for part in parts)
 
-    def _names(self, folder: Path) -> Iterator[str]:
+    def _names(self, folder: int | Path) -> list[str]:
         names: list[str] = []
         with os.scandir(folder) as entries:
             for entry in entries:
-                # A name that is not UTF-8 has no URI.
+                # A name that is not UTF-8 has no URI, and a link to itself (OSError) leads nowhere.
                 if self._is_seen((entry.name,)) and entry.name.isprintable() and len(names) < MAX_ENTRIES:
-                    names.append(f"{entry.name}/" if entry.is_dir() else entry.name)
-        yield from sorted(names)
+                    with suppress(OSError):
+                        names.append(f"{entry.name}/" if entry.is_dir() else entry.name)
+        return sorted(names)
 
     def _complete(self, value: str) -> list[str]:
         folder, slash, begin = value.rpartition("/")
         try:
-            real = self._find(folder)
-            return [f"{folder}{slash}{name}" for name in self._names(real) if name.startswith(begin)]
+            with self._opened(self._find(folder)) as target:
+                return [f"{folder}{slash}{name}" for name in self._names(target) if name.startswith(begin)]
         except (NotFound, OSError):
             return []
 
@@ -177,6 +190,34 @@ class FolderItself:
     async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
         """Return the names in the folder."""
         return await self._folder.read(uri, values, ctx)
+
+
+def safe_join(root: Path, path: str) -> Path:
+    """Return the real path of a file or folder inside a folder, for a path that a client gave.
+
+    Symbolic links are followed as long as they stay inside.
+
+    Args:
+        root: the folder.
+        path: a path relative to it, with slashes.
+
+    Raises:
+        NotFound: the path is absolute, unsafe or leads out of the folder, or nothing is there.
+    """
+    from mcp_runtime.features.file_paths import UnsafePath, is_uri, read_path
+    from mcp_runtime.features.roots import inside
+
+    try:
+        relative = read_path(path)
+        is_relative = not is_uri(path) and not relative.is_absolute()
+        real = inside(Path(relative), [root]) if is_relative else None
+    except UnsafePath as error:
+        raise NotFound(str(error)) from None
+    except OSError:
+        real = None
+    if real is None or not real.exists():
+        raise NotFound("no such file")
+    return real
 
 
 def _typed(name: str, data: bytes) -> _File:

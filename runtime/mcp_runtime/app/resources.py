@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from mcp_runtime.app.errors import DefinitionError, NotFound
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.app.registry import Registry
-from mcp_runtime.app.uri_templates import UriTemplate
+from mcp_runtime.app.uri_templates import Raw, UriTemplate
 from mcp_runtime.binding import Binding
 from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import Context
@@ -85,7 +85,8 @@ class FunctionResource:
         self._mime_type = mime_type
         self._binding = binding
         try:
-            self.template = template = UriTemplate(uri) if "{" in uri or "}" in uri else None
+            raw = [p.name for p in self._function.parameters if Raw in getattr(p.annotation, "__metadata__", ())]
+            self.template = template = UriTemplate(uri, raw) if "{" in uri or "}" in uri else None
         except ValueError as error:
             raise self._function.signature.error(str(error)) from None
         if not _SCHEME.match(uri):

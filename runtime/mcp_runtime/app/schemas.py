@@ -11,8 +11,8 @@ from pydantic_core import SchemaError, ValidationError, to_json
 from pydantic_core.core_schema import SetSchema
 
 from mcp_runtime.app.signature import MISSING, Parameter, Signature
+from mcp_runtime.app.whole_numbers import WholeNumbers
 from mcp_runtime.constants import EXACT_CONSTANTS
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 RESULT: Final = "result"
 """The property that wraps a structured result that is not an object, in revisions that require one."""
@@ -71,15 +71,14 @@ class Arguments:
             ValidationError: they do not match the schema.
         """
         bounded = self._bounded(arguments)
-        text = to_json(bounded)
         try:
-            model = self._validator.validate_json(text, strict=True)
+            model = self._validator.validate_json(to_json(bounded), strict=True)
         except ValidationError:
             # In JSON Schema 1.0 is an integer. Only callers who send it so pay for this.
-            whole = to_json(with_whole_numbers(bounded))
-            if whole == text:
+            whole = WholeNumbers(self.schema).convert(bounded)
+            if whole is bounded:
                 raise
-            model = self._validator.validate_json(whole, strict=True)
+            model = self._validator.validate_json(to_json(whole), strict=True)
         return self._values(model)
 
     def read_strings(self, arguments: Mapping[str, str]) -> dict[str, Any]:
@@ -149,17 +148,6 @@ def text_of(value: Any) -> str:
         ValueError: JSON cannot express it.
     """
     return to_json(value, inf_nan_mode="constants").decode()
-
-
-def with_whole_numbers(value: Any) -> Any:
-    """Return a JSON value in which numbers without a fraction are integers."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else value
-    if is_object(value):
-        return {name: with_whole_numbers(inner) for name, inner in value.items()}
-    if is_array(value):
-        return [with_whole_numbers(inner) for inner in value]
-    return value
 
 
 def _field(parameter: Parameter) -> tuple[Any, Any]:

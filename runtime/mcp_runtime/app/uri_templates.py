@@ -1,10 +1,11 @@
 """Matches URIs against URI templates (RFC 6570): which values of the variables produce a URI.
 
-A URI that several sets of values produce, or whose values could disguise a path, does not match.
+A URI that several sets of values produce does not match, and neither does one whose values could be used to reach other
+files: absolute paths, paths with ``..``, encoded separators and control characters.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 MAX_URI: Final = 8192
@@ -14,6 +15,8 @@ MAX_VARIABLES: Final = 20
 _EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
 _HIDDEN: Final = re.compile(r"%(?:2f|5c|0[0-9a-f]|1[0-9a-f]|7f)", re.IGNORECASE)
 """Separators and control characters, encoded."""
+_ABSOLUTE: Final = re.compile(r"/|[A-Za-z]:")
+"""How absolute paths begin, with a drive on Windows."""
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _ENDS_SEGMENT: Final = "/?#"
 _ENDS_PATH: Final = "?#"
@@ -34,11 +37,16 @@ class _Variable(NamedTuple):
     ends: str
 
 
+class Raw:
+    """Marks a parameter that takes any text, also a path to other files: ``path: Annotated[str, Raw]``."""
+
+
 class UriTemplate:
     """A template whose variables can be read from a URI.
 
     Args:
         text: the template, such as ``tracker://issues/{number}{?details}``.
+        raw: the variables whose values may be any text.
 
     Attributes:
         text: the template.
@@ -49,13 +57,14 @@ class UriTemplate:
         ModuleNotFoundError: the extra ``app`` is not installed.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, raw: Collection[str] = ()) -> None:
         try:
             from uritemplate import URITemplate
         except ModuleNotFoundError:
             reason = "URI templates need an extra: pip install 'mcp-bindgen[app]'"
             raise ModuleNotFoundError(reason, name="uritemplate") from None
         self.text = text
+        self._raw = raw
         if "{" in _EXPRESSION.sub("", text) or "}" in _EXPRESSION.sub("", text):
             raise ValueError("its braces are not balanced")
         self._parts: list[str | _Variable] = []
@@ -104,7 +113,7 @@ class UriTemplate:
         if len(given) < len(pairs) or not given.keys() <= set(self._query):
             return None
         raw = {**read, **given}
-        values = {name: _decoded(value) for name, value in raw.items()}
+        values = {name: _decoded(value, name in self._raw) for name, value in raw.items()}
         safe = {name: value for name, value in values.items() if value is not None}
         return safe if len(safe) == len(values) else None
 
@@ -153,15 +162,19 @@ def _after_value(ways: list[int], path: str, ends: str) -> list[int]:
     return found
 
 
-def _decoded(value: str) -> str | None:
-    """Return a value without its escapes; None if they hide separators or the value leads upwards."""
-    if _HIDDEN.search(value):
-        return None
+def _decoded(value: str, raw: bool) -> str | None:
+    """Return a value without its escapes; None if it is not UTF-8, or is unsafe and not raw."""
     from urllib.parse import unquote  # Importing a server must not take long.
 
     try:
         text = unquote(value, errors="strict")
     except UnicodeDecodeError:
         return None
-    unsafe = not text.isprintable() or "\\" in text or not {".", ".."}.isdisjoint(text.split("/"))
-    return None if unsafe else text
+    unsafe = (
+        _HIDDEN.search(value)
+        or not text.isprintable()
+        or "\\" in text
+        or _ABSOLUTE.match(text)
+        or not {".", ".."}.isdisjoint(text.split("/"))
+    )
+    return None if unsafe and not raw else text
