@@ -221,7 +221,7 @@ class TestGenerated:
         templates, protocols = Templates(), [load_released(revision) for revision in released()]
         files = emit_root([revision_folder(revision) for revision in released()], "mcp-bindgen generate", templates)
         for protocol in protocols:
-            emitted_files = emitted(protocol, command=f"mcp-bindgen generate {protocol.revision}")
+            emitted_files = emitted(protocol, command=f"mcp-bindgen generate {protocol.revision}", is_formatted=True)
             folder = revision_folder(protocol.revision)
             files |= {f"{folder}/{name}": text for name, text in emitted_files.items()}
         bridges = emit_bridges(protocols, "mcp-bindgen generate", templates)
