@@ -1,6 +1,7 @@
 """Setup of every test run: the option `--cases`, a virtual clock, and a count of the official files that were used."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Workers())
     if file := config.getoption("--times"):
         config.pluginmanager.register(Times(Path(file)))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import a file whose tests the option `-m` leaves out."""
+    if collection_path.suffix != ".py":
+        return None
+    marks = re.search(r"^pytestmark = (.*)$", collection_path.read_text("utf-8"), re.MULTILINE)
+    left_out = re.findall(r"\bnot (\w+)", config.getoption("markexpr"))
+    return True if marks and any(re.search(rf"\bmark\.{name}\b", marks[1]) for name in left_out) else None
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
