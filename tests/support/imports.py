@@ -2,11 +2,14 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import cache
 from pathlib import Path
 
 
-def import_graph(root: Path, package: str) -> dict[str, set[str]]:
-    """Return which modules each module of a package imports, wherever in its file.
+@cache
+def import_graph(root: Path, package: str) -> Mapping[str, frozenset[str]]:
+    """Return which modules each module of a package imports, wherever in its file; a package is read once per process.
 
     Importing a module also loads its package, so the package counts too, except within that package.
 
@@ -15,10 +18,10 @@ def import_graph(root: Path, package: str) -> dict[str, set[str]]:
         package: its name.
     """
     paths = {_module(root, path): path for path in sorted((root / package).rglob("*.py"))}
-    return {name: set(_imports(name, path, paths)) for name, path in paths.items()}
+    return {name: frozenset(_imports(name, path, paths)) for name, path in paths.items()}
 
 
-def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+def cycles(graph: Mapping[str, AbstractSet[str]]) -> list[list[str]]:
     """Return the groups of modules that import each other, directly or by way of others."""
     reach = {name: _reachable(graph, name) for name in graph}
     groups = {
@@ -27,7 +30,7 @@ def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return sorted(sorted(group) for group in groups)
 
 
-def folder_graph(graph: Mapping[str, set[str]], depth: int = 1) -> dict[str, set[str]]:
+def folder_graph(graph: Mapping[str, AbstractSet[str]], depth: int = 1) -> dict[str, set[str]]:
     """Return which folders of a package import which; a file outside of them counts as a folder.
 
     Args:
@@ -76,7 +79,7 @@ def _is_within(importer: str, package: str, module: str) -> bool:
     return package != module and (importer == package or importer.startswith(f"{package}."))
 
 
-def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+def _reachable(graph: Mapping[str, AbstractSet[str]], start: str) -> set[str]:
     found: set[str] = set()
     todo = list(graph[start])
     while todo:
