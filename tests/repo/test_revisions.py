@@ -26,6 +26,7 @@ LISTED = {
     ),
 }
 """Constants that are a revision, by file and name, and why."""
+_YEAR = re.compile(r"20\d\d")
 _IN_NAMES = re.compile(r"v20\d\d_\d\d_\d\d")
 
 
@@ -37,6 +38,8 @@ def is_revision(text: str) -> bool:
 
 def named(source: str) -> Iterator[tuple[int, str]]:
     """Iterate over the places where code names a revision outside rows: line, and the constant assigned to."""
+    if not _YEAR.search(source):
+        return
     tree = ast.parse(source)
     excused: set[int] = set()
     owners: dict[int, str] = {}

@@ -85,6 +85,7 @@ def run(code: str, *path: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 class TestRecipes:
     def replaced(self, cli: Cli, tmp_path: Path, **templates: str) -> Path:
         (tmp_path / "mine").mkdir()
