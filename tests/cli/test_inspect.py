@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.cli import inspected
-from mcp_bindgen.live import target
+from mcp_bindgen.live import inspected, target
 from support import answering
 from support.command import Cli
 

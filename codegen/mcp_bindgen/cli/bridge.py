@@ -7,14 +7,12 @@ handles.
 """
 
 import json
-from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import QuietOption, complete_revision
-from mcp_bindgen.cli.output import answer, write_file
+from mcp_bindgen.cli.options import OutputOption, QuietOption, revision_argument
+from mcp_bindgen.cli.output import PageFormat, answer_page
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.ingest.revisions import released
 
@@ -24,21 +22,13 @@ if TYPE_CHECKING:
     from mcp_bindgen.bridge.derive import Bridge
 
 
-class BridgeFormat(StrEnum):
-    """The output formats: text, JSON, and a page of the project's documentation."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-
-
 def bridge(
     *,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A released revision.", autocompletion=complete_revision)],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one.", autocompletion=complete_revision)],
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")] = None,
+    old: Annotated[str, revision_argument("OLD", "A released revision.")],
+    new: Annotated[str, revision_argument("NEW", "Another one.")],
+    output: OutputOption = None,
     quiet: QuietOption = False,
-    format_: Annotated[BridgeFormat, typer.Option("--format", help="Output format.")] = BridgeFormat.TEXT,
+    format_: Annotated[PageFormat, typer.Option("--format", help="Output format.")] = PageFormat.TEXT,
 ) -> None:
     """Print how messages of one revision become messages of another, and what is lost in each direction.
 
@@ -47,17 +37,12 @@ def bridge(
     from mcp_bindgen.bridge import report
 
     found = _between(old, new)
-    match format_:
-        case BridgeFormat.JSON:
-            text = json.dumps([report.as_json(pair) for pair in found], indent=2) + "\n"
-        case BridgeFormat.MARKDOWN:
-            text = report.markdown(found)
-        case BridgeFormat.TEXT:
-            text = "\n".join(report.text(found)).rstrip("\n") + "\n"
-    if output:
-        write_file(output, text)
-    elif not quiet or format_ is not BridgeFormat.TEXT:
-        answer(text)
+    text = {
+        PageFormat.JSON: lambda: json.dumps([report.as_json(pair) for pair in found], indent=2),
+        PageFormat.MARKDOWN: lambda: report.markdown(found),
+        PageFormat.TEXT: lambda: "\n".join(report.text(found)),
+    }
+    answer_page(format_, text, output, quiet=quiet)
 
 
 def _between(old: str, new: str) -> "Sequence[Bridge]":

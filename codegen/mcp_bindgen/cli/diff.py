@@ -13,15 +13,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import QuietOption, StrictOption, VerboseOption, complete_revision
-from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, write_file
+from mcp_bindgen.cli.options import (
+    AllOption,
+    BaselineOption,
+    NewArgument,
+    OldArgument,
+    OutputOption,
+    QuietOption,
+    StrictOption,
+    VerboseOption,
+)
+from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, shown, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.ingest.sources import is_url, public_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcp_bindgen.diff.baseline import Baseline
+    from mcp_bindgen.diff.finding import Finding
     from mcp_bindgen.diff.report.model import Report, Side
     from mcp_bindgen.ir.nodes import Protocol
 
@@ -66,24 +78,12 @@ class ViewOption(StrEnum):
 
 def diff(
     *,
-    old: Annotated[
-        str,
-        typer.Argument(
-            metavar="OLD",
-            help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.",
-            autocompletion=complete_revision,
-        ),
-    ],
-    new: Annotated[
-        str, typer.Argument(metavar="NEW", help="The same, for the other side.", autocompletion=complete_revision)
-    ],
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also show harmless changes, and messages that prove the breaks.")
-    ] = False,
+    old: OldArgument,
+    new: NewArgument,
+    everything: AllOption = False,
     role: Annotated[Role | None, typer.Option(help="Show only breaks of programs in this role.")] = None,
     peer: Annotated[
-        Peer,
-        typer.Option(help="Which of the two revisions the peer uses; your program uses the other."),
+        Peer, typer.Option(help="Which of the two revisions the peer uses; your program uses the other.")
     ] = Peer.NEWER,
     view: Annotated[
         ViewOption, typer.Option(help="Show changes in messages, changes in definitions and Python source, or all.")
@@ -92,13 +92,10 @@ def diff(
         bool, typer.Option("--assume-gates", help="Report breaks that need a declared capability as warnings.")
     ] = False,
     fail_on: Annotated[
-        FailOn,
-        typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is needed."),
+        FailOn, typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is needed.")
     ] = FailOn.ERROR,
-    baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Baseline: accepted findings and overridden severities (TOML).")
-    ] = None,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report to a file, atomically.")] = None,
+    baseline: BaselineOption = None,
+    output: OutputOption = None,
     strict: StrictOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -118,8 +115,7 @@ def diff(
     )
     found = _compare((old, new), options, known, diagnostics)
     publish(found, format_, output, everything=everything, quiet=quiet)
-    if not quiet:
-        report(diagnostics, verbose=verbose)
+    report(diagnostics, verbose=verbose, quiet=quiet)
     raise typer.Exit(int(found.fails))
 
 
@@ -159,21 +155,27 @@ def read_baseline_file(path: Path | None) -> "Baseline":
 
 def _compare(names: tuple[str, str], options: Options, baseline: "Baseline", diagnostics: Diagnostics) -> "Report":
     from mcp_bindgen.diff.compare import compare
-    from mcp_bindgen.diff.compatibility import compatibility
     from mcp_bindgen.diff.inputs import load_sides
-    from mcp_bindgen.diff.report.model import make_report
 
     with refuse_endless_chains(" and ".join(map(public_name, names))):
-        old, new = load_sides(*names, diagnostics)
-        findings = compare(old, new)
-    return make_report(
-        findings,
-        old=_side(names[0], old),
-        new=_side(names[1], new),
-        options=options,
-        baseline=baseline,
-        compatibility=compatibility(findings),
-    )
+        sides = load_sides(*names, diagnostics)
+        return report_on(names, sides, compare(*sides), options, baseline)
+
+
+def report_on(
+    names: tuple[str, str],
+    sides: tuple["Protocol", "Protocol"],
+    findings: "Sequence[Finding]",
+    options: Options,
+    baseline: "Baseline",
+) -> "Report":
+    """Return the report on two sides that the user named."""
+    from mcp_bindgen.diff.compatibility import compatibility
+    from mcp_bindgen.diff.report.model import make_report
+
+    old, new = map(_side, names, sides)
+    verdict = compatibility(findings)
+    return make_report(findings, old=old, new=new, options=options, baseline=baseline, compatibility=verdict)
 
 
 def _side(name: str, protocol: "Protocol") -> "Side":
@@ -184,13 +186,6 @@ def _side(name: str, protocol: "Protocol") -> "Side":
 
     file: SourceFile | None = None
     if name not in released() and not is_url(name):
-        file = SourceFile(_shown(name if Path(name).exists() else name.partition(":")[2]), side_source(name))
+        file = SourceFile(shown(name if Path(name).exists() else name.partition(":")[2]), side_source(name))
     dated = protocol.revision != UNNAMED
     return Side(name=public_name(name), revision=protocol.revision, sources=protocol.sources, file=file, dated=dated)
-
-
-def _shown(path: str) -> str:
-    """Return a path for annotations: relative to the current folder if it is below that."""
-    here = Path.cwd()
-    whole = here / path
-    return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else path

@@ -5,22 +5,21 @@ The JSON output is a list with one object for each revision: ``revision`` and ``
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, complete_revision, load
-from mcp_bindgen.cli.output import Format, answer, answer_json, count, table
+from mcp_bindgen.cli.options import FormatOption, QuietOption, load, revision_argument
+from mcp_bindgen.cli.output import Format, answer_as, table
+from mcp_bindgen.diagnostics import count
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Erratum
 
 
 def errata(
-    revision: Annotated[
-        str | None,
-        typer.Argument(metavar="REVISION", help="By default, a summary of all.", autocompletion=complete_revision),
-    ] = None,
+    revision: Annotated[str | None, revision_argument("REVISION", "By default, a summary of all.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Print every difference in every revision.")] = False,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
@@ -31,11 +30,13 @@ def errata(
     """
     names = [revision] if revision else list(released())
     found = {name: sorted(load(name).errata, key=_order) for name in names}
-    if format_ is Format.JSON:
-        answer_json([{"revision": name, "errata": [_facts(e) for e in rows]} for name, rows in found.items()])
-    elif not quiet:
-        for name, rows in found.items():
-            answer("\n".join(_lines(name, rows, every=all_ or revision is not None)))
+    every = all_ or revision is not None
+    answer_as(
+        format_,
+        lambda: [{"revision": name, "errata": [_facts(e) for e in rows]} for name, rows in found.items()],
+        lambda: "\n".join(line for name, rows in found.items() for line in _lines(name, rows, every=every)),
+        quiet=quiet,
+    )
 
 
 def _order(erratum: Erratum) -> tuple[bool, str, str]:
@@ -49,14 +50,7 @@ def _sentence(rule: str) -> str:
 
 
 def _facts(erratum: Erratum) -> dict[str, Any]:
-    return {
-        "rule": erratum.rule,
-        "sentence": _sentence(erratum.rule),
-        "contradiction": erratum.contradiction,
-        "pointer": erratum.pointer,
-        "json": erratum.json,
-        "typescript": erratum.typescript,
-    }
+    return {**asdict(erratum), "sentence": _sentence(erratum.rule)}
 
 
 def _lines(revision: str, rows: Sequence[Erratum], *, every: bool) -> Iterator[str]:

@@ -14,38 +14,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, StrictOption, VerboseOption, complete_revision
+from mcp_bindgen.cli.options import (
+    CheckOption,
+    FormatOption,
+    QuietOption,
+    StrictOption,
+    VerboseOption,
+    revision_argument,
+)
 from mcp_bindgen.cli.output import (
     Format,
-    answer,
+    answer_as,
     answer_json,
-    count,
     diagnostic_from_json,
     diagnostic_json,
     print_diff,
     progress,
     report,
+    shown,
     warnings_json,
 )
-from mcp_bindgen.cli.request import Asked, Request, settle
-from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.diagnostics import Diagnostics, count
 from mcp_bindgen.emit import cache
 from mcp_bindgen.emit.swap import write_trees
 from mcp_bindgen.emit.tree import compare, diff, packages_in
 from mcp_bindgen.ingest.sources import SourceText, read_source
+from mcp_bindgen.request import Asked, Request, settle
 from mcp_bindgen.settings import find_settings
 
 if TYPE_CHECKING:
-    from mcp_bindgen.cli.plan import Plan
+    from mcp_bindgen.plan import Plan
 
 
 def generate(
     *,
     revisions: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="REVISION...", help="Revisions; by default, all released ones.", autocompletion=complete_revision
-        ),
+        list[str] | None, revision_argument("REVISION...", "Revisions; by default, all released ones.")
     ] = None,
     schema: Annotated[
         list[str] | None,
@@ -56,9 +60,7 @@ def generate(
     templates: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
     ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; show a diff and exit with 1 if files differ.")
-    ] = False,
+    check: CheckOption = False,
     strict: StrictOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -81,12 +83,8 @@ def generate(
     inputs = _digest_inputs(request, sources)
     known = None if strict else _recalled(request.home, inputs)
     result = known or _write(request, sources, inputs, Diagnostics(strict=strict), quiet=quiet)
-    if format_ is Format.JSON:
-        answer_json(result.as_json())
-    elif not quiet:
-        answer("\n".join(result.lines()))
-    if not quiet:
-        report(result.diagnostics, verbose=verbose)
+    answer_as(format_, result.as_json, lambda: "\n".join(result.lines()), quiet=quiet)
+    report(result.diagnostics, verbose=verbose, quiet=quiet)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +117,7 @@ class _Result:
 
 
 def _plan(request: Request, sources: Sequence[SourceText], diagnostics: Diagnostics, *, quiet: bool) -> "Plan":
-    from mcp_bindgen.cli.plan import plan  # importing it takes longer than a run with nothing to do
+    from mcp_bindgen.plan import plan  # importing it takes longer than a run with nothing to do
 
     with progress(max(1, len(request.revisions)), quiet=quiet) as step:
         return plan(request, sources, diagnostics, step)
@@ -134,17 +132,17 @@ def _write(
     stale = [tree.folder / name for tree, drift in drifts for name in drift.paths]
     result = _Result(
         packages=[
-            {"revision": package.revision, "folder": _shown(package.folder), "files": sorted(package.files)}
+            {"revision": package.revision, "folder": shown(package.folder), "files": sorted(package.files)}
             for package in plan.packages
         ],
-        extra=[_shown(path) for path in plan.extra],
+        extra=[shown(path) for path in plan.extra],
         diagnostics=diagnostics,
         written=tuple(
-            _shown(place)
+            shown(place)
             for place in (*(package.folder for package in plan.packages), *plan.extra)
             if any(path.is_relative_to(place) for path in stale)
         ),
-        removed=tuple(_shown(tree.folder / name) for tree, drift in drifts for name in drift.orphaned),
+        removed=tuple(shown(tree.folder / name) for tree, drift in drifts for name in drift.orphaned),
     )
     cache.remember(
         request.home,
@@ -189,24 +187,17 @@ def _check(
     drifted = any(drift.paths for _, drift in drifts)
     if format_ is Format.JSON:
         kinds = {
-            kind: [_shown(tree.folder / name) for tree, drift in drifts for name in getattr(drift, kind)]
+            kind: [shown(tree.folder / name) for tree, drift in drifts for name in getattr(drift, kind)]
             for kind in ("missing", "changed", "orphaned")
         }
         answer_json({"up_to_date": not drifted, **kinds, "warnings": warnings_json(diagnostics)})
     elif not quiet:
         for tree, drift in drifts:
-            print_diff(diff(tree, drift, _shown(tree.folder)))
+            print_diff(diff(tree, drift, shown(tree.folder)))
         total = sum(len(drift.paths) for _, drift in drifts)
         print(
             f"{count(total, 'file')} {'differs' if total == 1 else 'differ'}" if total else "up to date",
             file=sys.stderr,
         )
-    if not quiet:
-        report(diagnostics, verbose=verbose)
+    report(diagnostics, verbose=verbose, quiet=quiet)
     return 1 if drifted else 0
-
-
-def _shown(path: Path) -> str:
-    """Return a path relative to the current folder if it is below that."""
-    here = Path.cwd()
-    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, complete_revision
-from mcp_bindgen.cli.output import Format, answer, answer_json, report
-from mcp_bindgen.cli.request import DEFAULT_PACKAGE
+from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, revision_option
+from mcp_bindgen.cli.output import Format, answer_as, report
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.sources import public_name
+from mcp_bindgen.request import DEFAULT_PACKAGE
 from mcp_bindgen.settings import Settings, find_settings, is_package_name
 
 
@@ -32,19 +32,11 @@ def impact(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Python files or folders.")],
     old: Annotated[
         str,
-        typer.Option(
-            "--from",
-            metavar="OLD",
-            help="The version your code uses: a revision, a schema file, or COMMIT:PATH in git.",
-            autocompletion=complete_revision,
+        revision_option(
+            "The version your code uses: a revision, a schema file, or COMMIT:PATH in git.", "--from", metavar="OLD"
         ),
     ],
-    new: Annotated[
-        str,
-        typer.Option(
-            "--to", metavar="NEW", help="The version to move to, given the same way.", autocompletion=complete_revision
-        ),
-    ],
+    new: Annotated[str, revision_option("The version to move to, given the same way.", "--to", metavar="NEW")],
     package: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The package of the bindings, such as acme.mcp, if you generated your own."),
@@ -79,12 +71,8 @@ def impact(
     if not found.imports:
         where = Location(source=", ".join(str(path) for path in paths))
         diagnostics.warning(where, f"does not use {packages[0]}: check --from and --package")
-    if format_ is Format.JSON:
-        answer_json(as_json(found))
-    elif not quiet:
-        answer(render(found, verbose=verbose))
-    if not quiet:
-        report(diagnostics, verbose=verbose or not found.imports or bool(found.unread))
+    answer_as(format_, lambda: as_json(found), lambda: render(found, verbose=verbose), quiet=quiet)
+    report(diagnostics, verbose=verbose or not found.imports or bool(found.unread), quiet=quiet)
     levels = [level.value for level in FailOn]
     failing = levels[: levels.index(fail_on.value) + 1] if fail_on is not FailOn.NEVER else []
     unread = bool(found.unread) and not skip_unreadable and fail_on is not FailOn.NEVER

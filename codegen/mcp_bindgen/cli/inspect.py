@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.inspected import contents_text, seen_text, shortened
-from mcp_bindgen.cli.options import FormatOption, complete_revision
-from mcp_bindgen.cli.output import Format, answer, answer_json
+from mcp_bindgen.cli.options import FormatOption, MaskOption, revision_option
+from mcp_bindgen.cli.output import Format, answer, answer_json, table
 from mcp_bindgen.cli.split import words_behind
-from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described, target_of
+from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, Location, printable
 
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ def inspect(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="KEY=VALUE... | URL",
-            help="Arguments for --call or --prompt, and the URL of a remote server.",
+            metavar="KEY=VALUE... | URL", help="Arguments for --call or --prompt, and the URL of a remote server."
         ),
     ] = None,
     call: Annotated[str | None, typer.Option(metavar="TOOL", help="Call a tool with the arguments KEY=VALUE.")] = None,
@@ -42,22 +40,18 @@ def inspect(
         str | None, typer.Option(metavar="NAME", help="Get a prompt with the arguments KEY=VALUE.")
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Print every message in both directions to stderr.")] = False,
-    revision: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REVISION", help="The revision to use; by default the newest one.", autocompletion=complete_revision
-        ),
-    ] = None,
+    revision: Annotated[str | None, revision_option("The revision to use; by default the newest one.")] = None,
     env: EnvOption = None,
     cwd: CwdOption = None,
     header: HeaderOption = None,
     timeout: TimeoutOption = 30,
-    mask: Annotated[bool, typer.Option("--mask/--no-mask", help="Print *** in place of secrets.")] = True,
+    mask: MaskOption = True,
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show what a server offers, or call a tool, read a resource or get a prompt."""
+    from mcp_bindgen.live.inspected import contents_text, seen_text, shortened
     from mcp_bindgen.live.mask import Mask, traced_text
-    from mcp_bindgen.live.target import talk
+    from mcp_bindgen.live.target import talk, target_of
     from mcp_bindgen.live.visit import Visit
 
     command, pairs = _parted(words or (), words_behind(context))
@@ -94,7 +88,7 @@ def inspect(
     if format_ is Format.JSON:
         answer_json(shown)
     else:
-        answer(contents_text(shown) if is_done else seen_text(shown))
+        answer(contents_text(shown) if is_done else seen_text(shown, table))
     if found.get("isError") is True:
         raise typer.Exit(1)
 

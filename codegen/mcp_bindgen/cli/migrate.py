@@ -1,30 +1,18 @@
 """`mcp-bindgen migrate`: a guide from one revision to another, in Markdown."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from mcp_bindgen.cli.options import QuietOption, VerboseOption, complete_revision
+from mcp_bindgen.cli.diff import report_on
+from mcp_bindgen.cli.options import NewArgument, OldArgument, OutputOption, QuietOption, VerboseOption
 from mcp_bindgen.cli.output import answer, answer_verbatim, report, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
+from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.ingest.sources import public_name
 
 
 def migrate(
     *,
-    old: Annotated[
-        str,
-        typer.Argument(
-            metavar="OLD",
-            help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.",
-            autocompletion=complete_revision,
-        ),
-    ],
-    new: Annotated[
-        str, typer.Argument(metavar="NEW", help="The same, for the other side.", autocompletion=complete_revision)
-    ],
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the guide to a file, atomically.")] = None,
+    old: OldArgument,
+    new: NewArgument,
+    output: OutputOption = None,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -37,17 +25,13 @@ def migrate(
             answer(f"wrote {output}")
     else:
         answer_verbatim(text)
-    if not quiet:
-        report(diagnostics, verbose=verbose)
+    report(diagnostics, verbose=verbose, quiet=quiet)
 
 
 def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
     from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.compare import compare
-    from mcp_bindgen.diff.compatibility import compatibility
-    from mcp_bindgen.diff.inputs import UNNAMED, load_side
-    from mcp_bindgen.diff.report.model import Side, make_report
-    from mcp_bindgen.diff.report.options import Options
+    from mcp_bindgen.diff.inputs import load_side
     from mcp_bindgen.diff.wire.examples import Examples
     from mcp_bindgen.impact.run import touches
     from mcp_bindgen.migrate.guide import Guide
@@ -55,16 +39,5 @@ def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
     with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
         findings = compare(before, after)
-    sides = [
-        Side(name=public_name(name), revision=side.revision, sources=side.sources, dated=side.revision != UNNAMED)
-        for name, side in ((old, before), (new, after))
-    ]
-    found = make_report(
-        findings,
-        old=sides[0],
-        new=sides[1],
-        options=Options(),
-        baseline=Baseline(),
-        compatibility=compatibility(findings),
-    )
+    found = report_on((old, new), (before, after), findings, Options(), Baseline())
     return Guide(found, before, after, Examples(before, after), touches(findings, before, after)).render()

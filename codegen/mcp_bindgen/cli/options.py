@@ -1,6 +1,7 @@
 """Options shared by several commands."""
 
-from typing import Annotated, TypeAlias
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -14,10 +15,36 @@ def complete_revision(incomplete: str) -> list[str]:
     return [name for name in released() if name.startswith(incomplete)]
 
 
+def revision_argument(metavar: str, help_: str) -> Any:
+    """Return an argument that the shell completes to a revision."""
+    return typer.Argument(metavar=metavar, help=help_, autocompletion=complete_revision)
+
+
+def revision_option(help_: str, *names: str, metavar: str = "REVISION") -> Any:
+    """Return an option that the shell completes to a revision."""
+    return typer.Option(*names, metavar=metavar, help=help_, autocompletion=complete_revision)
+
+
+OldArgument: TypeAlias = Annotated[
+    str, revision_argument("OLD", "A revision, a schema.json or schema.ts, or COMMIT:PATH in git.")
+]
+NewArgument: TypeAlias = Annotated[str, revision_argument("NEW", "The same, for the other side.")]
+CheckOption: TypeAlias = Annotated[
+    bool, typer.Option("--check", help="Write nothing; show a diff and exit with 1 if files differ.")
+]
+AllOption: TypeAlias = Annotated[
+    bool, typer.Option("--all", help="Also show harmless changes, and messages that prove the breaks.")
+]
+BaselineOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Baseline: accepted findings and overridden severities (TOML).")
+]
+OutputOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")
+]
+MaskOption: TypeAlias = Annotated[bool, typer.Option("--mask/--no-mask", help="Print *** in place of secrets.")]
 FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text for people, json for programs.")]
 QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 VerboseOption: TypeAlias = Annotated[bool, typer.Option("--verbose", "-v", help="Print every warning and note.")]
-
 StrictOption: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Treat schema constructs that cannot be expressed exactly as errors.")
 ]

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, InputError, Level, Location, printable
+from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, InputError, Level, Location, count, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +34,14 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+class PageFormat(StrEnum):
+    """The output formats of what is also a page of the project's documentation."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
 
 
 class ReaderLeft(Exception):
@@ -80,8 +88,29 @@ def answer_json(value: object) -> None:
     _print(json.dumps(value, indent=2))
 
 
-def report(diagnostics: Diagnostics, *, verbose: bool = False) -> None:
+def answer_as(format_: Format, facts: Callable[[], object], text: Callable[[], str], *, quiet: bool) -> None:
+    """Print facts as JSON, or their text unless the command is to be quiet."""
+    if format_ is Format.JSON:
+        answer_json(facts())
+    elif not quiet:
+        answer(text())
+
+
+def answer_page(
+    format_: PageFormat, text: Mapping[PageFormat, Callable[[], str]], output: Path | None, *, quiet: bool
+) -> None:
+    """Print a page in one of its formats, or write it to a file."""
+    page = text[format_]().rstrip("\n") + "\n"
+    if output:
+        write_file(output, page)
+    elif not quiet or format_ is not PageFormat.TEXT:
+        answer(page)
+
+
+def report(diagnostics: Diagnostics, *, verbose: bool = False, quiet: bool = False) -> None:
     """Print diagnostics to stderr: the first errors and a count of the warnings, or with `verbose` everything."""
+    if quiet:
+        return
     errors = diagnostics.errors
     for diagnostic in errors[: None if verbose else MAX_ERRORS]:
         _complain_of(diagnostic)
@@ -95,11 +124,6 @@ def report(diagnostics: Diagnostics, *, verbose: bool = False) -> None:
     warnings = sum(diagnostic.level is Level.WARNING for diagnostic in rest)
     if warnings and not errors:
         _complain(f"{count(warnings, 'warning')} (--verbose shows {'it' if warnings == 1 else 'them'})")
-
-
-def count(number: int, noun: str) -> str:
-    """Format a number of things: ``1 file``, ``2 files``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
@@ -163,6 +187,13 @@ def progress(total: int, *, quiet: bool) -> Generator[Callable[[str], None]]:
             begun = True
 
         yield step
+
+
+def shown(path: Path | str) -> str:
+    """Return a path relative to the current folder if it is below that."""
+    here = Path.cwd()
+    whole = here / path
+    return (whole.relative_to(here) if whole.is_relative_to(here) else Path(path)).as_posix()
 
 
 def _umask() -> int:

@@ -14,10 +14,10 @@ from typing import Annotated, Final
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption
-from mcp_bindgen.cli.output import Format, count
+from mcp_bindgen.cli.options import FormatOption, MaskOption
+from mcp_bindgen.cli.output import Format
 from mcp_bindgen.cli.split import words_behind
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError, Location, count
 
 _STANDARD_ERROR: Final = 2
 
@@ -29,7 +29,7 @@ def proxy(
         Path | None, typer.Option(metavar="FILE", help="Write the report to a file instead of standard error.")
     ] = None,
     fail: Annotated[bool, typer.Option("--fail", help="Exit with 1 if a message violates the protocol.")] = False,
-    mask: Annotated[bool, typer.Option("--mask/--no-mask", help="Print *** in place of secrets.")] = True,
+    mask: MaskOption = True,
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Relay messages between a client and a server over stdio, and report each one that violates the protocol.

@@ -7,7 +7,7 @@ The JSON output is a list, oldest revision first, of objects with ``revision``, 
 from dataclasses import asdict
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, load
-from mcp_bindgen.cli.output import Format, answer, answer_json, progress, table
+from mcp_bindgen.cli.output import Format, answer_as, progress, table
 from mcp_bindgen.ingest.revisions import released
 
 
@@ -29,10 +29,8 @@ def list_revisions(quiet: QuietOption = False, format_: FormatOption = Format.TE
                     **{name: value for name, value in asdict(official).items() if name != "revision"},
                 }
             )
-    if format_ is Format.JSON:
-        answer_json(found)
-    elif not quiet:
-        answer(table(("revision", "era", "definitions", "methods", "official file", "sha256"), _rows(found)))
+    headings = ("revision", "era", "definitions", "methods", "official file", "sha256")
+    answer_as(format_, lambda: found, lambda: table(headings, _rows(found)), quiet=quiet)
 
 
 def _rows(found: list[dict[str, object]]) -> list[list[str]]:

@@ -8,26 +8,16 @@ break), ``breaks_source``, ``purpose``, ``advice``, ``mirror`` and ``unmirrored`
 import json
 from collections.abc import Sequence
 from difflib import get_close_matches
-from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import QuietOption
-from mcp_bindgen.cli.output import answer, write_file
+from mcp_bindgen.cli.options import OutputOption, QuietOption
+from mcp_bindgen.cli.output import PageFormat, answer_page
 from mcp_bindgen.diagnostics import InputError, Location
 
 if TYPE_CHECKING:
     from mcp_bindgen.diff.rule import Rule
-
-
-class RulesFormat(StrEnum):
-    """The formats of the catalogue: text, JSON, and a page of the project's documentation."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 def complete_rule(incomplete: str) -> list[str]:
@@ -40,29 +30,23 @@ def complete_rule(incomplete: str) -> list[str]:
 def rules(
     *,
     id_: Annotated[
-        str | None,
-        typer.Argument(metavar="ID", help="By default, all rules.", autocompletion=complete_rule),
+        str | None, typer.Argument(metavar="ID", help="By default, all rules.", autocompletion=complete_rule)
     ] = None,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")] = None,
+    output: OutputOption = None,
     quiet: QuietOption = False,
-    format_: Annotated[RulesFormat, typer.Option("--format", help="Output format.")] = RulesFormat.TEXT,
+    format_: Annotated[PageFormat, typer.Option("--format", help="Output format.")] = PageFormat.TEXT,
 ) -> None:
     """List the rules of `diff`: what each finds, which programs break, and what to do."""
     from mcp_bindgen.diff.report import catalogue as spell
     from mcp_bindgen.diff.rules import CATALOGUE
 
     found = _chosen(id_, CATALOGUE)
-    match format_:
-        case RulesFormat.JSON:
-            text = json.dumps([spell.as_json(rule) for rule in found], indent=2) + "\n"
-        case RulesFormat.MARKDOWN:
-            text = spell.markdown(found)
-        case RulesFormat.TEXT:
-            text = "\n".join(spell.text(found)) + "\n"
-    if output:
-        write_file(output, text)
-    elif not quiet or format_ is not RulesFormat.TEXT:
-        answer(text)
+    text = {
+        PageFormat.JSON: lambda: json.dumps([spell.as_json(rule) for rule in found], indent=2),
+        PageFormat.MARKDOWN: lambda: spell.markdown(found),
+        PageFormat.TEXT: lambda: "\n".join(spell.text(found)),
+    }
+    answer_page(format_, text, output, quiet=quiet)
 
 
 def _chosen(id_: str | None, catalogue: "Sequence[Rule]") -> "Sequence[Rule]":

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, complete_revision, load, newest
+from mcp_bindgen.cli.options import FormatOption, QuietOption, load, newest, revision_option
 from mcp_bindgen.cli.output import Format, answer, answer_json, table
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.ingest.revisions import released
@@ -30,14 +30,7 @@ def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A method such as tools/call, or a definition such as Tool.")
     ],
-    revision: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REVISION",
-            help="By default the project's revision, or the newest.",
-            autocompletion=complete_revision,
-        ),
-    ] = None,
+    revision: Annotated[str | None, revision_option("By default the project's revision, or the newest.")] = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:

@@ -11,7 +11,6 @@ import typer
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 
 if TYPE_CHECKING:
-    from mcp_bindgen.live.target import Target
     from mcp_bindgen.tool_clients.contract import Contract
     from mcp_bindgen.tool_clients.servers import Server
 
@@ -113,7 +112,7 @@ def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gat
     if server.source is not None:
         return read_contract(server.source, diagnostics)
     from mcp_bindgen.live.listing import list_live
-    from mcp_bindgen.live.target import name_of
+    from mcp_bindgen.live.target import name_of, target_of
 
     target = target_of(server)
     listing = list_live(target, timeout=timeout, find_gated=find_gated)
@@ -125,15 +124,6 @@ def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gat
         diagnostics=diagnostics,
         gated=listing.gated,
     )
-
-
-def target_of(server: "Server") -> "Target":
-    """Return how to reach a live server."""
-    from mcp_bindgen.live.target import Command, Endpoint
-
-    if server.url:
-        return Endpoint(url=server.url, headers=server.headers)
-    return Command(words=server.command, env=server.env, cwd=None if server.cwd is None else str(server.cwd))
 
 
 def _headers(given: Sequence[str]) -> dict[str, str]:

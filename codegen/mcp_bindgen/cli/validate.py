@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, complete_revision
-from mcp_bindgen.cli.output import Format, answer, answer_verbatim, count
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.cli.options import FormatOption, QuietOption, revision_option
+from mcp_bindgen.cli.output import Format, answer, answer_verbatim
+from mcp_bindgen.diagnostics import InputError, Location, count
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.readings import Reading
@@ -29,10 +29,7 @@ MAX_SHOWN = 100
 
 def validate(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="A file with one message, or a log with one per line.")],
-    revision: Annotated[
-        str | None,
-        typer.Option(metavar="REVISION", help="The revision of all messages.", autocompletion=complete_revision),
-    ] = None,
+    revision: Annotated[str | None, revision_option("The revision of all messages.")] = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:

@@ -5,13 +5,14 @@ was extracted from), ``agrees`` and ``differences``, each with ``rule``, ``point
 ``contradiction``.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, complete_revision
-from mcp_bindgen.cli.output import Format, answer, answer_json, count, report, table
-from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
+from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, revision_argument
+from mcp_bindgen.cli.output import Format, answer_as, report, table
+from mcp_bindgen.diagnostics import Diagnostics, count, refuse_endless_chains
 from mcp_bindgen.ingest.sources import read_source
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def verify(
-    revision: Annotated[
-        str, typer.Argument(metavar="REVISION", help="A released revision.", autocompletion=complete_revision)
-    ],
+    revision: Annotated[str, revision_argument("REVISION", "A released revision.")],
     against: Annotated[str, typer.Option(metavar="FILE_OR_URL", help="An official schema.json or schema.ts.")],
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -34,12 +33,8 @@ def verify(
     official = read_source(against)
     with refuse_endless_chains(official.name):
         verdict = verification.verify(revision, official, diagnostics)
-    if format_ is Format.JSON:
-        answer_json(_facts(verdict))
-    elif not quiet:
-        _print(verdict)
-    if not quiet:
-        report(diagnostics, verbose=verbose)
+    answer_as(format_, lambda: _facts(verdict), lambda: "\n".join(_lines(verdict)), quiet=quiet)
+    report(diagnostics, verbose=verbose, quiet=quiet)
     raise typer.Exit(0 if verdict.agrees else 1)
 
 
@@ -63,13 +58,12 @@ def _facts(verdict: "Verdict") -> dict[str, object]:
     }
 
 
-def _print(verdict: "Verdict") -> None:
+def _lines(verdict: "Verdict") -> Iterator[str]:
     which = "is the pinned file" if verdict.pinned else "is not the pinned file"
-    answer(f"{verdict.source.name} {which} of {verdict.revision} (sha256 {verdict.source.sha256})")
+    yield f"{verdict.source.name} {which} of {verdict.revision} (sha256 {verdict.source.sha256})"
     if verdict.agrees:
-        answer("the shipped structure is equivalent")
+        yield "the shipped structure is equivalent"
         return
-    number = len(verdict.differences)
-    answer(f"the shipped structure differs in {count(number, 'place')}:")
+    yield f"the shipped structure differs in {count(len(verdict.differences), 'place')}:"
     rows = [(found.pointer, found.rule, found.left, found.right) for found in verdict.differences]
-    answer(table(("pointer", "what", "shipped", "given"), rows))
+    yield table(("pointer", "what", "shipped", "given"), rows)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.tool_clients.servers import Server
 
 T = TypeVar("T")
 
@@ -55,6 +56,13 @@ class Endpoint:
 
 
 Target: TypeAlias = Command | Endpoint
+
+
+def target_of(server: Server) -> Target:
+    """Return how to reach a live server."""
+    if server.url:
+        return Endpoint(url=server.url, headers=server.headers)
+    return Command(words=server.command, env=server.env, cwd=None if server.cwd is None else str(server.cwd))
 
 
 def name_of(target: Target) -> str:

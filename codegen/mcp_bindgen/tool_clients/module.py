@@ -1,14 +1,20 @@
-"""From a contract to the source text of its module."""
+"""From a contract to the files of a server: the source text of its module, and the lock file."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.emit.header import header
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.emit.header import HEADER_MARK, header
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.scope import names_in
 from mcp_bindgen.tool_clients.calls import client_view
-from mcp_bindgen.tool_clients.contract import Contract, digest
+from mcp_bindgen.tool_clients.contract import Contract, digest, read_contract
+from mcp_bindgen.tool_clients.names import client_name, is_class_name, method_names
 from mcp_bindgen.tool_clients.plan import plan
+from mcp_bindgen.tool_clients.servers import Server
 
 TEMPLATE = "tools.py.j2"
 MAX_FORMATTED = 1_000
@@ -35,3 +41,73 @@ def _header(contract: Contract) -> tuple[str, ...]:
         f"contract: {digest(json.loads(contract.lock()))}, {len(contract.tools)} tools",
         *header("mcp-bindgen tools generate"),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What was generated for a server, and what is on disk, both by path."""
+
+    server: Server
+    contract: Contract
+    client: str
+    files: Mapping[Path, str]
+    old: Mapping[Path, str | None]
+
+    @cached_property
+    def changed(self) -> list[Path]:
+        """The paths of the files that differ from those on disk."""
+        return [path for path, text in self.files.items() if self.old[path] != text]
+
+    @property
+    def methods(self) -> Mapping[str, str]:
+        """The names of the client's methods by tool."""
+        return method_names(tool.name for tool in self.contract.tools)
+
+
+def refuse_misnamed(server: Server) -> None:
+    """Check what the files of a server would replace, and the name of its client, before its tools are listed.
+
+    Raises:
+        InputError: the module was not generated, or the name is not that of a class.
+    """
+    if server.client is not None and not is_class_name(server.client):
+        message = f"{server.client!r} cannot name a class; use ASCII letters, digits and underscores"
+        raise InputError.at(Location(source="--class"), message)
+    old = _on_disk(server.module) if server.module else None
+    if old is not None and old.strip() and not old.startswith(HEADER_MARK):
+        where = Location(source=str(server.module))
+        raise InputError.at(where, "was not generated, so it is not replaced; name another file")
+
+
+def make(server: Server, contract: Contract, diagnostics: Diagnostics, *, keep_lock: bool) -> Made:
+    """Generate the files of a server; `keep_lock` refuses to replace the contract of another one.
+
+    Raises:
+        InputError: the lock file belongs to another server, whose module is in the same folder, or cannot be read.
+    """
+    assert server.module is not None
+    old = {path: _on_disk(path) for path in (server.module, server.lock)}
+    if keep_lock and old[server.lock] is not None:
+        found = read_contract(server.lock, Diagnostics()).server
+        if found != contract.server:
+            message = (
+                f"contains the contract of {found}, not of {contract.server}; choose another lock file with --lock"
+            )
+            raise InputError.at(Location(source=str(server.lock)), message)
+    name = server.client or client_name(contract.server)
+    files = {server.module: module(contract, name, diagnostics), server.lock: contract.lock()}
+    return Made(server=server, contract=contract, client=name, files=files, old=old)
+
+
+def _on_disk(path: Path) -> str | None:
+    """Return the content of a file, None if it does not exist.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError.at(Location(source=str(path)), f"cannot be read: {error.strerror}") from None

@@ -1,10 +1,11 @@
 """The output of `mcp-bindgen inspect`: tables and contents, truncated."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mcp_bindgen.cli.output import count, table
+from mcp_bindgen.diagnostics import count
+from mcp_bindgen.live.arguments import spell_arguments
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 MAX_ROWS = 200
@@ -33,8 +34,8 @@ def _short(value: Any) -> Any:
     return [_short(inner) for inner in value] if is_list(value) else value
 
 
-def seen_text(seen: Mapping[str, Any]) -> str:
-    """Format what a server offers."""
+def seen_text(seen: Mapping[str, Any], table: Callable[[Sequence[str], Iterable[Sequence[str]]], str]) -> str:
+    """Format what a server offers; `table` lays out rows below headings."""
     info: Mapping[str, Any] = seen["info"]
     title = f" ({_clip(info['title'], MAX_NAME)})" if isinstance(info.get("title"), str) else ""
     lines = [
@@ -96,8 +97,6 @@ def _block(block: Any) -> str:
 
 
 def _tool(tool: Mapping[str, Any]) -> tuple[str, ...]:
-    from mcp_bindgen.live.arguments import spell_arguments
-
     return (_name(tool), _clip(spell_arguments(tool.get("inputSchema")), MAX_LINE), _about(tool))
 
 

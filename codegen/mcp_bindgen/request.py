@@ -4,8 +4,6 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-import typer
-
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import public_name
@@ -67,19 +65,19 @@ def settle(asked: Asked, settings: Settings) -> Request:
     """Complete the arguments from the settings; the command line takes precedence.
 
     Raises:
-        InputError: the templates are not a directory, or an extra template's output path is invalid.
-        typer.BadParameter: the arguments contradict each other.
+        InputError: the arguments contradict each other, the templates are not a directory, or an extra template's
+            output path is invalid.
     """
     schema = asked.schema or settings.schema
     stated = asked.revisions or (() if asked.schema else settings.revisions)
     revisions = tuple(dict.fromkeys(stated))
     if schema and len(revisions) > 1:
         origin = "--schema" if asked.schema else f"`schema` in {settings.source}"
-        raise typer.BadParameter(f"{origin} describes one revision, but {len(revisions)} were named")
+        raise InputError.at(Location(source=origin), f"describes one revision, but {len(revisions)} were named")
     package = asked.package or settings.package
     if package is not None and not is_package_name(package):
-        raise typer.BadParameter(
-            f"{package!r} is not a package name: write identifiers joined by dots", param_hint="--package"
+        raise InputError.at(
+            Location(source="--package"), f"{package!r} is not a package name: write identifiers joined by dots"
         )
     templates = asked.templates or settings.templates
     if templates is not None and not templates.is_dir():

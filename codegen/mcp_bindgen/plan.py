@@ -6,7 +6,6 @@ from pathlib import Path
 
 from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
 from mcp_bindgen.bridge.emit import emit_bridges
-from mcp_bindgen.cli.request import Request, stable_name
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.emit.header import revision_header
 from mcp_bindgen.emit.python.modules import categories
@@ -17,6 +16,7 @@ from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceText
 from mcp_bindgen.ir.nodes import Protocol, Source
 from mcp_bindgen.load import load_released, load_sources
+from mcp_bindgen.request import Request, stable_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
