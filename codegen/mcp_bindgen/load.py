@@ -18,7 +18,7 @@ from mcp_bindgen.ingest.docs import read_docs
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import released, shipped_source
-from mcp_bindgen.ingest.shapes import NEVER, Declaration
+from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
@@ -28,7 +28,7 @@ from mcp_bindgen.ir.defaults import add_defaults
 from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document
 from mcp_bindgen.ir.methods import Senders, derive_methods
-from mcp_bindgen.ir.nodes import Constant, Direction, Era, Erratum, Method, Protocol, Scalar, Source
+from mcp_bindgen.ir.nodes import NEVER, Constant, Direction, Era, Erratum, Method, Protocol, Scalar, Source
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Difference

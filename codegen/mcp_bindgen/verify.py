@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.revisions import released, shipped_source
-from mcp_bindgen.ingest.shapes import Declaration, Object
+from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
+from mcp_bindgen.ir.nodes import Object
 from mcp_bindgen.load import Halves, read_halves
 from mcp_bindgen.merge.compare import Comparison, Difference
 from mcp_bindgen.merge.lower import lower

@@ -11,9 +11,25 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import DIALECTS, MAX_DEPTH, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import shipped_source
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Object, Property, Record, Shape, is_never
+from mcp_bindgen.ingest.shapes import is_never
 from mcp_bindgen.ingest.sources import SourceKind
-from mcp_bindgen.leaves import ANY, NULL, STRING, Bounds, Kind, Literal, Primitive, Ref
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    NULL,
+    STRING,
+    AllOf,
+    Bounds,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Primitive,
+    Ref,
+    Shape,
+    Union,
+)
 from support.samples import REVISIONS, lines, read_json
 
 INTEGER, NUMBER, BOOLEAN = (Primitive(kind=kind) for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN))
@@ -48,9 +64,9 @@ def opaque_of(node: object, **others: object) -> tuple[Shape, list[tuple[str, st
         if shape.opaque:
             found.append((shape.opaque.text, shape.opaque.where.pointer.removeprefix("/$defs/A")))
         match shape:
-            case Array(item=inner) | Record(value=inner):
+            case ListOf(item=inner) | MapOf(value=inner):
                 pending.append(inner)
-            case AnyOf(members=members) | AllOf(members=members):
+            case Union(members=members) | AllOf(members=members):
                 pending += members
             case Object(properties=properties):
                 pending += [property_.type for property_ in properties]
@@ -64,12 +80,12 @@ def complaints(node: object) -> list[str]:
     return [line.replace(": #/$defs/A", ": ", 1) for line in read_json({"A": node})[1]]
 
 
-def struct(*fields: Property, extra: Shape | None = ANY) -> Object:
+def struct(*fields: Field[Shape], extra: Shape | None = ANY) -> Object:
     return Object(properties=fields, extra=extra)
 
 
-def optional(name: str, type_: Shape = STRING) -> Property:
-    return Property(wire_name=name, type=type_, required=False)
+def optional(name: str, type_: Shape = STRING) -> Field[Shape]:
+    return Field(wire_name=name, type=type_, required=False)
 
 
 ANNOTATIONS: Mapping[str, object] = {
@@ -154,7 +170,7 @@ class TestKeywords:
     @pytest.mark.parametrize(("kind", "word", "value", "bounds"), ASSERTIONS)
     def test_assertions_become_bounds(self, kind: str, word: str, value: object, bounds: Bounds) -> None:
         type_ = type_of({"type": kind, word: value})
-        assert isinstance(type_, Primitive | Array | Record)
+        assert isinstance(type_, Primitive | ListOf | MapOf)
         assert type_.bounds == bounds
 
     @pytest.mark.parametrize(("kind", "word", "value", "bounds"), ASSERTIONS)
@@ -225,7 +241,7 @@ class TestKeywords:
 
     def test_a_list_of_items_is_a_tuple(self) -> None:
         assert opaque_of({"type": "array", "items": [True, True]}) == (
-            Array(item=ANY),
+            ListOf(item=ANY),
             [('{"items": [true, true]}', "/items")],
         )
 
@@ -234,7 +250,7 @@ class TestKeywords:
 
     def test_names_of_properties_that_match_a_pattern_open_the_object(self) -> None:
         node: Any = {"type": "object", "patternProperties": {"^x": {}}, "additionalProperties": False}
-        assert opaque_of(node)[0] == Record(value=ANY)
+        assert opaque_of(node)[0] == MapOf(value=ANY)
 
     @pytest.mark.parametrize("node", [False, {"not": {}}, {"not": True}, {"type": "string", "enum": [1]}])
     def test_a_type_without_values(self, node: object) -> None:
@@ -255,14 +271,14 @@ class TestTypes:
             ({"type": "boolean"}, BOOLEAN),
             ({"type": "null"}, NULL),
             ({"type": ["string"]}, STRING),
-            ({"type": ["string", "integer"]}, AnyOf(members=(STRING, INTEGER))),
-            ({"type": "array"}, Array(item=ANY)),
-            ({"type": "array", "items": True}, Array(item=ANY)),
-            ({"type": "array", "items": {"type": "string"}}, Array(item=STRING)),
-            ({"type": "object"}, Record(value=ANY)),
-            ({"type": "object", "properties": {}}, Record(value=ANY)),
-            ({"type": "object", "additionalProperties": True}, Record(value=ANY)),
-            ({"type": "object", "additionalProperties": {"type": "string"}}, Record(value=STRING)),
+            ({"type": ["string", "integer"]}, Union(members=(STRING, INTEGER))),
+            ({"type": "array"}, ListOf(item=ANY)),
+            ({"type": "array", "items": True}, ListOf(item=ANY)),
+            ({"type": "array", "items": {"type": "string"}}, ListOf(item=STRING)),
+            ({"type": "object"}, MapOf(value=ANY)),
+            ({"type": "object", "properties": {}}, MapOf(value=ANY)),
+            ({"type": "object", "additionalProperties": True}, MapOf(value=ANY)),
+            ({"type": "object", "additionalProperties": {"type": "string"}}, MapOf(value=STRING)),
             ({"type": "object", "additionalProperties": False}, struct(extra=None)),
             (
                 {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False},
@@ -280,11 +296,11 @@ class TestTypes:
             ({"type": "string", "enum": ["b", "a"]}, Literal(values=("b", "a"))),
             ({"type": ["integer", "null"], "enum": [1, 2.0, None]}, Literal(values=(1, 2.0, None))),
             ({"type": "number", "enum": [1, 1.5]}, Literal(values=(1, 1.5))),
-            ({"anyOf": [{"type": "string"}, {"type": "null"}]}, AnyOf(members=(STRING, NULL))),
+            ({"anyOf": [{"type": "string"}, {"type": "null"}]}, Union(members=(STRING, NULL))),
             ({"anyOf": [{"type": "string"}, {"type": "string"}]}, STRING),
-            ({"anyOf": [{"type": "string"}, {"anyOf": [{"type": "null"}, {}]}]}, AnyOf(members=(STRING, NULL, ANY))),
+            ({"anyOf": [{"type": "string"}, {"anyOf": [{"type": "null"}, {}]}]}, Union(members=(STRING, NULL, ANY))),
             ({"allOf": [{"type": "string"}]}, STRING),
-            ({"allOf": [{"type": "object"}, {"type": "object"}]}, AllOf(members=(Record(value=ANY),) * 2)),
+            ({"allOf": [{"type": "object"}, {"type": "object"}]}, AllOf(members=(MapOf(value=ANY),) * 2)),
         ],
     )
     def test_types_are_read(self, node: object, expected: Shape) -> None:
@@ -293,13 +309,13 @@ class TestTypes:
     def test_literals_that_are_equal_in_python_stay_distinct(self) -> None:
         """In JSON, true is not 1; in Python, they are equal."""
         type_ = type_of({"anyOf": [{"const": 1}, {"const": True}]})
-        assert isinstance(type_, AnyOf)
+        assert isinstance(type_, Union)
         assert [type(member.values[0]) for member in type_.members if isinstance(member, Literal)] == [int, bool]
 
     def test_references(self) -> None:
         assert type_of({"$ref": "#/$defs/B", "description": "A B."}, B=True) == Ref(name="B")
         assert type_of({"$ref": "#/$defs/a~1b~0c"}, **{"a/b~c": True}) == Ref(name="a/b~c")
-        assert type_of({"type": "array", "items": {"$ref": "#/$defs/A"}}) == Array(item=Ref(name="A"))
+        assert type_of({"type": "array", "items": {"$ref": "#/$defs/A"}}) == ListOf(item=Ref(name="A"))
 
     @pytest.mark.parametrize(
         ("target", "message"),
@@ -333,7 +349,7 @@ class TestTypes:
         assert {name: d.type for name, d in declarations.items() if name != "A"} == {
             "AC": ANY,
             "AInner": STRING,
-            "AC2": Array(item=Ref(name="AC2")),
+            "AC2": ListOf(item=Ref(name="AC2")),
         }
 
     @pytest.mark.parametrize(
@@ -385,8 +401,8 @@ class TestTypes:
     )
     def test_an_overlapping_one_of_records_its_place(self, branches: list[object]) -> None:
         type_ = type_of({"oneOf": branches})
-        assert isinstance(type_, AnyOf) or len({json.dumps(branch) for branch in branches}) < 3
-        exclusive = type_.exclusive if isinstance(type_, AnyOf) else None
+        assert isinstance(type_, Union) or len({json.dumps(branch) for branch in branches}) < 3
+        exclusive = type_.exclusive if isinstance(type_, Union) else None
         assert exclusive is None or exclusive.where.pointer == "/$defs/A/oneOf"
 
     @pytest.mark.parametrize(
@@ -420,15 +436,15 @@ class TestTypes:
 
     def test_required_but_undeclared_properties_are_properties(self) -> None:
         anything = type_of({"type": "object", "required": ["a"]})
-        assert anything == struct(Property(wire_name="a", type=ANY, required=True))
+        assert anything == struct(Field(wire_name="a", type=ANY, required=True))
         typed = type_of({"type": "object", "required": ["a"], "additionalProperties": {"type": "string"}})
-        assert typed == struct(Property(wire_name="a", type=STRING, required=True), extra=STRING)
+        assert typed == struct(Field(wire_name="a", type=STRING, required=True), extra=STRING)
         closed = {"type": "object", "required": ["a"], "additionalProperties": False}
         assert is_never(type_of(closed))
 
     def test_constants_that_are_not_scalars_are_kept_as_text(self) -> None:
-        assert opaque_of({"const": {"a": 1}}) == (Record(value=ANY), [('{"a": 1}', "/const")])
-        assert opaque_of({"enum": ["a", ["b"]]})[0] == AnyOf(members=(Literal(values=("a",)), Array(item=ANY)))
+        assert opaque_of({"const": {"a": 1}}) == (MapOf(value=ANY), [('{"a": 1}', "/const")])
+        assert opaque_of({"enum": ["a", ["b"]]})[0] == Union(members=(Literal(values=("a",)), ListOf(item=ANY)))
 
     def test_bounds_beside_properties_are_kept_as_text(self) -> None:
         node: Any = {"type": "object", "properties": {"a": {}}, "minProperties": 2}
@@ -446,7 +462,7 @@ class TestPropertyNames:
     )
     def test_a_property_named_like_a_keyword_is_a_property(self, name: str) -> None:
         schema = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
-        assert type_of(schema) == struct(Property(wire_name=name, type=STRING, required=True))
+        assert type_of(schema) == struct(Field(wire_name=name, type=STRING, required=True))
         nested = {"type": "object", "properties": {name: schema}}
         assert type_of(nested) == struct(optional(name, type_of(schema)))
 

@@ -31,7 +31,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TsUnion,
     TypeScriptDocument,
 )
-from mcp_bindgen.leaves import Kind
+from mcp_bindgen.ir.nodes import Kind
 from support.official import official_schema, seed_typescript
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"

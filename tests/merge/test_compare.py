@@ -6,13 +6,28 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import shipped_source
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Property, Record, Shape
+from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind
-from mcp_bindgen.leaves import ANY, STRING, Bounds, Kind, Literal, Primitive, Ref
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    STRING,
+    AllOf,
+    Bounds,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Primitive,
+    Ref,
+    Shape,
+    Union,
+)
+from mcp_bindgen.ir.spell import is_any, spell, spell_bounds
 from mcp_bindgen.merge.compare import Comparison, Difference
 from mcp_bindgen.merge.flatten import flatten, resolve
 from mcp_bindgen.merge.lower import lower
-from mcp_bindgen.merge.spell import is_any, spell, spell_bounds
 from support.official import official_schema
 from support.samples import REVISIONS, lines, read_json, typescript_document
 
@@ -176,17 +191,17 @@ def without_docs(type_: Shape) -> Shape:
     match type_:
         case Primitive() | Literal() | Ref():
             return type_
-        case Array(item=item, bounds=bounds):
-            return Array(item=without_docs(item), bounds=bounds)
-        case Record(value=value, bounds=bounds):
-            return Record(value=without_docs(value), bounds=bounds)
-        case AnyOf(members=members):
-            return AnyOf(members=tuple(without_docs(member) for member in members))
+        case ListOf(item=item, bounds=bounds):
+            return ListOf(item=without_docs(item), bounds=bounds)
+        case MapOf(value=value, bounds=bounds):
+            return MapOf(value=without_docs(value), bounds=bounds)
+        case Union(members=members):
+            return Union(members=tuple(without_docs(member) for member in members))
         case AllOf(members=members):
             return AllOf(members=tuple(without_docs(member) for member in members))
         case Object(properties=properties, bases=bases, extra=extra):
             bare = tuple(
-                Property(wire_name=f.wire_name, type=without_docs(f.type), required=f.required, deprecated=f.deprecated)
+                Field(wire_name=f.wire_name, type=without_docs(f.type), required=f.required, deprecated=f.deprecated)
                 for f in properties
             )
             return Object(properties=bare, bases=bases, extra=None if extra is None else without_docs(extra))
@@ -201,16 +216,16 @@ class TestSpelling:
             (Primitive(kind=Kind.STRING, known=("a", "b")), '"a" | "b" | string'),
             (Literal(values=("a", 1, True, None)), '"a" | 1 | true | null'),
             (Ref(name="Tool"), "Tool"),
-            (Array(item=Ref(name="Tool")), "Tool[]"),
-            (Array(item=AnyOf(members=(STRING, INTEGER))), "(string | integer)[]"),
-            (Array(item=Literal(values=("a", "b"))), '("a" | "b")[]'),
-            (Record(value=STRING), "{ [key: string]: string }"),
-            (AllOf(members=(Ref(name="A"), AnyOf(members=(STRING, INTEGER)))), "A & (string | integer)"),
+            (ListOf(item=Ref(name="Tool")), "Tool[]"),
+            (ListOf(item=Union(members=(STRING, INTEGER))), "(string | integer)[]"),
+            (ListOf(item=Literal(values=("a", "b"))), '("a" | "b")[]'),
+            (MapOf(value=STRING), "{ [key: string]: string }"),
+            (AllOf(members=(Ref(name="A"), Union(members=(STRING, INTEGER)))), "A & (string | integer)"),
             (
                 Object(
                     properties=(
-                        Property(wire_name="x", type=STRING, required=True),
-                        Property(wire_name="y", type=ANY, required=False),
+                        Field(wire_name="x", type=STRING, required=True),
+                        Field(wire_name="y", type=ANY, required=False),
                     )
                 ),
                 "{ x: string; y?: any }",
@@ -226,11 +241,11 @@ class TestSpelling:
             (STRING, ""),
             (Primitive(kind=Kind.NUMBER, bounds=Bounds(minimum=0, maximum=1.5)), "minimum 0, maximum 1.5"),
             (Primitive(kind=Kind.STRING, bounds=Bounds(pattern="^a"), format="uri"), "pattern ^a, format uri"),
-            (Array(item=STRING, bounds=Bounds(max_items=100, unique_items=True)), "max items 100, unique items"),
-            (Record(value=STRING, bounds=Bounds(min_properties=1)), "min properties 1"),
+            (ListOf(item=STRING, bounds=Bounds(max_items=100, unique_items=True)), "max items 100, unique items"),
+            (MapOf(value=STRING, bounds=Bounds(min_properties=1)), "min properties 1"),
         ],
     )
-    def test_bounds(self, type_: Primitive | Array | Record, text: str) -> None:
+    def test_bounds(self, type_: Primitive | ListOf[Shape] | MapOf[Shape], text: str) -> None:
         assert spell_bounds(type_) == text
 
     def test_large_bounds_keep_their_digits(self) -> None:

@@ -8,10 +8,30 @@ import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.revisions import released, shipped_source
-from mcp_bindgen.ingest.shapes import AnyOf, Array, Declaration, Object, Property, Record, Shape
+from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind
-from mcp_bindgen.ir.nodes import Alias, Erratum, Field, ListOf, MapOf, Protocol, Struct, TypeRef, Union
-from mcp_bindgen.leaves import ANY, NULL, STRING, Base, Bounds, Kind, Literal, Primitive, Ref
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    NULL,
+    STRING,
+    Alias,
+    Base,
+    Bounds,
+    Erratum,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Primitive,
+    Protocol,
+    Ref,
+    Shape,
+    Struct,
+    TypeRef,
+    Union,
+)
 from mcp_bindgen.load import load_released, read_halves
 from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
 from support.samples import REVISIONS, TRANSCRIBED, lines, schema_document, typescript_document
@@ -233,7 +253,7 @@ class TestReleased:
 class TestNumbers:
     def test_a_number_beside_a_boolean_takes_any_number(self) -> None:
         type_, errata = merged_type("type A = string | number | boolean;", text("string", "integer", "boolean"))
-        assert type_ == AnyOf(members=(STRING, NUMBER, BOOLEAN))
+        assert type_ == Union(members=(STRING, NUMBER, BOOLEAN))
         assert rules(errata) == [("number-in-value-union", "")]
         assert (errata[0].json, errata[0].typescript) == ("string | integer | boolean", "string | number | boolean")
         assert errata[0].contradiction
@@ -253,8 +273,8 @@ class TestNumbers:
         )
         assert isinstance(type_, Object)
         assert [field.type for field in type_.properties] == [
-            Record(value=AnyOf(members=(STRING, NUMBER, BOOLEAN))),
-            Array(item=AnyOf(members=(BOOLEAN, NUMBER))),
+            MapOf(value=Union(members=(STRING, NUMBER, BOOLEAN))),
+            ListOf(item=Union(members=(BOOLEAN, NUMBER))),
         ]
         assert rules(errata) == [
             ("number-in-value-union", "/properties/m/additionalProperties"),
@@ -263,7 +283,7 @@ class TestNumbers:
 
     def test_null_of_a_value_is_kept(self) -> None:
         type_, errata = merged_type("type A = boolean | null | string;", text("boolean", "string"))
-        assert type_ == AnyOf(members=(BOOLEAN, NULL, STRING))
+        assert type_ == Union(members=(BOOLEAN, NULL, STRING))
         assert [(e.rule, e.contradiction) for e in errata] == [("null-in-value-union", True)]
 
     def test_null_elsewhere_is_a_disagreement(self) -> None:
@@ -273,7 +293,7 @@ class TestNumbers:
     def test_a_tag_wins(self) -> None:
         node = {"type": "object", "properties": {"n": text("integer")}}
         type_, errata = merged_type("interface A { /** @TJS-type number */ n?: number }", node)
-        assert type_ == Object(properties=(Property(wire_name="n", type=NUMBER, required=False),))
+        assert type_ == Object(properties=(Field(wire_name="n", type=NUMBER, required=False),))
         assert [(e.rule, e.contradiction) for e in errata] == [("number", True)]
 
     @pytest.mark.parametrize("kind", ["integer", "number"])
@@ -282,13 +302,13 @@ class TestNumbers:
         type_, errata = merged_type("interface A { n?: number; id?: string | number }", node)
         stated = Primitive(kind=Kind(kind))
         assert isinstance(type_, Object)
-        assert [field.type for field in type_.properties] == [stated, AnyOf(members=(STRING, stated))]
+        assert [field.type for field in type_.properties] == [stated, Union(members=(STRING, stated))]
         assert errata == []
 
     def test_without_a_json_a_plain_number_is_an_integer(self) -> None:
         merged = reconcile(typescript_document("type A = number; type B = boolean | number;"), schema_document({}))
         assert merged.declarations["A"].type == INTEGER
-        assert merged.declarations["B"].type == AnyOf(members=(BOOLEAN, NUMBER))
+        assert merged.declarations["B"].type == Union(members=(BOOLEAN, NUMBER))
 
     def test_bounds_come_from_tags_or_from_the_json(self) -> None:
         node = {
@@ -304,12 +324,12 @@ class TestNumbers:
         )
         assert isinstance(type_, Object)
         deep = Object(
-            properties=(Property(wire_name="deep", type=Primitive(kind=Kind.STRING, format="uri"), required=False),)
+            properties=(Field(wire_name="deep", type=Primitive(kind=Kind.STRING, format="uri"), required=False),)
         )
         assert [field.type for field in type_.properties] == [
             Primitive(kind=Kind.INTEGER, bounds=Bounds(minimum=0, maximum=5)),
             deep,
-            Array(item=STRING, bounds=Bounds(max_items=3)),
+            ListOf(item=STRING, bounds=Bounds(max_items=3)),
         ]
         assert errata == []
 
@@ -324,7 +344,7 @@ class TestShape:
     def test_an_inlined_copy_is_the_named_type(self) -> None:
         node = {"type": "object", "properties": {"x": self.BASE}}
         type_, errata = merged_type("interface A { x?: B } interface B { b: string }", node, B=self.BASE)
-        assert type_ == Object(properties=(Property(wire_name="x", type=Ref(name="B"), required=False),))
+        assert type_ == Object(properties=(Field(wire_name="x", type=Ref(name="B"), required=False),))
         assert rules(errata) == [("reference-inlined", "/properties/x")]
         assert not errata[0].contradiction
 
@@ -341,7 +361,7 @@ class TestShape:
     def test_an_index_signature_that_was_lost(self) -> None:
         node = {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"]}
         type_, errata = merged_type("interface A { b: string; [key: string]: unknown }", node)
-        assert type_ == Object(properties=(Property(wire_name="b", type=STRING, required=True),), extra=ANY)
+        assert type_ == Object(properties=(Field(wire_name="b", type=STRING, required=True),), extra=ANY)
         assert errata == []
 
     def test_an_index_signature_of_a_type_is_compared(self) -> None:
@@ -352,14 +372,14 @@ class TestShape:
     def test_an_interface_that_is_a_map(self) -> None:
         node = {"type": "object", "additionalProperties": {"type": "string"}}
         type_, errata = merged_type("interface A { [key: string]: string }", node)
-        assert type_ == Record(value=STRING)
+        assert type_ == MapOf(value=STRING)
         assert errata == []
 
     def test_inheritance_comes_from_the_typescript(self) -> None:
         node = {"type": "object", "properties": {"a": text("string"), "b": text("string")}, "required": ["a", "b"]}
         type_, errata = merged_type("interface A extends B { a: string } interface B { b: string }", node, B=self.BASE)
         assert type_ == Object(
-            properties=(Property(wire_name="a", type=STRING, required=True),), bases=(Base(name="B", omitted=()),)
+            properties=(Field(wire_name="a", type=STRING, required=True),), bases=(Base(name="B", omitted=()),)
         )
         assert errata == []
 
@@ -419,7 +439,7 @@ class TestUnions:
         objects = {name: {"type": "object", "properties": {name: {"const": name}}} for name in "BC"}
         typescript = 'type A = B | C; interface B { B?: "B" } interface C { C?: "C" }'
         type_, errata = merged_type(typescript, {"anyOf": [{"$ref": f"#/$defs/{n}"} for n in "CB"]}, **objects)
-        assert type_ == AnyOf(members=(Ref(name="B"), Ref(name="C")))
+        assert type_ == Union(members=(Ref(name="B"), Ref(name="C")))
         assert rules(errata) == [("union-order", "")]
 
     def test_a_nested_union_stays_nested(self) -> None:
@@ -432,7 +452,7 @@ class TestUnions:
             E={"anyOf": [{"$ref": f"#/$defs/{n}"} for n in "BC"]},
             **objects,
         )
-        assert type_ == AnyOf(members=(Ref(name="E"), Ref(name="D")))
+        assert type_ == Union(members=(Ref(name="E"), Ref(name="D")))
         assert rules(errata) == [("union-flattened", "")]
 
 

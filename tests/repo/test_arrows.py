@@ -14,7 +14,7 @@ from support.imports import folder_graph, import_graph
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "codegen" / "mcp_bindgen"
 FRONT: Mapping[str, frozenset[str]] = {
-    "ingest": frozenset(),
+    "ingest": frozenset({"ir"}),
     "ir": frozenset(),
     "merge": frozenset({"ingest", "ir"}),
 }

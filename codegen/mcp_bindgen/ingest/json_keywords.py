@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.leaves import UNBOUNDED, Bounds, Scalar
+from mcp_bindgen.ir.nodes import UNBOUNDED, Bounds, Scalar
 
 Node: TypeAlias = dict[str, Any]
 

@@ -27,20 +27,26 @@ from mcp_bindgen.ingest.json_keywords import (
     warn_idle,
 )
 from mcp_bindgen.ingest.json_places import Places
-from mcp_bindgen.ingest.shapes import (
+from mcp_bindgen.ingest.shapes import Declaration, any_of, never, with_opaque
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    NULL,
+    UNBOUNDED,
     AllOf,
-    AnyOf,
-    Array,
-    Declaration,
+    Bounds,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
     Object,
-    Property,
-    Record,
+    Opaque,
+    Primitive,
+    Ref,
+    Scalar,
     Shape,
-    any_of,
-    never,
-    with_opaque,
+    Union,
 )
-from mcp_bindgen.leaves import ANY, NULL, UNBOUNDED, Bounds, Kind, Literal, Opaque, Primitive, Ref, Scalar
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
 DIALECTS = (DRAFT_07, "https://json-schema.org/draft/2020-12/schema")
@@ -205,7 +211,7 @@ class _Reader:
         if word == "allOf":
             return AllOf(members=tuple(members)) if len(members) > 1 else members[0]
         union = any_of(members)
-        if word == "oneOf" and isinstance(union, AnyOf):
+        if word == "oneOf" and isinstance(union, Union):
             return replace(union, exclusive=Opaque(text="oneOf", where=here))
         return union
 
@@ -221,7 +227,7 @@ class _Reader:
         for value in cast(list[object], values):
             if isinstance(value, list | dict):
                 opaque = Opaque(text=spell_value(cast(object, value)), where=here)
-                kind = Array(item=ANY) if isinstance(value, list) else Record(value=ANY)
+                kind = ListOf(item=ANY) if isinstance(value, list) else MapOf(value=ANY)
                 others.append(with_opaque(kind, opaque))
                 continue
             scalar = cast(Scalar, value)
@@ -264,9 +270,9 @@ class _Reader:
         items = node.get("items", True)
         bounds = self._bounds("array", node, where)
         if isinstance(items, list):  # a tuple, as draft-07 writes it
-            return self._with_opaque(Array(item=ANY, bounds=bounds), ["items"], node, where)
+            return self._with_opaque(ListOf(item=ANY, bounds=bounds), ["items"], node, where)
         item = ANY if "prefixItems" in node else self._type(items, where.child("items"), depth + 1)
-        return Array(item=item, bounds=bounds)
+        return ListOf(item=item, bounds=bounds)
 
     def _object(self, node: Node, where: Location, depth: int) -> Shape:
         properties = node.get("properties", {})
@@ -283,7 +289,7 @@ class _Reader:
         bounds = self._bounds("object", node, where)
         undeclared = [name for name in required if name not in properties]
         if not properties and not undeclared and extra is not None:
-            return Record(value=extra, bounds=bounds)
+            return MapOf(value=extra, bounds=bounds)
         lost = [word for word in ("minProperties", "maxProperties") if word in node]
         if extra is None and undeclared:
             return never(where.child("required"))
@@ -297,10 +303,10 @@ class _Reader:
         )
         return self._with_opaque(made, lost, node, where)
 
-    def _property(self, name: str, node: object, required: bool, where: Location, depth: int) -> Property:
+    def _property(self, name: str, node: object, required: bool, where: Location, depth: int) -> Field[Shape]:
         doc, deprecated = _describe(node)
         type_ = self._type(node, where, depth + 1)
-        return Property(
+        return Field(
             wire_name=name, type=type_, required=required, doc=doc, deprecated=deprecated, default=_default(node)
         )
 

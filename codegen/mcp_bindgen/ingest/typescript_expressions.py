@@ -31,7 +31,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TsTypeof,
     TsUnion,
 )
-from mcp_bindgen.leaves import Kind, Opaque
+from mcp_bindgen.ir.nodes import Kind, Opaque
 
 MAX_DEPTH = 40
 

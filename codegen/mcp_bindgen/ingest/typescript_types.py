@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.leaves import Kind, Opaque
+from mcp_bindgen.ir.nodes import Kind, Opaque
 
 Constant: TypeAlias = str | int | float | bool
 Tags: TypeAlias = Mapping[str, str | bool]

@@ -3,7 +3,20 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from mcp_bindgen.ir.nodes import Definition, ListOf, Literal, MapOf, Primitive, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import (
+    AllOf,
+    Definition,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Primitive,
+    Ref,
+    Shape,
+    Struct,
+    TypeRef,
+    Union,
+)
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
@@ -30,18 +43,22 @@ def reference(type_: TypeRef) -> str | None:
     return type_.name if isinstance(type_, Ref) else None
 
 
-def references(type_: TypeRef) -> Iterator[str]:
-    """Iterate over the names that a type refers to."""
+def references(type_: Shape) -> Iterator[str]:
+    """Iterate over the names that a type refers to, those of its bases included."""
     match type_:
         case Primitive() | Literal():
             return
         case Ref(name=name):
             yield name
-        case ListOf(prefix=(_, *_) as members) | Union(members=members):
+        case ListOf(prefix=(_, *_) as members) | Union(members=members) | AllOf(members=members):
             for member in members:
                 yield from references(member)
         case ListOf(item=inner) | MapOf(value=inner):
             yield from references(inner)
+        case Object(properties=properties, bases=bases, extra=extra):
+            yield from (base.name for base in bases)
+            for inner in (*(property_.type for property_ in properties), *([extra] if extra else [])):
+                yield from references(inner)
 
 
 def lineage(name: str, definitions: Mapping[str, Definition]) -> tuple[str, ...]:

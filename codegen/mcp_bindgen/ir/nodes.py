@@ -1,102 +1,196 @@
-"""The nodes of the intermediate representation (IR): every object has a name, every inheritance is resolved."""
+"""The nodes of the intermediate representation (IR), and the types as a schema file writes them.
+
+In the IR every object has a name, and every inheritance is resolved (`TypeRef`). The front ends read `Shape`, which has
+intersections and inline objects besides.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Generic, TypeAlias
 
-from mcp_bindgen.leaves import (
-    ANY,
-    NULL,
-    STRING,
-    UNBOUNDED,
-    Base,
-    Bounds,
-    Kind,
-    Literal,
-    Opaque,
-    Primitive,
-    Ref,
-    Scalar,
-    Type,
-)
+from typing_extensions import TypeVar
 
-__all__ = [
-    "ANY",
-    "NULL",
-    "STRING",
-    "UNBOUNDED",
-    "Alias",
-    "Base",
-    "Bounds",
-    "Constant",
-    "Definition",
-    "Direction",
-    "Era",
-    "Erratum",
-    "Field",
-    "Kind",
-    "ListOf",
-    "Literal",
-    "MapOf",
-    "Method",
-    "Opaque",
-    "Primitive",
-    "Protocol",
-    "Ref",
-    "Scalar",
-    "Source",
-    "Struct",
-    "TypeRef",
-    "Union",
-    "protocol_of",
-]
+from mcp_bindgen.diagnostics import Location
+
+NEVER = "never"
+"""The opaque text of a type that no value has, which only a property that must be absent can use."""
+T_co = TypeVar("T_co", covariant=True, default="TypeRef")
+Scalar: TypeAlias = str | int | float | bool | None
+
+
+class Kind(StrEnum):
+    """The primitive types of JSON Schema, and `ANY` for a value of any type (null included)."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    NULL = "null"
+    ANY = "any"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOf(Type):
+class Bounds:
+    """The simple JSON Schema assertions on one value; None if the schema has no such assertion."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: float | None = None
+    exclusive_maximum: float | None = None
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    unique_items: bool | None = None
+    min_properties: int | None = None
+    max_properties: int | None = None
+
+
+UNBOUNDED = Bounds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opaque:
+    """A statement of a schema about a value that no type here can express: its text and its place."""
+
+    text: str
+    where: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Type:
+    """The base of all types.
+
+    `opaque` is what the schema says beyond the type: the type alone accepts every value that the schema accepts.
+    Comparisons of types ignore it.
+    """
+
+    opaque: Opaque | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Primitive(Type):
+    """A scalar, or any value.
+
+    `format` is an annotation (uri, byte, ...). `known` lists the values that the schema names for an open string: other
+    strings are valid too.
+    """
+
+    kind: Kind
+    bounds: Bounds = UNBOUNDED
+    format: str = ""
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Literal(Type):
+    """A closed set of constants, in the order of the schema; a single value is a constant.
+
+    As in JSON and unlike in Python, true is not equal to 1.
+    """
+
+    values: tuple[Scalar, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._distinct() == other._distinct()
+
+    def __hash__(self) -> int:
+        return hash(self._distinct())
+
+    def _distinct(self) -> tuple[tuple[bool, Scalar], ...]:
+        return tuple((isinstance(value, bool), value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ref(Type):
+    """A reference to a definition by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A type that an object extends, and the properties that it does not inherit."""
+
+    name: str
+    omitted: tuple[str, ...] = ()
+
+
+ANY = Primitive(kind=Kind.ANY)
+STRING = Primitive(kind=Kind.STRING)
+NULL = Primitive(kind=Kind.NULL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOf(Type, Generic[T_co]):
     """An array whose items are all of one type.
 
     If there is a `prefix`, the array is a tuple instead: it has just these items, each of its own type. No revision of
     the protocol has one; tools do.
     """
 
-    item: "TypeRef"
+    item: T_co
     bounds: Bounds = UNBOUNDED
-    prefix: "tuple[TypeRef, ...]" = ()
+    prefix: tuple[T_co, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MapOf(Type):
+class MapOf(Type, Generic[T_co]):
     """An object without declared properties: all values have the same type."""
 
-    value: "TypeRef"
+    value: T_co
     bounds: Bounds = UNBOUNDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Union(Type):
-    """A value of at least one of the member types."""
+class Union(Type, Generic[T_co]):
+    """A value of at least one of the member types; of exactly one, if `exclusive` says where a schema asks for that."""
 
-    members: "tuple[TypeRef, ...]"
+    members: tuple[T_co, ...]
+    exclusive: Opaque | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(Generic[T_co]):
     """One declared property of an object.
 
     `default` is its default, as JSON; empty if the schema has none.
     """
 
     wire_name: str
-    type: "TypeRef"
+    type: T_co
     required: bool
     doc: str = ""
     deprecated: bool = False
     default: str = field(default="", compare=False)
 
 
-TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union  # closed
+TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union
+"""A type of the IR, closed: every object has a name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOf(Type):
+    """A value of all of the types."""
+
+    members: "tuple[Shape, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Object(Type):
+    """An inline object type with declared properties; `extra` and `indexed` are those of a `Struct`."""
+
+    properties: "tuple[Field[Shape], ...]"
+    bases: tuple[Base, ...] = ()
+    extra: "Shape | None" = ANY
+    indexed: bool = field(default=False, compare=False)
+
+
+Shape: TypeAlias = Primitive | Literal | Ref | ListOf["Shape"] | MapOf["Shape"] | Union["Shape"] | AllOf | Object
+"""A type as a schema file writes it: objects may be inline, intersections are not yet joined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

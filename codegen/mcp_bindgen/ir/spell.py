@@ -3,21 +3,27 @@
 import json
 
 from mcp_bindgen.ir.nodes import (
+    NEVER,
+    AllOf,
     Bounds,
     Kind,
     ListOf,
     Literal,
     MapOf,
+    Object,
+    Opaque,
     Primitive,
     Ref,
-    TypeRef,
+    Shape,
     Union,
 )
 
 
-def spell(type_: TypeRef) -> str:
-    """Spell a type on one line: ``string | integer``, ``Tool[]``, ``{ [key: string]: any }``."""
+def spell(type_: Shape) -> str:
+    """Spell a type on one line: ``string | integer``, ``Tool[]``, ``A & { b?: string }``."""
     match type_:
+        case Primitive(opaque=Opaque(text=text)) if text == NEVER:
+            return NEVER
         case Primitive(kind=kind, known=known):
             return " | ".join([*(json.dumps(value) for value in known), kind.value])
         case Literal(values=values):
@@ -30,9 +36,14 @@ def spell(type_: TypeRef) -> str:
             return f"{{ [key: string]: {spell(value)} }}"
         case Union(members=members):
             return " | ".join(spell(member) for member in members)
+        case AllOf(members=members):
+            return " & ".join(_grouped(member) for member in members)
+        case Object(properties=properties, bases=bases):
+            inside = "; ".join(f"{p.wire_name}{'' if p.required else '?'}: {spell(p.type)}" for p in properties)
+            return " & ".join([*(base.name for base in bases), f"{{ {inside} }}"])
 
 
-def spell_bounds(type_: TypeRef) -> str:
+def spell_bounds(type_: Shape) -> str:
     """Spell what is asserted beyond the type: ``minimum 0, maximum 1``, ``format uri``; empty where nothing is."""
     if not isinstance(type_, Primitive | ListOf | MapOf):
         return ""
@@ -57,11 +68,11 @@ def bounds_of(bounds: Bounds) -> dict[str, float | int | str | bool]:
     return {name: value for name in Bounds.__slots__ if (value := getattr(bounds, name)) is not None}
 
 
-def is_any(type_: TypeRef) -> bool:
+def is_any(type_: Shape) -> bool:
     """Whether the type admits every value."""
     return isinstance(type_, Primitive) and type_.kind is Kind.ANY
 
 
-def _grouped(type_: TypeRef) -> str:
+def _grouped(type_: Shape) -> str:
     text = spell(type_)
-    return f"({text})" if " | " in text else text
+    return f"({text})" if " | " in text or " & " in text else text

@@ -3,11 +3,27 @@
 from dataclasses import replace
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Property, Record, Shape
+from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ir.names import inline_name
-from mcp_bindgen.ir.nodes import Alias, Definition, Field, ListOf, MapOf, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    Alias,
+    AllOf,
+    Definition,
+    Field,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Opaque,
+    Primitive,
+    Ref,
+    Shape,
+    Struct,
+    TypeRef,
+    Union,
+)
 from mcp_bindgen.ir.spell import is_any
-from mcp_bindgen.leaves import ANY, Literal, Opaque, Primitive, Ref
 from mcp_bindgen.merge.check import check
 from mcp_bindgen.merge.flatten import Declarations
 from mcp_bindgen.merge.join import Joiner
@@ -73,10 +89,10 @@ class _Builder:
             shell, fields=fields, own=own, bases=shape.bases, extra=extra, indexed=shape.indexed, opaque=shape.opaque
         )
 
-    def _field(self, property_: Property, holder: str, path: str, declaration: Declaration) -> Field:
+    def _field(self, property_: Field[Shape], holder: str, path: str, declaration: Declaration) -> Field:
         wire_name = property_.wire_name
         shape = property_.type
-        if wire_name == "params" and isinstance(shape, AnyOf):
+        if wire_name == "params" and isinstance(shape, Union):
             type_: TypeRef = self._named_params(shape, inline_name(holder, wire_name), path, declaration)
         else:
             type_ = self._lift(shape, holder, wire_name, path, declaration)
@@ -89,7 +105,7 @@ class _Builder:
             default=property_.default,
         )
 
-    def _named_params(self, shape: AnyOf, wanted: str, path: str, declaration: Declaration) -> Ref:
+    def _named_params(self, shape: Union[Shape], wanted: str, path: str, declaration: Declaration) -> Ref:
         """Name an inline union of a message's params: handlers need a single type."""
         name = self._free_name(wanted, declaration)
         self._definitions[name] = Alias(name=name, type=ANY)
@@ -101,11 +117,11 @@ class _Builder:
         match shape:
             case Primitive() | Literal() | Ref():
                 return shape
-            case Array(item=item, bounds=bounds, opaque=opaque):
+            case ListOf(item=item, bounds=bounds, opaque=opaque):
                 return ListOf(item=self._lift(item, holder, member, path, declaration), bounds=bounds, opaque=opaque)
-            case Record(value=value, bounds=bounds, opaque=opaque):
+            case MapOf(value=value, bounds=bounds, opaque=opaque):
                 return MapOf(value=self._lift(value, holder, member, path, declaration), bounds=bounds, opaque=opaque)
-            case AnyOf(members=members, opaque=opaque):
+            case Union(members=members, opaque=opaque):
                 return _union([self._lift(m, holder, member, path, declaration) for m in members], opaque)
             case AllOf():
                 return self._lift(self._join.shape(shape, declaration), holder, member, path, declaration)

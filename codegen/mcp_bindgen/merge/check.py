@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Record, Shape, references
-from mcp_bindgen.leaves import Literal, Primitive, Ref
+from mcp_bindgen.ingest.shapes import Declaration
+from mcp_bindgen.ir.names import references
+from mcp_bindgen.ir.nodes import AllOf, ListOf, Literal, MapOf, Object, Primitive, Ref, Shape, Union
+from mcp_bindgen.ir.spell import is_any
 from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
-from mcp_bindgen.merge.spell import is_any
 
 
 def check(declarations: Declarations, source: str, diagnostics: Diagnostics) -> None:
@@ -64,10 +65,10 @@ def _immediate(shape: Shape) -> Iterator[str]:
     match shape:
         case Ref(name=name):
             yield name
-        case AnyOf(members=members) | AllOf(members=members):
+        case Union(members=members) | AllOf(members=members):
             for member in members:
                 yield from _immediate(member)
         case Object(bases=bases):
             yield from (base.name for base in bases)
-        case Primitive() | Literal() | Array() | Record():
+        case Primitive() | Literal() | ListOf() | MapOf():
             return

@@ -8,11 +8,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import escape_pointer
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Object, Record, Shape
-from mcp_bindgen.ir.spell import bounds_of
-from mcp_bindgen.leaves import NULL, UNBOUNDED, Kind, Literal, Primitive, Ref
+from mcp_bindgen.ir.nodes import (
+    NULL,
+    UNBOUNDED,
+    AllOf,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Primitive,
+    Ref,
+    Shape,
+    Union,
+)
+from mcp_bindgen.ir.spell import bounds_of, spell, spell_bounds
 from mcp_bindgen.merge.flatten import Declarations, canonical, flatten, resolve
-from mcp_bindgen.merge.spell import spell, spell_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +92,7 @@ class Comparison:
         while pending:
             member = pending.pop(0)
             resolved = resolve(member, declarations)
-            if isinstance(resolved, AnyOf):
+            if isinstance(resolved, Union):
                 name = member.name if isinstance(member, Ref) else ""
                 if not name or name not in seen:
                     seen.add(name)
@@ -105,7 +116,7 @@ class Comparison:
             if leaves_left != leaves_right:
                 rule = "enum-order" if all(isinstance(leaf, Literal) for leaf in leaves_left) else "union-order"
                 yield _difference(rule, pointer, left, right, contradiction=False)
-            elif isinstance(left, AnyOf) and isinstance(right, AnyOf) and len(left.members) != len(right.members):
+            elif isinstance(left, Union) and isinstance(right, Union) and len(left.members) != len(right.members):
                 yield _difference("union-flattened", pointer, left, right, contradiction=False)
             return
         rest_left = [leaf for leaf in leaves_left if leaf not in leaves_right]
@@ -146,13 +157,13 @@ class Comparison:
             case Literal(), Literal():
                 if left != right:
                     yield _difference("literal", pointer, left, right, contradiction=True)
-            case Array(), Array():
+            case ListOf(), ListOf():
                 yield from _bounds(left, right, pointer)
                 yield from self.types(left.item, right.item, f"{pointer}/items")
-            case Record(), Record():
+            case MapOf(), MapOf():
                 yield from _bounds(left, right, pointer)
                 yield from self.types(left.value, right.value, f"{pointer}/additionalProperties")
-            case Object() | AllOf() | Record(), Object() | AllOf() | Record():
+            case Object() | AllOf() | MapOf(), Object() | AllOf() | MapOf():
                 yield from self._objects(left, right, pointer)
             case _:
                 yield _difference("type", pointer, left, right, contradiction=True)
@@ -201,7 +212,9 @@ def _primitives(left: Primitive, right: Primitive, pointer: str) -> Iterator[Dif
     yield from _bounds(left, right, pointer)
 
 
-def _bounds(left: Primitive | Array | Record, right: Primitive | Array | Record, pointer: str) -> Iterator[Difference]:
+def _bounds(
+    left: Primitive | ListOf[Shape] | MapOf[Shape], right: Primitive | ListOf[Shape] | MapOf[Shape], pointer: str
+) -> Iterator[Difference]:
     if bounds_of(left.bounds) != bounds_of(right.bounds):
         sides = [spell_bounds(side) or "no bound" for side in (left, right)]
         lost = UNBOUNDED in (left.bounds, right.bounds)

@@ -21,7 +21,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TsTypeof,
     TsUnion,
 )
-from mcp_bindgen.leaves import Opaque
+from mcp_bindgen.ir.nodes import Opaque
 
 MAX_DEPTH = 60
 """The maximum depth of one evaluation; beyond it, a type is kept as text."""

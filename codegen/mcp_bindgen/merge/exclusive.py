@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Object, Record, Shape
-from mcp_bindgen.leaves import Kind, Literal, Primitive, Ref
+from mcp_bindgen.ir.nodes import AllOf, Kind, ListOf, Literal, MapOf, Object, Primitive, Ref, Shape, Union
 from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
 
 
@@ -17,13 +16,13 @@ def are_exclusive(members: Sequence[Shape], declarations: Declarations) -> bool:
         match target:
             case Literal(values=values):
                 constants += [Literal(values=(value,)) for value in values]
-            case Primitive(kind=Kind.ANY) | AnyOf() | Ref():
+            case Primitive(kind=Kind.ANY) | Union() | Ref():
                 return False
             case Primitive(kind=kind):
                 kinds.append(Kind.NUMBER if kind is Kind.INTEGER else kind)
-            case Array():
+            case ListOf():
                 kinds.append("array")
-            case Record() | Object() | AllOf():
+            case MapOf() | Object() | AllOf():
                 flat = flatten(member, declarations)
                 if flat is None:
                     return False

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mcp_bindgen.ingest.shapes import AllOf, Declaration, Object, Property, Record, Shape
-from mcp_bindgen.leaves import ANY, Ref
-from mcp_bindgen.merge.spell import is_any
+from mcp_bindgen.ingest.shapes import Declaration
+from mcp_bindgen.ir.nodes import ANY, AllOf, Field, MapOf, Object, Ref, Shape
+from mcp_bindgen.ir.spell import is_any
 
 Declarations = Mapping[str, Declaration]
 
@@ -14,7 +14,7 @@ Declarations = Mapping[str, Declaration]
 class Flat:
     """An object type with the members of its bases: what both readings can be brought to."""
 
-    properties: Mapping[str, Property]
+    properties: Mapping[str, Field[Shape]]
     extra: Shape | None
 
 
@@ -50,7 +50,7 @@ def flatten(type_: Shape, declarations: Declarations, known: dict[str, Flat | No
             known[type_.name] = None  # the placeholder if the path is recursive
             known[type_.name] = flatten(declarations[type_.name].type, declarations, known)
         return known.get(type_.name)
-    if isinstance(type_, Record):
+    if isinstance(type_, MapOf):
         return Flat(properties={}, extra=type_.value)
     if isinstance(type_, AllOf):
         members = [flatten(member, declarations, known) for member in type_.members]
@@ -68,7 +68,7 @@ def flatten(type_: Shape, declarations: Declarations, known: dict[str, Flat | No
 
 
 def _joined(parts: Iterable[Flat]) -> Flat:
-    properties: dict[str, Property] = {}
+    properties: dict[str, Field[Shape]] = {}
     extra: Shape | None = ANY
     for part in parts:
         properties |= part.properties

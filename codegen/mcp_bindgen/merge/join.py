@@ -12,31 +12,34 @@ from math import prod
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.ingest.shapes import (
+from mcp_bindgen.ingest.shapes import Declaration, any_of, both, is_never, never, with_opaque
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    UNBOUNDED,
     AllOf,
-    AnyOf,
-    Array,
-    Declaration,
+    Base,
+    Bounds,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
     Object,
-    Property,
-    Record,
+    Opaque,
+    Primitive,
+    Ref,
+    Scalar,
     Shape,
-    any_of,
-    both,
-    is_never,
-    never,
-    with_opaque,
+    Union,
 )
-from mcp_bindgen.ir.spell import bounds_of
-from mcp_bindgen.leaves import ANY, UNBOUNDED, Base, Bounds, Kind, Literal, Opaque, Primitive, Ref, Scalar
+from mcp_bindgen.ir.spell import bounds_of, is_any, spell
 from mcp_bindgen.merge.exclusive import are_exclusive
 from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
-from mcp_bindgen.merge.spell import is_any, spell
 
 MAX_FORMS = 64
 """How many forms an intersection of unions may have; one with more is kept as text."""
 
-_EMPTY = Record(value=ANY)
+_EMPTY = MapOf(value=ANY)
 
 
 def join(declarations: Declarations, source: str) -> dict[str, Declaration]:
@@ -79,15 +82,15 @@ class _Place:
                 return shape if shape.bounds is UNBOUNDED else replace(shape, bounds=UNBOUNDED)
             case Primitive() | Literal() | Ref():
                 return shape
-            case Array(item=item):
+            case ListOf(item=item):
                 joined = self.shape(item)
                 return shape if joined is item else replace(shape, item=joined)
-            case Record(value=value):
+            case MapOf(value=value):
                 joined = self.shape(value)
                 return shape if joined is value else replace(shape, value=joined)
             case Object():
                 return self._object(shape)
-            case AnyOf(exclusive=exclusive, opaque=opaque):
+            case Union(exclusive=exclusive, opaque=opaque):
                 members = [self.shape(member) for member in shape.members]
                 if exclusive and not are_exclusive(members, self._declarations):
                     text = f"exactly one of {', '.join(map(spell, members))}"
@@ -110,7 +113,7 @@ class _Place:
             opaque=opaque,
         )
 
-    def _property(self, property_: Property) -> Property:
+    def _property(self, property_: Field[Shape]) -> Field[Shape]:
         type_ = self.shape(property_.type)
         required = property_.required and not is_never(type_)
         if type_ is property_.type and required == property_.required:
@@ -163,7 +166,7 @@ class _Place:
 
     def _forms(self, part: Shape) -> Sequence[Shape]:
         target = resolve(part, self._declarations)
-        return target.members if isinstance(target, AnyOf) else (part,)
+        return target.members if isinstance(target, Union) else (part,)
 
     def _unjoined(self, parts: Sequence[Shape]) -> Shape:
         """Return the loosest type of an intersection: that of its scalars, if they have just one kind."""
@@ -174,14 +177,14 @@ class _Place:
     def _objects(self, parts: Sequence[Shape]) -> Shape:
         """Make an object that extends the named objects and has the properties of the others."""
         bases: dict[Base, None] = {}
-        inherited: dict[str, Property] = {}
+        inherited: dict[str, Field[Shape]] = {}
         for part in parts:
             named = [Base(name=part.name)] if isinstance(part, Ref) else part.bases if isinstance(part, Object) else ()
             bases |= dict.fromkeys(named)
             for base in named:
                 flat = self._flatten(Ref(name=base.name))
                 inherited |= flat.properties if flat else {}
-        properties: dict[str, Property] = {}
+        properties: dict[str, Field[Shape]] = {}
         extra: Shape | None = ANY
         opaque: Opaque | None = None
         for part in parts:
@@ -191,14 +194,14 @@ class _Place:
                     name = property_.wire_name
                     properties[name] = self._both(properties.get(name) or inherited.get(name), property_)
                 extra = part.extra if extra is not None and is_any(extra) else extra
-            elif isinstance(part, Record):
+            elif isinstance(part, MapOf):
                 extra = part.value if extra is not None and is_any(extra) else extra
                 if part.bounds != UNBOUNDED:
                     opaque = both(opaque, Opaque(text=spell(part), where=self._where))
         made = Object(properties=tuple(properties.values()), bases=tuple(bases), extra=extra, opaque=opaque)
         return self._object(made)
 
-    def _both(self, first: Property | None, second: Property) -> Property:
+    def _both(self, first: Field[Shape] | None, second: Field[Shape]) -> Field[Shape]:
         """Join a property that two parts have: the later one narrows the type, and each may require it."""
         if first is None or first == second:
             return second
@@ -213,9 +216,9 @@ def _has_bounds(shape: Shape) -> bool:
 def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
     """Return the intersection of both types, or None if no type expresses it."""
     match first, second:
-        case Primitive(kind=Kind.ANY), Primitive() | Array():
+        case Primitive(kind=Kind.ANY), Primitive() | ListOf():
             return _bounded(second, first.bounds)
-        case Primitive() | Array(), Primitive(kind=Kind.ANY):
+        case Primitive() | ListOf(), Primitive(kind=Kind.ANY):
             return _bounded(first, second.bounds)
         case Primitive(), Primitive() if {first.kind, second.kind} <= {Kind.INTEGER, Kind.NUMBER}:
             narrow = first if first.kind is Kind.INTEGER else second
@@ -231,15 +234,15 @@ def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
                 return with_opaque(literal, kind.opaque)
             kept = tuple(value for value in literal.values if _fits(value, kind.kind))
             return Literal(values=kept) if kept else never(where)
-        case Array(), Array() if first.item == second.item or is_any(second.item):
+        case ListOf(), ListOf() if first.item == second.item or is_any(second.item):
             return _bounded(first, second.bounds)
-        case Array(), Array() if is_any(first.item):
+        case ListOf(), ListOf() if is_any(first.item):
             return _bounded(second, first.bounds)
         case _:
             return None
 
 
-def _bounded(shape: Primitive | Array, bounds: Bounds) -> Shape:
+def _bounded(shape: Primitive | ListOf[Shape], bounds: Bounds) -> Shape:
     """Return the type with assertions beside its own; where both assert the same thing, the stricter one."""
     own: dict[str, Any] = bounds_of(shape.bounds)
     for name, value in bounds_of(bounds).items():

@@ -12,20 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.ingest.shapes import (
-    AllOf,
-    AnyOf,
-    Array,
-    Declaration,
-    Object,
-    Property,
-    Record,
-    Shape,
-    any_of,
-    both,
-    never,
-    with_opaque,
-)
+from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
 from mcp_bindgen.ingest.typescript_expressions import global_type
 from mcp_bindgen.ingest.typescript_types import (
     Constant,
@@ -48,10 +35,28 @@ from mcp_bindgen.ingest.typescript_types import (
     TsUnion,
     TypeScriptDocument,
 )
-from mcp_bindgen.leaves import ANY, NULL, UNBOUNDED, Base, Bounds, Kind, Literal, Opaque, Primitive, Ref
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    NULL,
+    UNBOUNDED,
+    AllOf,
+    Base,
+    Bounds,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Opaque,
+    Primitive,
+    Ref,
+    Shape,
+    Union,
+)
+from mcp_bindgen.ir.spell import is_any
 from mcp_bindgen.merge.evaluate import Evaluator, size
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
-from mcp_bindgen.merge.spell import is_any
 
 _BOUND_TAGS: Mapping[str, str] = {
     "minimum": "minimum",
@@ -121,11 +126,11 @@ class _Lowering:
 
     def _interface(self, extends: tuple[TsExtends, ...], body: Shape) -> Shape:
         """An interface is an object, unless an index signature of a type of its own makes it a map."""
-        if isinstance(body, Record) and body.value != ANY and not extends:
+        if isinstance(body, MapOf) and body.value != ANY and not extends:
             return body
         own = body if isinstance(body, Object) else Object(properties=(), extra=_value(body), opaque=body.opaque)
         bases: list[Base] = []
-        inherited: dict[str, Property] = {}
+        inherited: dict[str, Field[Shape]] = {}
         opaque, extra = own.opaque, own.extra
         for base in extends:
             shape = self._type(base.type, None, {})
@@ -136,7 +141,7 @@ class _Lowering:
                     bases += shape.bases
                     inherited |= {property_.wire_name: property_ for property_ in properties}
                     extra = shape.extra if extra is not None and is_any(extra) else extra
-                case Record(value=value):
+                case MapOf(value=value):
                     extra = value if extra is not None and is_any(extra) else extra
                 case _:
                     opaque = both(opaque, Opaque(text=f"extends {_text(base.type)}", where=self._where))
@@ -154,9 +159,9 @@ class _Lowering:
             case TsKeyword():
                 return self._keyword(ts, hint, tags, in_value)
             case TsArray(item=item, opaque=opaque):
-                array = self._hint_of(Array, hint)
+                array = self._hint_of(ListOf, hint)
                 bounds = _bounds(tags, array.bounds if array else UNBOUNDED)
-                return Array(item=self._type(item, array.item if array else None, {}), bounds=bounds, opaque=opaque)
+                return ListOf(item=self._type(item, array.item if array else None, {}), bounds=bounds, opaque=opaque)
             case TsObject():
                 return self._object(ts, hint)
             case TsUnion(members=members):
@@ -235,7 +240,7 @@ class _Lowering:
             case "Date":
                 return Primitive(kind=Kind.STRING, format="date-time")
             case "object":
-                return Record(value=ANY)
+                return MapOf(value=ANY)
             case "number":
                 kind = self._number(hint, tags, in_value)
             case "string":
@@ -257,13 +262,13 @@ class _Lowering:
 
     def _primitives(self, hint: Shape | None) -> Iterator[Primitive]:
         resolved = resolve(hint, self._hints) if hint else None
-        for member in resolved.members if isinstance(resolved, AnyOf) else (resolved,):
+        for member in resolved.members if isinstance(resolved, Union) else (resolved,):
             if isinstance(member, Primitive):
                 yield member
 
-    def _hint_of(self, kind: type[Array], hint: Shape | None) -> Array | None:
+    def _hint_of(self, kind: type[ListOf[Shape]], hint: Shape | None) -> ListOf[Shape] | None:
         resolved = resolve(hint, self._hints) if hint else None
-        members = resolved.members if isinstance(resolved, AnyOf) else (resolved,)
+        members = resolved.members if isinstance(resolved, Union) else (resolved,)
         return next((member for member in members if isinstance(member, kind)), None)
 
     def _object(self, ts: TsObject, hint: Shape | None) -> Shape:
@@ -275,14 +280,14 @@ class _Lowering:
         extra_hint = flat.extra if flat else None
         extra = self._type(ts.index, extra_hint, {}) if ts.index else ANY
         if not ts.members:
-            return Record(value=extra)
-        known: Mapping[str, Property] = flat.properties if flat else {}
+            return MapOf(value=extra)
+        known: Mapping[str, Field[Shape]] = flat.properties if flat else {}
         properties = tuple(self._member(member, known.get(member.name)) for member in ts.members)
         return Object(properties=properties, extra=extra, indexed=ts.index is not None)
 
-    def _member(self, ts: TsMember, hint: Property | None) -> Property:
+    def _member(self, ts: TsMember, hint: Field[Shape] | None) -> Field[Shape]:
         parts = ts.type.members if isinstance(ts.type, TsUnion) else ()
-        return Property(
+        return Field(
             wire_name=ts.name,
             type=self._type(ts.type, hint.type if hint else None, ts.tags),
             required=not ts.optional and _UNDEFINED not in parts,
@@ -321,7 +326,7 @@ def _hinted(opaque: Primitive, hint: Shape | None) -> Shape:
 
 
 def _value(body: Shape) -> Shape:
-    return body.value if isinstance(body, Record) else ANY
+    return body.value if isinstance(body, MapOf) else ANY
 
 
 def _text(ts: TsType) -> str:

@@ -23,8 +23,7 @@ from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS
 from mcp_bindgen.ingest.json_schema import read_type
-from mcp_bindgen.ingest.shapes import NEVER
-from mcp_bindgen.ir.nodes import Protocol, Ref, TypeRef, protocol_of
+from mcp_bindgen.ir.nodes import NEVER, Protocol, Ref, TypeRef, protocol_of
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.tool_clients.keywords import texts
