@@ -3,7 +3,13 @@
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+
+MAX_KNOWN = 1_000
+"""The number of names that an unknown one is compared with."""
 
 
 class Level(StrEnum):
@@ -109,9 +115,10 @@ class InputError(Exception):
         self.diagnostics = diagnostics
 
     @classmethod
-    def at(cls, where: Location, message: str, *, lines: Iterable[str] = ()) -> "InputError":
-        """Create an error with a single diagnostic."""
+    def at(cls, where: Location | Path | str, message: str, *, lines: Iterable[str] = ()) -> "InputError":
+        """Create an error with a single diagnostic; its place may be just the name of its source."""
         diagnostics = Diagnostics()
+        where = where if isinstance(where, Location) else Location(source=str(where))
         diagnostics.add(Diagnostic(level=Level.ERROR, where=where, message=message, lines=tuple(lines)))
         return cls(diagnostics)
 
@@ -123,7 +130,19 @@ def refuse_endless_chains(source: str) -> Generator[None]:
         yield
     except RecursionError:
         message = "its definitions form too long a chain of references; shorten it"
-        raise InputError.at(Location(source=source), message) from None
+        raise InputError.at(source, message) from None
+
+
+def did_you_mean(name: str, known: Iterable[str], number: int = 3) -> str:
+    """Return a hint at the names that resemble an unknown one, empty without any."""
+    by_case = {each.lower(): each for each in islice(known, MAX_KNOWN)}
+    close = [by_case[found] for found in get_close_matches(name.lower(), by_case, number)]
+    return f"did you mean {' or '.join(close)}?" if close else ""
+
+
+def clip(text: str, limit: int) -> str:
+    """Return the first characters of a text, with an ellipsis if there are more."""
+    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def escape_pointer(token: str) -> str:

@@ -5,19 +5,17 @@ from the shipped structure, provided that the two agree.
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
-from mcp_bindgen.ingest.capabilities import read_capabilities
-from mcp_bindgen.ingest.defaults import read_defaults
-from mcp_bindgen.ingest.directions import read_directions
-from mcp_bindgen.ingest.docs import read_docs
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip, refuse_endless_chains
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.rows import read_docs, read_rows
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
 from mcp_bindgen.ingest.typescript import read_typescript
@@ -69,7 +67,7 @@ def load_released(revision: str) -> Protocol:
     """
     if revision not in released():
         known = ", ".join(released())
-        raise InputError.at(Location(source=revision), f"no such revision; the released ones are {known}")
+        raise InputError.at(revision, f"no such revision; the released ones are {known}")
     diagnostics = Diagnostics()
     halves = read_halves([shipped_source(revision, kind) for kind in SourceKind], diagnostics)
     return _protocol(revision, halves, _merge(halves, diagnostics), _senders(shipped_structure=True), diagnostics)
@@ -88,7 +86,7 @@ def load_sources(sources: Sequence[SourceText], revision: str | None, diagnostic
 def _load_sources(sources: Sequence[SourceText], revision: str | None, diagnostics: Diagnostics) -> Protocol:
     for kind in SourceKind:
         if sum(source.kind is kind for source in sources) > 1:
-            raise InputError.at(Location(source=sources[-1].name), f"one {kind.value} is enough; two were given")
+            raise InputError.at(sources[-1].name, f"one {kind.value} is enough; two were given")
     halves = read_halves(sources, diagnostics)
     diagnostics.raise_errors()
     revision = _revision(halves, revision)
@@ -117,7 +115,7 @@ def _warn_of_differences(differences: Sequence[Difference], source: str, diagnos
 
 
 def _cut(text: str) -> str:
-    return repr(text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}...")
+    return repr(clip(text, MAX_TEXT))
 
 
 def read_halves(sources: Sequence[SourceText], diagnostics: Diagnostics) -> Halves:
@@ -260,24 +258,27 @@ def _senders(*, shipped_structure: bool = False) -> Senders:
 @cache
 def direction_rows() -> Mapping[str, Direction]:
     """Return the shipped rows on who sends messages that no root union names (schema/directions.toml)."""
-    rows = read_directions((shipped("schema") / "directions.toml").read_text("utf-8"))
+    rows = read_rows(_shipped_text("directions.toml"), "direction", "direction")
     return {method: Direction(direction) for method, direction in rows.items()}
 
 
 @cache
 def doc_book() -> DocBook:
     """Return the shipped documentation lines (schema/docs.toml)."""
-    return DocBook(read_docs((shipped("schema") / "docs.toml").read_text("utf-8")))
+    return DocBook(read_docs(_shipped_text("docs.toml")))
 
 
 @cache
 def default_rows() -> Mapping[str, Scalar]:
     """Return the shipped defaults of required properties that are absent (schema/defaults.toml)."""
-    return read_defaults((shipped("schema") / "defaults.toml").read_text("utf-8"))
+    return read_rows(_shipped_text("defaults.toml"), "value", "default")
 
 
 @cache
 def capability_book() -> CapabilityBook:
     """Return the shipped rows on required capabilities (schema/capabilities.toml)."""
-    tables = read_capabilities((shipped("schema") / "capabilities.toml").read_text("utf-8"))
-    return CapabilityBook(methods=tables["methods"], members=tables["members"])
+    return CapabilityBook(**tomllib.loads(_shipped_text("capabilities.toml")))
+
+
+def _shipped_text(name: str) -> str:
+    return (shipped("schema") / name).read_text("utf-8")

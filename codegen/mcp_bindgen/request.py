@@ -14,17 +14,6 @@ DEFAULT_OUT = "generated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The arguments of `generate` as they were typed."""
-
-    revisions: tuple[str, ...] = ()
-    schema: tuple[str, ...] = ()
-    out: Path | None = None
-    package: str | None = None
-    templates: Path | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What to generate, from which sources, and to which place.
 
@@ -61,8 +50,8 @@ class Request:
         return self.command("") if self.chosen_place else "mcp-bindgen generate"
 
 
-def settle(asked: Asked, settings: Settings) -> Request:
-    """Complete the arguments from the settings; the command line takes precedence.
+def settle(asked: Settings, settings: Settings) -> Request:
+    """Complete the arguments, as settings, from those of the project; the command line takes precedence.
 
     Raises:
         InputError: the arguments contradict each other, the templates are not a directory, or an extra template's
@@ -73,15 +62,13 @@ def settle(asked: Asked, settings: Settings) -> Request:
     revisions = tuple(dict.fromkeys(stated))
     if schema and len(revisions) > 1:
         origin = "--schema" if asked.schema else f"`schema` in {settings.source}"
-        raise InputError.at(Location(source=origin), f"describes one revision, but {len(revisions)} were named")
+        raise InputError.at(origin, f"describes one revision, but {len(revisions)} were named")
     package = asked.package or settings.package
     if package is not None and not is_package_name(package):
-        raise InputError.at(
-            Location(source="--package"), f"{package!r} is not a package name: write identifiers joined by dots"
-        )
+        raise InputError.at("--package", f"{package!r} is not a package name: write identifiers joined by dots")
     templates = asked.templates or settings.templates
     if templates is not None and not templates.is_dir():
-        raise InputError.at(Location(source=str(templates)), "templates: not a directory")
+        raise InputError.at(templates, "templates: not a directory")
     chosen = any((asked.out, settings.out, package))
     package = package or DEFAULT_PACKAGE
     base = settings.source.parent if settings.source and not asked.package else Path()
@@ -110,7 +97,7 @@ def _refuse_misplaced(settings: Settings, revisions: int, home: Path) -> None:
         where = Location(source=str(settings.source))
         place = (settings.folder / extra.path).resolve()
         if not extra.template.is_file():
-            raise InputError.at(Location(source=str(extra.template)), "the template of an extra file does not exist")
+            raise InputError.at(extra.template, "the template of an extra file does not exist")
         if not place.is_relative_to(settings.folder.resolve()):
             raise InputError.at(where, f"extra: {extra.path}: outside the project")
         if place.is_relative_to(home.resolve()):
@@ -130,7 +117,7 @@ def stable_name(place: str, base: Path) -> str:
     return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.name
 
 
-def _options(asked: Asked) -> list[str]:
+def _options(asked: Settings) -> list[str]:
     """Absolute paths are machine-specific, so they are left out of generated files."""
     options = [f"--schema {shlex.quote(stable_name(place, Path.cwd()))}" for place in asked.schema]
     if asked.out and not asked.out.is_absolute():

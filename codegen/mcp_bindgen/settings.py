@@ -129,7 +129,7 @@ class Table:
 
     def error(self, key: str, message: str) -> InputError:
         """Create an error about a key or about the table."""
-        return InputError.at(Location(source=str(self.path)), f"[{self.name}] {key}: {message}".replace(" :", ":"))
+        return InputError.at(self.path, f"[{self.name}] {key}: {message}".replace(" :", ":"))
 
     def text(self, key: str) -> str | None:
         """Return a string, or None if the key is missing."""

@@ -8,7 +8,7 @@ does not take from the files.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
@@ -44,9 +44,7 @@ def verify(revision: str, official: SourceText, diagnostics: Diagnostics) -> Ver
         InputError: there is no such revision, or the file cannot be read.
     """
     if revision not in released():
-        raise InputError.at(
-            Location(source=revision), f"no such revision; the released ones are {', '.join(released())}"
-        )
+        raise InputError.at(revision, f"no such revision; the released ones are {', '.join(released())}")
     shipped = read_halves([shipped_source(revision, kind) for kind in SourceKind], Diagnostics())
     given = read_halves([official], diagnostics)
     diagnostics.raise_errors()

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_bindgen.ingest.docs import Key, read_docs
+from mcp_bindgen.ingest.rows import read_docs
 from mcp_bindgen.ingest.typescript_types import TsObject
-from mcp_bindgen.ir.docs import DocBook
+from mcp_bindgen.ir.docs import DocBook, Key
 from mcp_bindgen.ir.document import document, used_keys
 from mcp_bindgen.ir.nodes import Literal, Struct
 from mcp_bindgen.load import doc_book, load_released

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mcp_bindgen.ingest.defaults import read_defaults
 from mcp_bindgen.ingest.revisions import shipped_source
+from mcp_bindgen.ingest.rows import read_rows
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.facts import result_tag, result_tags
 from mcp_bindgen.load import default_rows, load_released
@@ -43,4 +43,4 @@ def test_the_schema_json_alone_has_the_same_defaults() -> None:
 
 def test_a_row_needs_a_reason() -> None:
     with pytest.raises(ValueError, match="the default of resultType has no reason"):
-        read_defaults("[resultType]\nvalue = 'complete'\n")
+        read_rows("[resultType]\nvalue = 'complete'\n", "value", "default")

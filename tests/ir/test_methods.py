@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.ingest.directions import read_directions
 from mcp_bindgen.ingest.revisions import shipped_source
+from mcp_bindgen.ingest.rows import read_rows
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.methods import PAIRINGS, RUNTIME_REQUESTS, Senders, derive_methods
 from mcp_bindgen.ir.nodes import Alias, Direction, Method, Protocol, Struct, Union
@@ -410,7 +410,9 @@ class TestRules:
         assert found[0].endswith("as in another revision")
 
     def test_a_row_states_the_direction(self) -> None:
-        rows = read_directions('["ask"]\ndirection = "server_to_client"\nreason = "the page on questions"')
+        rows = read_rows(
+            '["ask"]\ndirection = "server_to_client"\nreason = "the page on questions"', "direction", "direction"
+        )
         definitions = load(typescript_source(HANDSHAKE_TS + message("AskRequest", "ask") + "interface AskResult {}"))[0]
         senders = Senders(rows={"ask": Direction(rows["ask"])}, elsewhere=lambda _: Direction.BOTH)
         diagnostics = Diagnostics()
@@ -427,7 +429,7 @@ class TestRules:
 
     def test_a_row_needs_a_reason(self) -> None:
         with pytest.raises(ValueError, match="the direction of ask has no reason"):
-            read_directions('["ask"]\ndirection = "both"')
+            read_rows('["ask"]\ndirection = "both"', "direction", "direction")
 
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_a_released_revision_is_silent_about_directions(self, revision: str) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from mcp_bindgen.cli.options import OutputOption, QuietOption, revision_argument
 from mcp_bindgen.cli.output import PageFormat, answer_page
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.revisions import released
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def _between(old: str, new: str) -> "Sequence[Bridge]":
     for name in (old, new):
         if name not in known:
             message = f"not a released revision; those are {', '.join(known)}"
-            raise InputError.at(Location(source=name), message)
+            raise InputError.at(name, message)
     if old == new:
-        raise InputError.at(Location(source=old), "a revision needs no bridge to itself; name another one")
+        raise InputError.at(old, "a revision needs no bridge to itself; name another one")
     first, last = sorted((old, new))
     return derive_all([load_released(revision) for revision in known if first <= revision <= last])

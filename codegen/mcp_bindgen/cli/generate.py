@@ -39,8 +39,8 @@ from mcp_bindgen.emit import cache
 from mcp_bindgen.emit.swap import write_trees
 from mcp_bindgen.emit.tree import compare, diff, packages_in
 from mcp_bindgen.ingest.sources import SourceText, read_source
-from mcp_bindgen.request import Asked, Request, settle
-from mcp_bindgen.settings import find_settings
+from mcp_bindgen.request import Request, settle
+from mcp_bindgen.settings import Settings, find_settings
 
 if TYPE_CHECKING:
     from mcp_bindgen.plan import Plan
@@ -71,7 +71,7 @@ def generate(
     They are written to generated/mcp_bindings/ in the current folder, or as set by --out, --package or
     [tool.mcp-bindgen] in pyproject.toml. A folder is replaced only if all its files were generated.
     """
-    asked = Asked(
+    asked = Settings(
         revisions=tuple(revisions or ()), schema=tuple(schema or ()), out=out, package=package, templates=templates
     )
     request = settle(asked, find_settings(Path.cwd()))

@@ -88,8 +88,7 @@ def _packages(asked: str | None, settings: Settings, revision: str) -> Iterator[
 
     name = asked or settings.package or DEFAULT_PACKAGE
     if not is_package_name(name):
-        where = Location(source="--package")
-        raise InputError.at(where, f"{name!r} is not a package name: write identifiers joined by dots")
+        raise InputError.at("--package", f"{name!r} is not a package name: write identifiers joined by dots")
     folder = f"{name}.{revision_folder(revision)}"
     holds_one = len(settings.revisions) == 1 or bool(settings.schema)
     if asked or (settings.package and holds_one):

@@ -58,7 +58,7 @@ def inspect(
     if sum(wish is not None for wish in (call, read, prompt)) > 1:
         raise InputError.at(_HERE, "use only one of --call, --read and --prompt")
     if pairs and call is None and prompt is None:
-        raise InputError.at(Location(source=pairs[0]), "is not a URL; give a program after --: inspect -- COMMAND...")
+        raise InputError.at(pairs[0], "is not a URL; give a program after --: inspect -- COMMAND...")
     server = described(command, None, env=env, cwd=cwd, header=header, by="inspect")
     if server is None:
         raise InputError.at(_HERE, "give a server: a URL, or a program after -- (inspect -- COMMAND...)")

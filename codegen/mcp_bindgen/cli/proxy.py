@@ -17,7 +17,7 @@ import typer
 from mcp_bindgen.cli.options import FormatOption, MaskOption
 from mcp_bindgen.cli.output import Format
 from mcp_bindgen.cli.split import words_behind
-from mcp_bindgen.diagnostics import InputError, Location, count
+from mcp_bindgen.diagnostics import InputError, count
 
 _STANDARD_ERROR: Final = 2
 
@@ -42,9 +42,9 @@ def proxy(
 
     words = words_behind(context)
     if not words:
-        raise InputError.at(Location(source="proxy"), "give the server's command after -- (proxy -- COMMAND...)")
+        raise InputError.at("proxy", "give the server's command after -- (proxy -- COMMAND...)")
     if is_url(words[0]):
-        raise InputError.at(Location(source=words[0]), "is a URL; the proxy starts a program that uses stdio")
+        raise InputError.at(words[0], "is a URL; the proxy starts a program that uses stdio")
     with _opened(log) as out:
         report = Report(out, mask=mask, as_json=format_ is Format.JSON)
         passed = run_proxy(words, report.tell)
@@ -69,7 +69,7 @@ def _opened(log: Path | None) -> Generator[FileIO]:
     try:
         out = FileIO(log, "w")
     except OSError as error:
-        raise InputError.at(Location(source=str(log)), f"cannot be written: {error.strerror}") from None
+        raise InputError.at(log, f"cannot be written: {error.strerror}") from None
     try:
         yield out
     finally:

@@ -7,14 +7,13 @@ break), ``breaks_source``, ``purpose``, ``advice``, ``mirror`` and ``unmirrored`
 
 import json
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_bindgen.cli.options import OutputOption, QuietOption
 from mcp_bindgen.cli.output import PageFormat, answer_page
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from mcp_bindgen.diff.rule import Rule
@@ -54,7 +53,6 @@ def _chosen(id_: str | None, catalogue: "Sequence[Rule]") -> "Sequence[Rule]":
         return catalogue
     found = [rule for rule in catalogue if rule.id == id_]
     if not found:
-        close = get_close_matches(id_, [rule.id for rule in catalogue], 3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "`mcp-bindgen rules` lists all rules"
-        raise InputError.at(Location(source=id_), f"there is no such rule; {hint}")
+        hint = did_you_mean(id_, (rule.id for rule in catalogue)) or "`mcp-bindgen rules` lists all rules"
+        raise InputError.at(id_, f"there is no such rule; {hint}")
     return found

@@ -7,7 +7,6 @@ The JSON output has ``kind``, ``name``, ``revision``, ``revisions`` (all with th
 ``result``, ``alternatives`` and ``flags``.
 """
 
-import difflib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ import typer
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, load, newest, revision_option
 from mcp_bindgen.cli.output import Format, answer, answer_json, table
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Method, Protocol, Struct
 from mcp_bindgen.ir.spell import spell, spell_bounds
@@ -63,11 +62,10 @@ def _knows(protocol: Protocol, name: str) -> bool:
 
 
 def _unknown(name: str, protocol: Protocol, having: list[str]) -> InputError:
-    known = {known.lower(): known for known in (*protocol.definitions, *(method.name for method in protocol.methods))}
-    close = [known[match] for match in difflib.get_close_matches(name.lower(), known, n=MAX_CLOSE)]
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    hint = f"; it exists in {', '.join(having)}" if having else hint
-    return InputError.at(Location(source=name), f"{protocol.revision} has no method or definition of that name{hint}")
+    known = (*protocol.definitions, *(method.name for method in protocol.methods))
+    hint = f"it exists in {', '.join(having)}" if having else did_you_mean(name, known, MAX_CLOSE)
+    hint = f"; {hint}" if hint else ""
+    return InputError.at(name, f"{protocol.revision} has no method or definition of that name{hint}")
 
 
 def _method_facts(method: Method, protocol: Protocol) -> dict[str, Any]:

@@ -92,12 +92,12 @@ def of_project(names: Sequence[str] | None) -> tuple["Server", ...]:
     settings = find_settings(Path.cwd())
     servers = read_servers(settings.tools, settings.source) if settings.source else ()
     if not servers:
-        raise InputError.at(Location(source="tools"), f"{_ONE_OF}; this project has no [tool.mcp-bindgen.tools.NAME]")
+        raise InputError.at("tools", f"{_ONE_OF}; this project has no [tool.mcp-bindgen.tools.NAME]")
     known = {server.name: server for server in servers}
     for name in names or ():
         if name not in known:
             message = f"{name!r} is not a server of this project; its servers are {', '.join(known)}"
-            raise InputError.at(Location(source="--server"), message)
+            raise InputError.at("--server", message)
     return tuple(known[name] for name in dict.fromkeys(names or known))
 
 
@@ -133,12 +133,12 @@ def _headers(given: Sequence[str]) -> dict[str, str]:
         name, _, source = text.partition("=")
         kind, _, variable = source.partition(":")
         if not name or kind != "env" or not variable:
-            raise InputError.at(Location(source="--header"), "must be NAME=env:VARIABLE, so that no secret is printed")
+            raise InputError.at("--header", "must be NAME=env:VARIABLE, so that no secret is printed")
         value = os.environ.get(variable)
         if not value:
-            raise InputError.at(Location(source="--header"), f"the environment variable {variable} is not set")
+            raise InputError.at("--header", f"the environment variable {variable} is not set")
         if not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise InputError.at(Location(source="--header"), f"{name} from {variable} is not a valid header")
+            raise InputError.at("--header", f"{name} from {variable} is not a valid header")
         found[name] = value
     return found
 
@@ -148,6 +148,6 @@ def _variables(env: Sequence[str]) -> dict[str, str]:
     for text in env:
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise InputError.at(Location(source="--env"), "must be NAME=VALUE")
+            raise InputError.at("--env", "must be NAME=VALUE")
         found[name] = value
     return found

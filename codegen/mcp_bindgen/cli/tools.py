@@ -95,7 +95,7 @@ def generate(
     one = described(command, from_, env=env, cwd=cwd, header=header)
     if one is not None:
         if out is None:
-            raise InputError.at(Location(source="--out"), "give the module to write")
+            raise InputError.at("--out", "give the module to write")
         path = module_path(out, Location(source="--out"))
         servers: tuple[Server, ...] = (replace(one, module=path, lock=lock or path.with_name(LOCK), client=client),)
     else:
@@ -179,14 +179,14 @@ def check(
     if one is None:
         _refuse_options(lock=lock)
     if len(servers) > 1 and (output or format_ not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
-        raise InputError.at(Location(source="--format"), "this format reports on one server; choose it with --server")
+        raise InputError.at("--format", "this format reports on one server; choose it with --server")
     diagnostics = Diagnostics()
     known = read_baseline_file(baseline)
     severity = Severity(fail_on.value) if fail_on.value in [*Severity] else None
     fails = False
     for each in servers:
         if not each.lock.exists():
-            raise InputError.at(Location(source=str(each.lock)), "no such lock file; write it with tools generate")
+            raise InputError.at(each.lock, "no such lock file; write it with tools generate")
         old = read_contract(each.lock, diagnostics)
         new = read(each, timeout, diagnostics)
         _refuse_other_server(each.lock, old, new)
@@ -247,7 +247,7 @@ def _refuse_options(**given: object) -> None:
             message = (
                 "is for one server (-- COMMAND... or --from FILE); for servers of the project, set it in pyproject.toml"
             )
-            raise InputError.at(Location(source=f"--{option}"), message)
+            raise InputError.at(f"--{option}", message)
 
 
 def _refuse_other_server(path: Path, old: "Contract", new: "Contract") -> None:
@@ -255,4 +255,4 @@ def _refuse_other_server(path: Path, old: "Contract", new: "Contract") -> None:
     names = {tool.name for tool in old.tools} & {tool.name for tool in new.tools}
     if old.server != new.server and old.tools and new.tools and not names:
         message = f"contains the contract of {old.server}, not of {new.server}: they have no tool in common"
-        raise InputError.at(Location(source=str(path)), message)
+        raise InputError.at(path, message)

@@ -16,7 +16,7 @@ import typer
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, revision_option
 from mcp_bindgen.cli.output import Format, answer, answer_verbatim
-from mcp_bindgen.diagnostics import InputError, Location, count
+from mcp_bindgen.diagnostics import InputError, clip, count
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.readings import Reading
@@ -53,7 +53,7 @@ def validate(
                 elif not (quiet and reading.is_valid):
                     answer("\n".join(_lines(file, logged.line, reading)))
     if not messages and not too_long:
-        raise InputError.at(Location(source=file), "contains no protocol message")
+        raise InputError.at(file, "contains no protocol message")
     if format_ is Format.TEXT and not quiet:
         left = f"; {count(empty, 'line')} without one" if empty else ""
         left += f"; {count(too_long, 'line')} too large to validate" if too_long else ""
@@ -71,7 +71,7 @@ def _opened(file: str) -> Generator[BinaryIO]:
         with Path(file).open("rb") as stream:
             yield stream
     except OSError as error:
-        raise InputError.at(Location(source=file), f"cannot be read: {error.strerror}") from None
+        raise InputError.at(file, f"cannot be read: {error.strerror}") from None
 
 
 def _lines(file: str, line: int, reading: "Reading") -> Iterator[str]:
@@ -90,14 +90,14 @@ def _lines(file: str, line: int, reading: "Reading") -> Iterator[str]:
 def _title(reading: "Reading") -> str:
     words = [reading.kind]
     if reading.method is not None:
-        words.append(f"{'of ' if reading.kind in ('result', 'error') else ''}{_clipped(reading.method)}")
+        words.append(f"{'of ' if reading.kind in ('result', 'error') else ''}{clip(reading.method, MAX_SHOWN)}")
     if reading.id is not None:
-        words.append(f"with id {_clipped(json.dumps(reading.id))}")
+        words.append(f"with id {clip(json.dumps(reading.id), MAX_SHOWN)}")
     if reading.asked_on is not None:
         words.append(f"to line {reading.asked_on}")
     elif reading.kind == "result":
         words.append("to a request that is not in the log")
-    of = f", in a session of {_clipped(reading.revision)}" if reading.revision else ""
+    of = f", in a session of {clip(reading.revision, MAX_SHOWN)}" if reading.revision else ""
     return " ".join(words) + of
 
 
@@ -134,7 +134,3 @@ def _facts(file: str, line: int, reading: "Reading") -> dict[str, Any]:
             for revision, found in reading.refused.items()
         },
     }
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit.header import comment_of
 from mcp_bindgen.emit.records import put_on_record
 from mcp_bindgen.emit.tree import STAGING, Extent, Tree, compare, refuse_foreign
@@ -41,9 +41,7 @@ def write_trees(trees: Sequence[Tree], home: Path) -> tuple[Tree, ...]:
             return _replace_all(trees)
     except OSError as error:
         place = str(error.filename or home)
-        raise InputError.at(
-            Location(source=place), f"cannot be written: {error.strerror}; nothing was changed"
-        ) from None
+        raise InputError.at(place, f"cannot be written: {error.strerror}; nothing was changed") from None
 
 
 def _replace_all(trees: Sequence[Tree]) -> tuple[Tree, ...]:

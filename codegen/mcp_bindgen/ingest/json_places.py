@@ -7,11 +7,10 @@ from urllib.parse import unquote
 
 from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.ingest.json_keywords import Node
+from mcp_bindgen.ir.names import pascal, unique
 
 MAX_PLACES = 1000
 """How many schemas that are not definitions may be referred to; far above any real file."""
-
-_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 class Places:
@@ -52,11 +51,7 @@ class Places:
         node = find(self._root, pointer)
         if node is None or len(self._nodes) - self._defined >= MAX_PLACES:
             return None
-        words = "".join(word[0].upper() + word[1:] for word in _WORD.findall(_below(pointer)))
-        wanted = words or "Schema"
-        name, number = wanted, 2
-        while name in self._nodes:
-            name, number = f"{wanted}{number}", number + 1
+        name = unique(pascal(_below(pointer)) or "Schema", self._nodes)
         self.add(name, pointer, node)
         return name
 

@@ -5,7 +5,7 @@ violations of JSON Schema itself are errors.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -244,14 +244,10 @@ class _Reader:
     def _typed(self, node: Node, where: Location, depth: int) -> Shape:
         names = type_names(node, where, self._diagnostics)
         warn_idle(names, node, where, self._diagnostics)
-        builders: Mapping[str, Callable[[], Shape]] = {
-            "array": lambda: self._list(node, where, depth),
-            "object": lambda: self._object(node, where, depth),
-        }
-        members: list[Shape] = []
-        for name in names:
-            builder = builders.get(name)
-            members.append(builder() if builder else self._scalar(name, node, where))
+        nested = {"array": self._list, "object": self._object}
+        members = [
+            nested[name](node, where, depth) if name in nested else self._scalar(name, node, where) for name in names
+        ]
         return any_of(members) if members else ANY
 
     def _bounds(self, kind: str, node: Node, where: Location) -> Bounds:

@@ -49,7 +49,7 @@ def read_source(place: str) -> SourceText:
     data = _download_in_time(place) if is_url(place) else _read(Path(place), place)
     place = public_name(place)
     if b"\0" in data[:4096]:
-        raise InputError.at(Location(source=place), "this is a binary file; a schema.json or a schema.ts is expected")
+        raise InputError.at(place, "this is a binary file; a schema.json or a schema.ts is expected")
     is_json = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") or place.endswith(".json")
     return SourceText(name=place, kind=SourceKind.JSON_SCHEMA if is_json else SourceKind.TYPESCRIPT, data=data)
 
@@ -77,23 +77,22 @@ def decode(source: SourceText) -> str:
     try:
         return source.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        where = Location(source=source.name)
-        raise InputError.at(where, f"not UTF-8: {error.reason} at byte {error.start}") from None
+        raise InputError.at(source.name, f"not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def _too_large(place: str) -> InputError:
-    return InputError.at(Location(source=place), f"larger than {MAX_BYTES // 2**20} MiB, the maximum size of a schema")
+    return InputError.at(place, f"larger than {MAX_BYTES // 2**20} MiB, the maximum size of a schema")
 
 
 def _read(path: Path, place: str) -> bytes:
     try:
         if not path.is_file():
             reason = "this is a folder; give a file in it" if path.is_dir() else "no such file"
-            raise InputError.at(Location(source=place), reason)
+            raise InputError.at(place, reason)
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise InputError.at(Location(source=place), f"cannot be read: {error.strerror}") from None
+        raise InputError.at(place, f"cannot be read: {error.strerror}") from None
     if len(data) > MAX_BYTES:
         raise _too_large(place)
     return data
@@ -114,7 +113,7 @@ def _download_in_time(url: str) -> bytes:
         found = done.get(timeout=TIMEOUT)
     except Empty:
         message = f"not downloaded within {TIMEOUT:g} seconds"
-        raise InputError.at(Location(source=public_name(url)), message) from None
+        raise InputError.at(public_name(url), message) from None
     if isinstance(found, InputError):
         raise found
     return found

@@ -1,6 +1,7 @@
 """Reads the type expressions of a schema.ts; one that cannot be read any further is kept as text."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import get_args
 
 from tree_sitter import Node
 
@@ -35,18 +36,8 @@ from mcp_bindgen.ir.nodes import Kind, Opaque
 
 MAX_DEPTH = 40
 
-_KEYWORDS: Mapping[str, Keyword] = {
-    "string": "string",
-    "number": "number",
-    "boolean": "boolean",
-    "unknown": "unknown",
-    "any": "any",
-    "object": "object",
-    "never": "never",
-    "void": "undefined",
-    "undefined": "undefined",
-    "null": "null",
-}
+_NAMES: tuple[Keyword, ...] = get_args(Keyword)
+_KEYWORDS: Mapping[str, Keyword] = {**{name: name for name in _NAMES if name != "Date"}, "void": "undefined"}
 _GLOBAL: Mapping[str, Keyword] = {
     "Date": "Date",
     "Object": "object",

@@ -1,7 +1,7 @@
 """Names of the IR: those of inline objects, and the era and messages that names and constants reveal."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from mcp_bindgen.ir.nodes import (
     AllOf,
@@ -21,10 +21,33 @@ from mcp_bindgen.ir.nodes import (
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
+def pascal(text: str) -> str:
+    """Join the words of a text as a type's name: ``input schema`` gives ``InputSchema``."""
+    return "".join(word[0].upper() + word[1:] for word in _WORD.findall(text))
+
+
+def unique(name: str, taken: Container[str]) -> str:
+    """Return a name, with a number if it is taken."""
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name}{number}", number + 1
+    return found
+
+
+def closure(roots: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[str]:
+    """Return names and all that they lead to."""
+    found = set(roots)
+    pending = list(found)
+    while pending:
+        fresh = set(edges(pending.pop())) - found
+        found |= fresh
+        pending += fresh
+    return found
+
+
 def inline_name(holder: str, wire_name: str) -> str:
     """Name the inline object type of a property: ``Tool`` and ``inputSchema`` give ``ToolInputSchema``."""
-    words = _WORD.findall(wire_name)
-    return holder + ("".join(word[0].upper() + word[1:] for word in words) or "Member")
+    return holder + (pascal(wire_name) or "Member")
 
 
 def method_constant(definition: Definition | None) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit.python.package import revision_folder
 from mcp_bindgen.ingest.revisions import released
 
@@ -24,7 +24,7 @@ def revisions(only: str | None = None) -> tuple[str, ...]:
         return tuple(released())
     if only not in released():
         message = f"{only!r} is not a released revision; these are {', '.join(released())}"
-        raise InputError.at(Location(source="--revision"), message)
+        raise InputError.at("--revision", message)
     return (only,)
 
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mcp_bindgen.diagnostics import count
-from mcp_bindgen.live.arguments import spell_arguments
+from mcp_bindgen.diagnostics import clip, count
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
+from mcp_bindgen.tool_clients.listing import spell_arguments
 
 MAX_ROWS = 200
 """The number of table rows shown; the rest is counted."""
@@ -142,5 +142,4 @@ def _objects(value: Any) -> Iterable[dict[str, Any]]:
 
 
 def _clip(value: Any, limit: int) -> str:
-    text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
-    return text if len(text) <= limit else f"{text[:limit]}..."
+    return clip(value if isinstance(value, str) else "" if value is None else json.dumps(value), limit)

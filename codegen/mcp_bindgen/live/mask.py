@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_bindgen.diagnostics import clip
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 if TYPE_CHECKING:
@@ -89,5 +90,4 @@ class Mask:
 def traced_text(record: "Traced", mask: Mask) -> str:
     """Spell a message that passed."""
     message = json.dumps(record.message, ensure_ascii=False) if record.message is not None else "(not shown)"
-    message = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
-    return mask.text(f"{record}\n    {message}")
+    return mask.text(f"{record}\n    {clip(message, MAX_MESSAGE)}")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.pump import Copies, Pump
 
@@ -148,7 +148,7 @@ async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
         try:
             child = Child(words, env=dict(os.environ), cwd=None, capture=False)
         except TransportError as error:
-            raise InputError.at(Location(source=words[0]), str(error)) from None
+            raise InputError.at(words[0], str(error)) from None
         into, out = _detached(child)
         pumps = (Pump(Side.CLIENT, 0, into, copies, client_left), Pump(Side.SERVER, out, 1, copies, server_left))
         for thread in (watcher, *pumps):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.diagnostics import printable
+from mcp_bindgen.diagnostics import clip, printable
 
 if TYPE_CHECKING:
     from mcp_runtime.observe.observer import Finding
@@ -105,5 +105,4 @@ class Report:
 
 
 def _clipped(text: str) -> str:
-    one_line = text[: MAX_MESSAGE + 1].replace("\n", " ")
-    return one_line if len(one_line) <= MAX_MESSAGE else f"{one_line[:MAX_MESSAGE]}..."
+    return clip(text[: MAX_MESSAGE + 1].replace("\n", " "), MAX_MESSAGE)

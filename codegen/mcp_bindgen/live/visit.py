@@ -1,12 +1,12 @@
 """Visit a live server: inspect what it offers, or send one request."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.live.arguments import parse_arguments, prompt_arguments
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, probe_timeout, refusing
@@ -116,13 +116,7 @@ class Visit:
         from mcp_runtime.tools import list_tools
 
         async with self._client() as client:
-            names: list[str] = []
-            async for tool in list_tools(client):
-                if tool.get("name") == name:
-                    break
-                names.append(str(tool.get("name")))
-            else:
-                raise _unknown("tool", name, names)
+            tool = await _named("tool", name, list_tools(client))
             arguments = parse_arguments(tool, pairs)
             execution = tool.get("execution")
             if is_object(execution) and execution.get("taskSupport") == "required":
@@ -149,13 +143,7 @@ class Visit:
         from mcp_runtime.tools import list_items
 
         async with self._client() as client:
-            names: list[str] = []
-            async for prompt in list_items(client, "prompts/list", "prompts"):
-                if prompt.get("name") == name:
-                    break
-                names.append(str(prompt.get("name")))
-            else:
-                raise _unknown("prompt", name, names)
+            prompt = await _named("prompt", name, list_items(client, "prompts/list", "prompts"))
             return _wire(await client.get_prompt(name=name, arguments=prompt_arguments(prompt, pairs) or None))
 
     @asynccontextmanager
@@ -183,9 +171,11 @@ def _wire(result: Any) -> dict[str, Any]:
     return value
 
 
-def _unknown(kind: str, name: str, names: Sequence[str]) -> InputError:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names[:1000], 3)
-    hint = f"; did you mean {' or '.join(close)}?" if close else f"; inspect the server alone to see its {kind}s"
-    return InputError.at(Location(source=name), f"the server has no {kind} of that name{hint}")
+async def _named(kind: str, name: str, listed: AsyncIterable[dict[str, Any]]) -> dict[str, Any]:
+    names: list[str] = []
+    async for item in listed:
+        if item.get("name") == name:
+            return item
+        names.append(str(item.get("name")))
+    hint = did_you_mean(name, names) or f"inspect the server alone to see its {kind}s"
+    raise InputError.at(name, f"the server has no {kind} of that name; {hint}")

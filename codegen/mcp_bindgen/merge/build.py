@@ -1,10 +1,11 @@
 """Build the definitions of the IR from declarations: inline objects get names, inheritance is resolved."""
 
 from dataclasses import replace
+from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.shapes import Declaration
-from mcp_bindgen.ir.names import inline_name
+from mcp_bindgen.ir.names import inline_name, unique
 from mcp_bindgen.ir.nodes import (
     ANY,
     Alias,
@@ -27,6 +28,9 @@ from mcp_bindgen.ir.spell import is_any
 from mcp_bindgen.merge.check import check
 from mcp_bindgen.merge.flatten import Declarations
 from mcp_bindgen.merge.join import Joiner
+
+_STATED = ("doc", "deprecated", "internal", "category")
+"""What a declaration says of itself besides its type."""
 
 
 def build(declarations: Declarations, source: str, diagnostics: Diagnostics) -> dict[str, Definition]:
@@ -53,31 +57,15 @@ class _Builder:
 
     def define(self, declaration: Declaration) -> None:
         """Make the definition of a declaration, and those of the objects that it holds inline."""
-        shape = self._join.type_of(declaration)
+        shape, name = self._join.type_of(declaration), declaration.name
+        stated: dict[str, Any] = {key: getattr(declaration, key) for key in _STATED}
         if isinstance(shape, Object):
-            shell = Struct(
-                name=declaration.name,
-                fields=(),
-                own=(),
-                doc=declaration.doc,
-                deprecated=declaration.deprecated,
-                internal=declaration.internal,
-                category=declaration.category,
-            )
-            self._struct(shape, declaration, shell, path=declaration.name)
+            self._struct(shape, declaration, Struct(name=name, fields=(), own=(), **stated), path=name)
             return
-        alias = Alias(
-            name=declaration.name,
-            type=ANY,
-            doc=declaration.doc,
-            deprecated=declaration.deprecated,
-            internal=declaration.internal,
-            category=declaration.category,
-        )
         # The place in the order comes first: what the alias holds inline follows it.
-        self._definitions[alias.name] = alias
-        lifted = self._lift(shape, alias.name, "Item", alias.name, declaration)
-        self._definitions[alias.name] = replace(alias, type=lifted)
+        self._definitions[name] = Alias(name=name, type=ANY, **stated)
+        lifted = self._lift(shape, name, "Item", name, declaration)
+        self._definitions[name] = Alias(name=name, type=lifted, **stated)
 
     def _struct(self, shape: Object, declaration: Declaration, shell: Struct, *, path: str) -> None:
         name = shell.name
@@ -96,14 +84,8 @@ class _Builder:
             type_: TypeRef = self._named_params(shape, inline_name(holder, wire_name), path, declaration)
         else:
             type_ = self._lift(shape, holder, wire_name, path, declaration)
-        return Field(
-            wire_name=wire_name,
-            type=type_,
-            required=property_.required,
-            doc=property_.doc,
-            deprecated=property_.deprecated,
-            default=property_.default,
-        )
+        stated: dict[str, Any] = {name: getattr(property_, name) for name in Field.__slots__ if name != "type"}
+        return Field(type=type_, **stated)
 
     def _named_params(self, shape: Union[Shape], wanted: str, path: str, declaration: Declaration) -> Ref:
         """Name an inline union of a message's params: handlers need a single type."""
@@ -131,10 +113,7 @@ class _Builder:
                 return Ref(name=name)
 
     def _free_name(self, wanted: str, declaration: Declaration) -> str:
-        taken = self._definitions.keys() | self._declarations.keys()
-        name, number = wanted, 2
-        while name in taken:
-            name, number = f"{wanted}{number}", number + 1
+        name = unique(wanted, self._definitions.keys() | self._declarations.keys())
         if name != wanted:
             where = Location(source=self._source, pointer=declaration.pointer or f"/{declaration.name}")
             self._diagnostics.warning(where, f"an inline object is named {name}, because {wanted} is taken")

@@ -5,7 +5,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.shapes import Declaration
-from mcp_bindgen.ir.names import references
+from mcp_bindgen.ir.names import closure, references
 from mcp_bindgen.ir.nodes import AllOf, ListOf, Literal, MapOf, Object, Primitive, Ref, Shape, Union
 from mcp_bindgen.ir.spell import is_any
 from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
@@ -51,14 +51,11 @@ class _Checker:
 
     def _defining(self, name: str) -> set[str]:
         """The names that must be known before this type is: aliased types, union members, bases."""
-        found: set[str] = set()
-        pending = [name]
-        while pending:
-            declaration = self._declarations.get(pending.pop())
-            direct = set(_immediate(declaration.type)) if declaration else set[str]()
-            pending += direct - found
-            found |= direct
-        return found
+        return closure(self._direct(name), self._direct)
+
+    def _direct(self, name: str) -> set[str]:
+        declaration = self._declarations.get(name)
+        return set(_immediate(declaration.type)) if declaration else set()
 
 
 def _immediate(shape: Shape) -> Iterator[str]:

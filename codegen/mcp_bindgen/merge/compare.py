@@ -53,20 +53,12 @@ class Comparison:
         for name, declaration in self._left.items():
             pointer = declaration.pointer or f"/{escape_pointer(name)}"
             if name not in self._right:
-                yield Difference(
-                    rule="definition", pointer=pointer, left=spell(declaration.type), right="-", contradiction=True
-                )
+                yield _difference("definition", pointer, declaration.type, "-")
                 continue
             yield from self.types(declaration.type, self._right[name].type, self._right[name].pointer or pointer)
         for name, declaration in self._right.items():
             if name not in self._left:
-                yield Difference(
-                    rule="definition",
-                    pointer=declaration.pointer,
-                    left="-",
-                    right=spell(declaration.type),
-                    contradiction=True,
-                )
+                yield _difference("definition", declaration.pointer, "-", declaration.type)
 
     def types(self, left: Shape, right: Shape, pointer: str) -> Iterator[Difference]:
         """Compare two types at the same place."""
@@ -128,15 +120,15 @@ class Comparison:
                 rest_right.remove(partner)
                 for difference in self.types(leaf, partner, pointer):
                     if difference.rule == "number" and is_value:
-                        yield _difference("number-in-value-union", pointer, left, right, contradiction=True)
+                        yield _difference("number-in-value-union", pointer, left, right)
                     else:
                         yield difference
             elif leaf == NULL and is_value:
-                yield _difference("null-in-value-union", pointer, left, right, contradiction=True)
+                yield _difference("null-in-value-union", pointer, left, right)
             else:
-                yield _difference("union-member", pointer, leaf, right, contradiction=True)
+                yield _difference("union-member", pointer, leaf, right)
         for leaf in rest_right:
-            yield _difference("union-member", pointer, left, leaf, contradiction=True)
+            yield _difference("union-member", pointer, left, leaf)
 
     def _alike(self, left: Shape, right: Shape) -> bool:
         """Whether two union members correspond, so that they are compared with each other."""
@@ -156,7 +148,7 @@ class Comparison:
                 yield from _primitives(left, right, pointer)
             case Literal(), Literal():
                 if left != right:
-                    yield _difference("literal", pointer, left, right, contradiction=True)
+                    yield _difference("literal", pointer, left, right)
             case ListOf(), ListOf():
                 yield from _bounds(left, right, pointer)
                 yield from self.types(left.item, right.item, f"{pointer}/items")
@@ -166,12 +158,12 @@ class Comparison:
             case Object() | AllOf() | MapOf(), Object() | AllOf() | MapOf():
                 yield from self._objects(left, right, pointer)
             case _:
-                yield _difference("type", pointer, left, right, contradiction=True)
+                yield _difference("type", pointer, left, right)
 
     def _objects(self, left: Shape, right: Shape, pointer: str) -> Iterator[Difference]:
         flat_left, flat_right = flatten(left, self._left), flatten(right, self._right)
         if flat_left is None or flat_right is None:
-            yield _difference("type", pointer, left, right, contradiction=True)
+            yield _difference("type", pointer, left, right)
             return
         for name in sorted(flat_left.properties.keys() ^ flat_right.properties.keys()):
             here = f"{pointer}/properties/{escape_pointer(name)}"
@@ -179,7 +171,7 @@ class Comparison:
                 spell(flat.properties[name].type) if name in flat.properties else "-"
                 for flat in (flat_left, flat_right)
             ]
-            yield Difference(rule="member", pointer=here, left=sides[0], right=sides[1], contradiction=True)
+            yield _difference("member", here, sides[0], sides[1])
         for name, a in flat_left.properties.items():
             if name not in flat_right.properties:
                 continue
@@ -187,13 +179,11 @@ class Comparison:
             here = f"{pointer}/properties/{escape_pointer(name)}"
             if a.required != b.required:
                 words = {True: "required", False: "optional"}
-                yield Difference(
-                    rule="required", pointer=here, left=words[a.required], right=words[b.required], contradiction=True
-                )
+                yield _difference("required", here, words[a.required], words[b.required])
             yield from self.types(a.type, b.type, here)
         if flat_left.extra is None or flat_right.extra is None:
             if flat_left.extra != flat_right.extra:
-                yield _difference("openness", pointer, left, right, contradiction=True)
+                yield _difference("openness", pointer, left, right)
         else:
             yield from self.types(flat_left.extra, flat_right.extra, f"{pointer}/additionalProperties")
 
@@ -201,14 +191,12 @@ class Comparison:
 def _primitives(left: Primitive, right: Primitive, pointer: str) -> Iterator[Difference]:
     if left.kind is not right.kind:
         numbers = {left.kind, right.kind} == {Kind.INTEGER, Kind.NUMBER}
-        yield _difference("number" if numbers else "type", pointer, left, right, contradiction=True)
+        yield _difference("number" if numbers else "type", pointer, left, right)
         return
     if left.known != right.known:
         yield _difference("open-literals", pointer, left, right, contradiction=False)
     if left.format != right.format:
-        yield Difference(
-            rule="format", pointer=pointer, left=left.format or "-", right=right.format or "-", contradiction=False
-        )
+        yield _difference("format", pointer, left.format or "-", right.format or "-", contradiction=False)
     yield from _bounds(left, right, pointer)
 
 
@@ -218,10 +206,11 @@ def _bounds(
     if bounds_of(left.bounds) != bounds_of(right.bounds):
         sides = [spell_bounds(side) or "no bound" for side in (left, right)]
         lost = UNBOUNDED in (left.bounds, right.bounds)
-        yield Difference(
-            rule="bound-lost" if lost else "bound", pointer=pointer, left=sides[0], right=sides[1], contradiction=True
-        )
+        yield _difference("bound-lost" if lost else "bound", pointer, sides[0], sides[1])
 
 
-def _difference(rule: str, pointer: str, left: Shape, right: Shape, *, contradiction: bool) -> Difference:
-    return Difference(rule=rule, pointer=pointer, left=spell(left), right=spell(right), contradiction=contradiction)
+def _difference(
+    rule: str, pointer: str, left: Shape | str, right: Shape | str, *, contradiction: bool = True
+) -> Difference:
+    sides = [side if isinstance(side, str) else spell(side) for side in (left, right)]
+    return Difference(rule=rule, pointer=pointer, left=sides[0], right=sides[1], contradiction=contradiction)

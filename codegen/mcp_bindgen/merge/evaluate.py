@@ -1,7 +1,8 @@
 """Evaluate what TypeScript computes from other types: `keyof`, indexed access, mapped types, and its utility types."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from mcp_bindgen.ingest.typescript_expressions import UTILITIES
 from mcp_bindgen.ingest.typescript_types import (
@@ -23,6 +24,8 @@ from mcp_bindgen.ingest.typescript_types import (
 )
 from mcp_bindgen.ir.nodes import Opaque
 
+T = TypeVar("T")
+
 MAX_DEPTH = 60
 """The maximum depth of one evaluation; beyond it, a type is kept as text."""
 MAX_STEPS = 100_000
@@ -41,12 +44,15 @@ class Evaluator:
 
     def evaluate(self, ts: TsType) -> TsType | None:
         """Return the result of a computed type; any other type is returned unchanged."""
+        return self._limited(self._evaluate, ts)
+
+    def _limited(self, step: Callable[[TsType], T], ts: TsType) -> T | None:
         self._steps += 1
         if self._depth > MAX_DEPTH or self._steps > MAX_STEPS:
             return None
         self._depth += 1
         try:
-            return self._evaluate(ts)
+            return step(ts)
         finally:
             self._depth -= 1
 
@@ -88,14 +94,7 @@ class Evaluator:
 
     def object_of(self, ts: TsType) -> TsObject | None:
         """Return an object type with the members that it inherits, or None if it is not one or not known as a whole."""
-        self._steps += 1
-        if self._depth > MAX_DEPTH or self._steps > MAX_STEPS:
-            return None
-        self._depth += 1
-        try:
-            return self._object_of(ts)
-        finally:
-            self._depth -= 1
+        return self._limited(self._object_of, ts)
 
     def _object_of(self, ts: TsType) -> TsObject | None:
         match ts:
@@ -267,23 +266,22 @@ def substitute(ts: TsType, given: Mapping[str, TsType]) -> TsType:
 
 def size(ts: TsType) -> int:
     """Return how many types a type is made of."""
+    return 1 + sum(map(size, _inside(ts)))
+
+
+def _inside(ts: TsType) -> Iterator[TsType]:
     match ts:
-        case TsReference(arguments=arguments):
-            return 1 + sum(map(size, arguments))
-        case TsArray(item=item):
-            return 1 + size(item)
-        case TsUnion(members=members) | TsIntersection(members=members):
-            return 1 + sum(map(size, members))
-        case TsObject(members=object_members, index=index):
-            return 1 + sum(size(member.type) for member in object_members) + (size(index) if index else 0)
-        case TsKeyof(type=type_):
-            return 1 + size(type_)
-        case TsIndexed(type=type_, index=index_type):
-            return 1 + size(type_) + size(index_type)
-        case TsMapped(keys=keys, value=value):
-            return 1 + size(keys) + size(value)
+        case TsReference(arguments=inner) | TsUnion(members=inner) | TsIntersection(members=inner):
+            yield from inner
+        case TsArray(item=inner) | TsKeyof(type=inner):
+            yield inner
+        case TsObject(members=members, index=index):
+            yield from (member.type for member in members)
+            yield from () if index is None else (index,)
+        case TsIndexed(type=first, index=second) | TsMapped(keys=first, value=second):
+            yield from (first, second)
         case TsKeyword() | TsLiteral() | TsTypeof() | TsOpaque():
-            return 1
+            return
 
 
 def _parts(ts: TsType) -> tuple[TsType, ...]:

@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ingest.json_keywords import is_of
 from mcp_bindgen.ingest.shapes import Declaration, any_of, both, is_never, never, with_opaque
 from mcp_bindgen.ir.nodes import (
     ANY,
@@ -28,7 +29,6 @@ from mcp_bindgen.ir.nodes import (
     Opaque,
     Primitive,
     Ref,
-    Scalar,
     Shape,
     Union,
 )
@@ -232,7 +232,7 @@ def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
         case (Literal() as literal, Primitive() as kind) | (Primitive() as kind, Literal() as literal):
             if kind.bounds != UNBOUNDED:
                 return with_opaque(literal, kind.opaque)
-            kept = tuple(value for value in literal.values if _fits(value, kind.kind))
+            kept = tuple(value for value in literal.values if kind.kind is Kind.ANY or is_of(value, kind.kind))
             return Literal(values=kept) if kept else never(where)
         case ListOf(), ListOf() if first.item == second.item or is_any(second.item):
             return _bounded(first, second.bounds)
@@ -251,17 +251,3 @@ def _bounded(shape: Primitive | ListOf[Shape], bounds: Bounds) -> Shape:
         tighter = max if "min" in name else min
         own[name] = tighter(own[name], value) if name in own else value
     return replace(shape, bounds=Bounds(**own))
-
-
-def _fits(value: Scalar, kind: Kind) -> bool:
-    match value:
-        case None:
-            return kind in (Kind.NULL, Kind.ANY)
-        case bool():
-            return kind in (Kind.BOOLEAN, Kind.ANY)
-        case str():
-            return kind in (Kind.STRING, Kind.ANY)
-        case int():
-            return kind in (Kind.INTEGER, Kind.NUMBER, Kind.ANY)
-        case float():
-            return kind in (Kind.NUMBER, Kind.ANY) or (kind is Kind.INTEGER and value.is_integer())

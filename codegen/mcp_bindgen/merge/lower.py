@@ -6,12 +6,12 @@ is an integer, the default of the official converter. Assertions on the members 
 JSON Schema alone, so they come from there where no tag states them.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ingest.json_keywords import ASSERTIONS
 from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
 from mcp_bindgen.ingest.typescript_expressions import global_type
 from mcp_bindgen.ingest.typescript_types import (
@@ -35,6 +35,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TsUnion,
     TypeScriptDocument,
 )
+from mcp_bindgen.ir.names import pascal, unique
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
@@ -58,15 +59,7 @@ from mcp_bindgen.ir.spell import is_any
 from mcp_bindgen.merge.evaluate import Evaluator, size
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
 
-_BOUND_TAGS: Mapping[str, str] = {
-    "minimum": "minimum",
-    "maximum": "maximum",
-    "minLength": "min_length",
-    "maxLength": "max_length",
-    "pattern": "pattern",
-    "minItems": "min_items",
-    "maxItems": "max_items",
-}
+_BOUND_TAGS = ("minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems")
 
 
 MAX_DEPTH = 40
@@ -75,7 +68,6 @@ MAX_INSTANCES = 300
 """The maximum number of instances of generic types in one file; the rest is kept as text."""
 
 _UNDEFINED = TsKeyword(name="undefined")
-_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 def lower(document: TypeScriptDocument, hints: Declarations) -> dict[str, Declaration]:
@@ -222,11 +214,7 @@ class _Lowering:
             text = _text(ts)
             if len(self._instances) >= MAX_INSTANCES or len(text) > MAX_TEXT:
                 return None
-            words = "".join(word[0].upper() + word[1:] for word in _WORD.findall(text))
-            name, number = words, 2
-            while name in self._declared or name in self._instances.values():
-                name, number = f"{words}{number}", number + 1
-            self._instances[ts] = name
+            self._instances[ts] = unique(pascal(text), {*self._declared, *self._instances.values()})
         return self._instances[ts]
 
     def _keyword(self, ts: TsKeyword, hint: Shape | None, tags: Tags, in_value: bool) -> Shape:
@@ -357,7 +345,7 @@ def _family(kind: Kind) -> Kind:
 
 
 def _bounds(tags: Tags, hint: Bounds) -> Bounds:
-    stated: dict[str, Any] = {name: _tag_value(str(tags[tag])) for tag, name in _BOUND_TAGS.items() if tag in tags}
+    stated: dict[str, Any] = {ASSERTIONS[tag][1]: _tag_value(str(tags[tag])) for tag in _BOUND_TAGS if tag in tags}
     return replace(hint, **stated) if stated else hint
 
 

@@ -95,7 +95,6 @@ class _Views:
             signature=views.Signature(
                 parameters=(*sorted(parameters, key=_has_default), OPTIONS),
                 result=generic(_RESULT, data),
-                schema_result=None,
             ),
             arguments=tuple(views.Argument(name=field.name, value=field.name) for field in fields or ()),
             whole=None if fields is not None else self._plain(one.arguments),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from mcp_bindgen.diagnostics import clip
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Subject, Travel
 from mcp_bindgen.diff.rule import NOTHING
 from mcp_bindgen.diff.rules import RULES
@@ -46,7 +47,7 @@ def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
     for member in _CARRIERS:
         was, is_ = (meaning(tool.raw.get(member)) for tool in (old, new))
         if was != is_ and not any(member in finding.pointer for finding in found):
-            yield _finding("tool-changed", old, member, _clip(was), _clip(is_))
+            yield _finding("tool-changed", old, member, clip(was, MAX_TEXT), clip(is_, MAX_TEXT))
     if old.task != new.task:
         yield _task(old, new)
     for hint in HINTS:
@@ -130,7 +131,3 @@ def _finding(rule: str, tool: Tool, member: str, old: str, new: str) -> Finding:
 
 def _word(value: bool | None) -> str:
     return "-" if value is None else "true" if value else "false"
-
-
-def _clip(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."

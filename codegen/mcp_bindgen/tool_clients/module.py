@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.header import HEADER_MARK, header
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.scope import names_in
@@ -72,11 +72,11 @@ def refuse_misnamed(server: Server) -> None:
     """
     if server.client is not None and not is_class_name(server.client):
         message = f"{server.client!r} cannot name a class; use ASCII letters, digits and underscores"
-        raise InputError.at(Location(source="--class"), message)
-    old = _on_disk(server.module) if server.module else None
+        raise InputError.at("--class", message)
+    assert server.module is not None
+    old = _on_disk(server.module)
     if old is not None and old.strip() and not old.startswith(HEADER_MARK):
-        where = Location(source=str(server.module))
-        raise InputError.at(where, "was not generated, so it is not replaced; name another file")
+        raise InputError.at(server.module, "was not generated, so it is not replaced; name another file")
 
 
 def make(server: Server, contract: Contract, diagnostics: Diagnostics, *, keep_lock: bool) -> Made:
@@ -93,7 +93,7 @@ def make(server: Server, contract: Contract, diagnostics: Diagnostics, *, keep_l
             message = (
                 f"contains the contract of {found}, not of {contract.server}; choose another lock file with --lock"
             )
-            raise InputError.at(Location(source=str(server.lock)), message)
+            raise InputError.at(server.lock, message)
     name = server.client or client_name(contract.server)
     files = {server.module: module(contract, name, diagnostics), server.lock: contract.lock()}
     return Made(server=server, contract=contract, client=name, files=files, old=old)
@@ -110,4 +110,4 @@ def _on_disk(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError.at(Location(source=str(path)), f"cannot be read: {error.strerror}") from None
+        raise InputError.at(path, f"cannot be read: {error.strerror}") from None

@@ -72,8 +72,7 @@ def read_servers(table: Mapping[str, Any], path: Path) -> tuple[Server, ...]:
     locks: dict[Path, str] = {}
     for server in found:
         if locks.setdefault(server.lock, server.name) != server.name:
-            where = Location(source=str(path))
-            raise InputError.at(where, f"{locks[server.lock]} and {server.name} share a lock file; choose another")
+            raise InputError.at(path, f"{locks[server.lock]} and {server.name} share a lock file; choose another")
     return found
 
 

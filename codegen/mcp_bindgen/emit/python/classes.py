@@ -1,13 +1,13 @@
 """Views of the model modules: one class per struct, one alias per other definition."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, Speller, constant, either
 from mcp_bindgen.ir.facts import admits_null, is_constant
-from mcp_bindgen.ir.names import references
+from mcp_bindgen.ir.names import closure, references
 from mcp_bindgen.ir.nodes import Definition, Field, Literal, Primitive, Protocol, Struct, TypeRef
 from mcp_bindgen.ir.spell import is_any
 
@@ -55,15 +55,11 @@ class ClassViews:
 
     def _is_recursive(self, name: str) -> bool:
         """Whether a definition is an alias that refers to itself only through aliases."""
-        found: set[str] = set()
-        pending = [name]
-        while pending:
-            definition = self._protocol.definitions[pending.pop()]
-            named = () if isinstance(definition, Struct) else references(definition.type)
-            fresh = set(named) - found
-            found |= fresh
-            pending += fresh
-        return name in found
+        return name in closure(self._aliased(name), self._aliased)
+
+    def _aliased(self, name: str) -> Iterable[str]:
+        definition = self._protocol.definitions[name]
+        return () if isinstance(definition, Struct) else references(definition.type)
 
     def _definition(self, name: str, pending: Collection[str]) -> views.Class | views.Alias:
         definition = self._protocol.definitions[name]

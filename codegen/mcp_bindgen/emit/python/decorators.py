@@ -23,19 +23,12 @@ _READ_FROM_FUNCTION = frozenset(
 _OUTPUT = "outputSchema"
 
 _NAME = views.Parameter(
-    name="name",
-    field="name",
-    type=either(STR, NONE),
-    schema_type=None,
-    default=NONE,
-    doc="The name; by default the function's name.",
+    name="name", field="name", type=either(STR, NONE), default=NONE, doc="The name; by default the function's name."
 )
 _URI = views.Parameter(
     name="uri",
     field="uri",
     type=STR,
-    schema_type=None,
-    default=None,
     doc="The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.",
 )
 _DESCRIPTION = replace(
@@ -48,7 +41,6 @@ _STRUCTURED = views.Parameter(
     name="structured",
     field="structured",
     type=expression(Symbol("builtins.bool")),
-    schema_type=None,
     default=expression("True"),
     doc="Whether to derive an output schema from the return type.",
 )

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
 from mcp_bindgen.emit.python.names import MAX_LENGTH, identifier, snake
+from mcp_bindgen.ir.names import closure
 from mcp_bindgen.ir.nodes import Definition, Direction, Protocol, Struct
 
 COMMON = "common"
@@ -66,7 +67,7 @@ def _areas(protocol: Protocol, needs: Needs) -> dict[str, set[str]]:
         # embedded request is part of the params of another request.
         result = None if method.direction is Direction.EMBEDDED else method.result
         roots = {root for root in (method.message, method.params, result) if root}
-        for name in _reached(roots, needs):
+        for name in closure(roots, needs.__getitem__):
             areas[name].add(_module(method.name))
     return areas
 
@@ -94,16 +95,6 @@ def _module(path: str, known: Iterable[str] = ()) -> str:
     """Name a module after the first segment of a method or of a category."""
     name = identifier(snake(path.partition("/")[0][:MAX_LENGTH]).removesuffix("_types"))
     return f"{name}_" if name in RESERVED.difference(known) else name
-
-
-def _reached(roots: Iterable[str], needs: Needs) -> set[str]:
-    found = set(roots)
-    pending = list(found)
-    while pending:
-        fresh = set(needs[pending.pop()]) - found
-        found |= fresh
-        pending += fresh
-    return found
 
 
 def _users_first(needs: Needs) -> list[str]:

@@ -7,32 +7,16 @@ from dataclasses import dataclass
 from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.names import unique
 from mcp_bindgen.ir.nodes import Protocol, Struct
 
 RESERVED_CLASSES = frozenset(
-    (
-        "Client",
-        "ClientContext",
-        "ClientHandlers",
-        "ConnectedClient",
-        "Context",
-        "Server",
-        "METHODS",
-        "BINDING",
-        "REVISION",
-    )
+    "Client ClientContext ClientHandlers ConnectedClient Context Server METHODS BINDING REVISION".split()
 )
 """Names that every generated package defines itself."""
 
 RESERVED_RECORDS = frozenset(
-    (
-        "CLIENT_NOTIFICATIONS",
-        "CLIENT_REQUESTS",
-        "EMBEDDED_REQUESTS",
-        "METHODS",
-        "SERVER_NOTIFICATIONS",
-        "SERVER_REQUESTS",
-    )
+    "CLIENT_NOTIFICATIONS CLIENT_REQUESTS EMBEDDED_REQUESTS METHODS SERVER_NOTIFICATIONS SERVER_REQUESTS".split()
 )
 """Names that every generated methods.py defines itself."""
 RESERVED_STUBS = frozenset(
@@ -125,14 +109,6 @@ def _class_name(name: str) -> str:
     return f"{spelled}_" if keyword.iskeyword(spelled) or spelled in RESERVED_CLASSES else spelled
 
 
-def _numbered(name: str, taken: Collection[str]) -> str:
-    """Add a number to a name that is taken."""
-    unique, number = name, 2
-    while unique in taken:
-        unique, number = f"{name}{number}", number + 1
-    return unique
-
-
 def _attribute(wire_name: str) -> str:
     name = identifier(snake(wire_name.rpartition("/")[2] or wire_name))
     return f"{name}_" if name in model_attributes() else name
@@ -171,7 +147,7 @@ class Names:
             where = Location(source=source, pointer=f"/{name}")
             spelled = _class_name(name)
             if not _DEFINITION.fullmatch(name) or len(name) > MAX_LENGTH:
-                spelled = _numbered(spelled, {*owners, *protocol.definitions})
+                spelled = unique(spelled, {*owners, *protocol.definitions})
             if spelled not in owners and spelled != name:
                 diagnostics.warning(where, f"{name[:80]} is named {spelled} in Python")
             _claim(owners, spelled, name, where, diagnostics)

@@ -147,7 +147,7 @@ def _refuse_unknown(folder: Path, own: set[str], known: set[str]) -> None:
     for path in sorted(folder.iterdir()):
         if path.name not in known | own and not path.name.startswith("."):
             names = ", ".join(sorted(known))
-            raise InputError.at(Location(source=str(path)), f"not the name of a template; the templates are {names}")
+            raise InputError.at(path, f"not the name of a template; the templates are {names}")
 
 
 def _said(error: Exception) -> str:

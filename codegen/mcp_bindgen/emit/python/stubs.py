@@ -6,17 +6,7 @@ from dataclasses import dataclass, replace
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.expressions import Symbol, expression
 from mcp_bindgen.emit.python.names import Names
-from mcp_bindgen.emit.python.spelling import (
-    ABSENT,
-    ABSENT_TYPE,
-    ANY,
-    NONE,
-    STR,
-    Speller,
-    either,
-    generic,
-    type_of,
-)
+from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, ANY, NONE, STR, Speller, either, generic, type_of
 from mcp_bindgen.ir.facts import admits_null, is_constant, page_items, params_structs, result_struct
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import ANY as ANYTHING
@@ -33,21 +23,12 @@ _RESULT = expression(_STUB, ".T")
 OPTIONS = views.Parameter(
     doc="Timeouts and a progress callback for this call.",
     name="options",
-    field="",
     type=either(expression(_STUB, ".CallOptions"), NONE),
-    schema_type=None,
     default=NONE,
 )
 _PARTIAL = generic(Symbol("collections.abc.Mapping"), STR, ANY)
 """Metadata, without the properties that the connection fills in."""
-_RESULT_TYPE = views.Parameter(
-    name="result_type",
-    field="",
-    type=type_of(_RESULT),
-    schema_type=None,
-    default=None,
-    doc="The class of the result.",
-)
+_RESULT_TYPE = views.Parameter(name="result_type", type=type_of(_RESULT), doc="The class of the result.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +110,7 @@ class StubViews:
         type_: TypeRef = Ref(name=method.params) if method.params else MapOf(value=ANYTHING)
         spelled = self._speller.static(type_)
         return views.Parameter(
-            name="params",
-            field="",
-            type=spelled if method.params_required else either(spelled, NONE),
-            schema_type=type_,
-            default=None,
+            name="params", type=spelled if method.params_required else either(spelled, NONE), schema_type=type_
         )
 
     def _notification(self, method: Method, forms: Sequence[_Form]) -> views.Function:
@@ -150,7 +127,7 @@ class StubViews:
         tail = (*(form.meta if form else ()), OPTIONS)
         if method.payload:
             parameters = (*plain, _RESULT_TYPE, *tail)
-            signature = views.Signature(parameters=parameters, result=_RESULT, schema_result=None)
+            signature = views.Signature(parameters=parameters, result=_RESULT)
         else:
             signature = self._signature((*plain, *tail), method.result)
         function = replace(
@@ -297,12 +274,7 @@ class StubViews:
             name = f"{attribute}_" if attribute in _OWN else attribute
             found.append(
                 views.Parameter(
-                    name=name,
-                    field=attribute,
-                    type=type_,
-                    schema_type=field.type,
-                    default=default,
-                    doc=field.doc,
+                    name=name, field=attribute, type=type_, schema_type=field.type, default=default, doc=field.doc
                 )
             )
         return tuple(sorted(found, key=lambda parameter: parameter.default is not None))

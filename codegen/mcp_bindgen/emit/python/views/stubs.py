@@ -20,10 +20,10 @@ class Parameter:
     """
 
     name: str
-    field: str
+    field: str = ""
     type: Expression
-    schema_type: TypeRef | None
-    default: Expression | None
+    schema_type: TypeRef | None = None
+    default: Expression | None = None
     doc: str = ""
 
 
@@ -41,7 +41,7 @@ class Signature:
 
     parameters: tuple[Parameter, ...]
     result: Expression
-    schema_result: TypeRef | None
+    schema_result: TypeRef | None = None
     takes_any: bool = False
 
 
