@@ -110,7 +110,7 @@ class TestSources:
 
     def test_a_schema_describes_one_revision(self, cli: Cli, schema: str) -> None:
         done = cli("generate", "2099-01-01", "2099-02-02", "--schema", schema, expect=2)
-        assert "--schema describes one revision, but 2 were named" in done.err
+        assert done.err == "error: --schema: describes one revision, but 2 were named\n"
 
     def test_a_schema_without_a_revision_needs_one(self, cli: Cli, schema: str) -> None:
         assert "the revision of this schema is unknown" in cli("generate", "--schema", schema, expect=2).err

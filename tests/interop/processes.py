@@ -26,7 +26,7 @@ class Side:
         name: its name in the tests.
         runs: the environment variable that names the interpreter of its programs; empty for our own Python.
         client: the program that runs the scenarios, as arguments of the interpreter.
-        server: the program that offers everything, as arguments of the interpreter; empty if there is none.
+        server: the program that offers everything, as arguments of the interpreter; may be empty.
         tasks: whether both support the tasks of 2025-11-25.
     """
 
@@ -65,7 +65,7 @@ TYPESCRIPT = Side(name="typescript-1.32.2", runs="MCP_PEER_NODE", client=(str(PE
 
 
 def interpreter(variable: str) -> str:
-    """Return the interpreter for the programs of a side; the test fails if there is none."""
+    """Return the interpreter for the programs of a side; the test fails without one."""
     if not variable:
         return sys.executable
     if variable == TYPESCRIPT.runs:

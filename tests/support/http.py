@@ -83,7 +83,7 @@ class RawClient:
 
     @asynccontextmanager
     async def stream(self, message: Any = None, **headers: str) -> AsyncGenerator["Events"]:
-        """Read a stream as it arrives: the response to a request, or to a GET if there is none."""
+        """Read a stream as it arrives: the response to a request, or to a GET without one."""
         all_headers = {**(BOTH if message else EVENTS), **self.session, "content-type": "application/json"}
         all_headers |= {name.replace("_", "-"): value for name, value in headers.items()}
         content = None if message is None else json.dumps(message).encode()

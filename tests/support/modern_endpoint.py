@@ -36,7 +36,7 @@ class Posted:
 
     @property
     def method(self) -> str:
-        """The method of the message, empty if it has none."""
+        """The method of the message; may be empty."""
         return str(self.message.get("method", "")) if self.message else ""
 
     @property

@@ -45,7 +45,7 @@ def public_objects() -> Mapping[str, object]:
 
 
 def _exported(code: str) -> tuple[str, ...]:
-    """Return the names in ``__all__`` of a module; empty if it has none."""
+    """Return the names in ``__all__`` of a module; may be empty."""
     for node in ast.parse(code).body:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=value):

@@ -70,7 +70,7 @@ def _schema(type_: TypeRef) -> dict[str, Any]:
 
 
 def _members(keyword: str, type_: TypeRef | None) -> dict[str, Any]:
-    """Return the schema of undeclared properties: empty for any type, false if there are none."""
+    """Return the schema of undeclared properties: empty for any type, false for a closed object."""
     if type_ is None:
         return {keyword: False}
     return {} if is_any(type_) else {keyword: _schema(type_)}

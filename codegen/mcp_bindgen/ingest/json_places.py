@@ -57,7 +57,7 @@ class Places:
 
 
 def find(root: object, pointer: str) -> Node | bool | None:
-    """Return the schema at a JSON pointer (RFC 6901), None if there is none."""
+    """Return the schema at a JSON pointer (RFC 6901), or None."""
     node = root
     for token in pointer.split("/")[1:]:
         node = _child(node, token.replace("~1", "/").replace("~0", "~"))

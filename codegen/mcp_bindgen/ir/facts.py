@@ -103,7 +103,7 @@ def most_specific_first(protocol: Protocol, members: Collection[TypeRef]) -> lis
 
 
 def result_struct(protocol: Protocol, method: Method) -> Struct | None:
-    """Return the object that is the result of a method; None if it has none, or one of another kind."""
+    """Return the object that is the result of a method, or None."""
     target = protocol.resolve(Ref(name=method.result)) if method.result else None
     return target if isinstance(target, Struct) else None
 
@@ -141,7 +141,7 @@ def result_tag(protocol: Protocol) -> str:
 
 
 def result_tags(protocol: Protocol, method: Method) -> tuple[str, ...]:
-    """Return the discriminator value of each result of a request, the usual one first; empty if there is none."""
+    """Return the discriminator value of each result of a request, the usual one first; may be empty."""
     tag = result_tag(protocol)
     results = [name for name in (method.result, *method.alternatives) if name]
     found = [protocol.defaults.get(f"{name}.{tag}") for name in results]

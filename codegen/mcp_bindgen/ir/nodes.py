@@ -321,7 +321,7 @@ class Protocol:
 
     `capabilities` says which capability members of params need (``CallToolRequestParams.task``). `defaults` says what
     stands for required members of results that are absent (``CallToolResult.resultType``). `dialect` and `container`
-    are what its schema.json calls itself and where it keeps its definitions, empty if there is none.
+    are what its schema.json calls itself and where it keeps its definitions; both are empty without a schema.json.
     `glossed` names what docs.toml describes because the input does not: definitions, members, constants.
     """
 

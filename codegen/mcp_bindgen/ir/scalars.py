@@ -45,7 +45,7 @@ def _matches(value: str, pattern: str | None) -> bool:
 
 @cache
 def matcher(pattern: str) -> Callable[[str], bool] | None:
-    """Return a linear-time matcher for a pattern, which `re` is not; None if there is none."""
+    """Return a linear-time matcher for a pattern, which `re` is not; None for a pattern that needs more."""
     try:
         validator = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except SchemaError:

@@ -25,7 +25,7 @@ class Reading:
     Attributes:
         kind: request, notification, result, error or batch; ``unreadable`` if it is not a message.
         method: its method; of an answer, that of the request if the log has it; None if it is not known.
-        id: its id, None if it has none.
+        id: its id, or None.
         asked_on: the line of the request that it answers, None if the log has none.
         revision: the revision that it must conform to; None if the log does not say.
         accepted: revision -> what it takes the message for.

@@ -71,7 +71,7 @@ _UNDEFINED = TsKeyword(name="undefined")
 
 
 def lower(document: TypeScriptDocument, hints: Declarations) -> dict[str, Declaration]:
-    """Lower every declaration of a schema.ts; `hints` are those of its schema.json, empty if there is none.
+    """Lower every declaration of a schema.ts; `hints` are those of its schema.json, if that is known.
 
     A generic declaration becomes one declaration for each set of arguments that it is used with.
     """

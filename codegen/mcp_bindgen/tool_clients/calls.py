@@ -154,7 +154,7 @@ def _parameter(field: views.Field, defaults: Mapping[str, Scalar]) -> views.Para
 
 
 def _scalar(default: str) -> Any:
-    """Return a list with the default as a Python value, empty if there is none; in JSON Schema, 1.0 is an integer."""
+    """Return a list with the default as a Python value, or an empty one; in JSON Schema, 1.0 is an integer."""
     value: Any = json.loads(default or "[]")
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

@@ -42,7 +42,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """The server's description, empty if there is none."""
+        """The server's description; may be empty."""
         return next((text for key in ("description", "title") if isinstance(text := self.raw.get(key), str)), "")
 
     @property

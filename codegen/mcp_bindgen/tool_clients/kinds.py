@@ -28,6 +28,6 @@ def default(schema: object) -> str:
 
 
 def description(schema: object) -> str:
-    """Return the description in a schema, empty if it has none."""
+    """Return the description in a schema; may be empty."""
     found = schema.get("description") if is_object(schema) else None
     return found.strip()[:MAX_DESCRIPTION] if isinstance(found, str) else ""

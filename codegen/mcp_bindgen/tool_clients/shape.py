@@ -45,7 +45,7 @@ class Shape:
         definitions: the schema and what it refers to, by the class or alias that each becomes.
         sources: the same, as the server wrote them.
         properties: the property that each field stands for, by the value of `ORIGIN`: its name and its schema.
-        why: the keywords that the types do not express; if there are none, they accept exactly what the schema does.
+        why: the keywords that the types do not express; without any, they accept exactly what the schema does.
         outside: references that lead out of the schema, and are never followed.
     """
 

@@ -105,7 +105,7 @@ def _linearizes(orders: list[list[str]], bases: Sequence[str]) -> bool:
 
 
 def _merged(orders: list[list[str]], bases: Sequence[str]) -> list[str]:
-    """Merge method resolution orders as Python does (C3); stops early if there is none."""
+    """Merge method resolution orders as Python does (C3); stops early where no order exists."""
     pending: list[list[str]] = [list(order) for order in [*orders, list(bases)] if order]
     merged: list[str] = []
     while pending:

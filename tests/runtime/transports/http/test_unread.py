@@ -167,7 +167,7 @@ async def test_an_answer_in_pieces_lets_the_server_notice_that_its_client_is_gon
 
 
 async def ask(app: Any, send: Any, headers: Mapping[str, str], body: bytes = b"") -> None:
-    """Post a body to an application without a network, or get a stream if there is none."""
+    """Post a body to an application without a network; without a body, get a stream."""
     waiting = [{"type": "http.request", "body": body}]
 
     async def receive() -> Any:

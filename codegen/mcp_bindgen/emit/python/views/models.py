@@ -52,13 +52,13 @@ class Class:
         definition: its name in the schema.
         bases: the models that it inherits from; empty if there is only the model base.
         doc: its documentation; may be empty.
-        link: the page that specifies it; empty if there is none.
+        link: the page that specifies it; may be empty.
         is_deprecated: whether this revision deprecates it.
         is_closed: whether the schema forbids properties that it does not declare.
         extra: the type of undeclared properties, if they have one; otherwise None.
         fields: the fields that it does not inherit, in the order of the schema.
         every_field: all fields, including inherited ones.
-        binary: the name of the field with base64-encoded bytes; empty if there is none, or several.
+        binary: the name of the only field with base64-encoded bytes; may be empty.
         kind: ``class``.
     """
 
@@ -88,7 +88,7 @@ class Alias:
         schema_type: the same in the protocol, a node of the intermediate representation.
         is_forward: whether the type names something that the module defines further down, or itself.
         doc: its documentation; may be empty.
-        link: the page that specifies it; empty if there is none.
+        link: the page that specifies it; may be empty.
         is_deprecated: whether this revision deprecates it.
         kind: ``alias``.
     """

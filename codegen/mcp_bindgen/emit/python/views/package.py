@@ -30,7 +30,7 @@ class Package:
         format: the format of the bindings, which the runtime checks.
         has_batches: whether messages may be sent in batches.
         has_errors_without_id: whether an error response may leave out the id of its request.
-        result_tag: the property that distinguishes the results of a request; empty if there is none.
+        result_tag: the property that distinguishes the results of a request; may be empty.
         modules: the modules of models, by name.
         methods: the methods of the protocol.
         lookup: the methods by sender.

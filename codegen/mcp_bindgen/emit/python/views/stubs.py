@@ -14,7 +14,7 @@ class Parameter:
         name: its name.
         field: the name of the field of the params that it fills; empty for parameters that the stubs add.
         type: its type.
-        schema_type: its type in the protocol, a node of the intermediate representation; None if it has none there.
+        schema_type: its type in the protocol, a node of the intermediate representation; None outside the protocol.
         default: its default; None if it must be passed.
         doc: the documentation of the field; may be empty.
     """
@@ -86,11 +86,11 @@ class Function:
         record: the name of the record of that method in ``methods.py``.
         signature: its signature, which covers all overloads.
         overloads: the ways to call it, if there are several.
-        params: how the params are created; None if there are none, or if they are passed unchanged.
+        params: how the params are created; None for a message without params, or whose params are passed unchanged.
         is_union: whether the params are a union, so that any of the arguments of its members may be passed.
         renamed: arguments of a union whose names differ from those of the fields.
         created: the class of the result if the request asks for a task; otherwise empty.
-        task: the parameter that asks for a task; empty if there is none.
+        task: the parameter that asks for a task; may be empty.
         is_payload: whether the caller passes the type of the result.
         items: the field of the result with the items of a page (``pages`` only).
         page: the class of the result (``pages`` only).
