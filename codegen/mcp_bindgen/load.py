@@ -238,8 +238,7 @@ def _era(methods: Sequence[Method], source: str, diagnostics: Diagnostics) -> Er
         return Era.MODERN
     if "initialize" not in names:
         diagnostics.warning(
-            where,
-            "neither `initialize` (legacy) nor `server/discover` (modern) is a method; it is treated as legacy",
+            where, "neither `initialize` (legacy) nor `server/discover` (modern) is a method; it is treated as legacy"
         )
     return Era.LEGACY
 

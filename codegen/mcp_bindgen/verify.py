@@ -65,11 +65,7 @@ def _differences(shipped: Halves, given: Halves) -> list[Difference]:
         return list(_compared(shipped.schema.declarations, given.schema.declarations))
     assert given.typescript is not None, "a source is one of the two"
     ours, theirs = (lower(half, shipped.schema.declarations) for half in (shipped.typescript, given.typescript))
-    return [
-        *_constants(shipped.typescript, given.typescript),
-        *_compared(ours, theirs),
-        *_bases(ours, theirs),
-    ]
+    return [*_constants(shipped.typescript, given.typescript), *_compared(ours, theirs), *_bases(ours, theirs)]
 
 
 def _compared(ours: Mapping[str, Declaration], theirs: Mapping[str, Declaration]) -> Iterator[Difference]:

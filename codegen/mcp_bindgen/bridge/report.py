@@ -6,31 +6,12 @@ from itertools import groupby
 from typing import Any
 
 from mcp_bindgen.bridge.derive import Bridge
-from mcp_bindgen.bridge.rows import ERA, FRAMING, Entry, FramingRow
+from mcp_bindgen.bridge.rows import ERA, FRAMING, NAMES, Entry, FramingRow
 
 ALONG = "undeclared"
 """The kind of what is sent along."""
 CAPABILITY = "capability"
 METHOD = "method"
-_SHORT = {
-    "audio": "audio",
-    "resource_link": "resource links",
-    "structured_content": "structured content",
-    "titled_enum": "choices with titles",
-    "multi_select": "choices of several values",
-    "url_elicitation": "elicitation by web page",
-    "content_list": "sampling messages with several blocks",
-    "tool_use": "uses of tools in sampling",
-    "tool_result": "results of tools in sampling",
-    "task": "tasks",
-    "task_cancelled": "",
-    "elicitation_id": "",
-    "input_required": "",
-    "output_schema": "output schemas other than objects",
-    "structured_value": "structured content other than objects",
-    "untitled_enum": "",
-}
-"""The names of kinds in a list; empty for those that lose nothing, or that are part of another."""
 
 
 def as_json(bridge: Bridge) -> Mapping[str, Any]:
@@ -106,7 +87,7 @@ def summary(bridges: Sequence[Bridge]) -> str:
     rows = [f"| {bridges[-1].new} | nothing: it receives everything unchanged |"]
     known: set[str] = set()
     for bridge in reversed(bridges):
-        lost = {word for entry in _rows(bridge.entries) if (word := _SHORT[entry.kind])}
+        lost = {word for entry in _rows(bridge.entries) if (word := NAMES[entry.kind])}
         lost |= {"elicitation"} if any(e.new == "elicitation/create" for e in _of(bridge, METHOD)) else set()
         listed = ", ".join(sorted(lost - known))
         rows.append(f"| {bridge.old} | {'the same, and ' if known else ''}{listed} |")

@@ -1,7 +1,7 @@
 """The manual decisions of schema/bridging.toml: how a revision expresses what it has no form for, or why it cannot."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +86,10 @@ def _read(tables: dict[str, list[dict[str, Any]]]) -> tuple[tuple[Row, ...], tup
     return rows, framing
 
 
-ROWS, FRAMING = _read(tomllib.loads((shipped("schema") / "bridging.toml").read_text("utf-8")))
+_FILE = tomllib.loads((shipped("schema") / "bridging.toml").read_text("utf-8"))
+ROWS, FRAMING = _read(_FILE)
+NAMES: Mapping[str, str] = _FILE["names"]
+"""The names of kinds in a list; empty for those that lose nothing, or that are part of another."""
 
 
 class Rows:

@@ -53,10 +53,7 @@ bindings.add(
 bindings.add(list_revisions, "List the released revisions.", "list", _COMMANDS)
 bindings.add(show, "Show a method or a definition.", "show tools/call --revision 2025-11-25", _COMMANDS)
 bindings.add(
-    verify,
-    "Compare a shipped revision with an official schema.",
-    "verify 2025-11-25 --against schema.json",
-    _READINGS,
+    verify, "Compare a shipped revision with an official schema.", "verify 2025-11-25 --against schema.json", _READINGS
 )
 bindings.add(errata, "List where schema.json contradicts schema.ts.", "errata 2026-07-28", _READINGS)
 
@@ -71,10 +68,7 @@ changes.add(
 )
 changes.add(migrate, "Write a migration guide.", "migrate 2025-11-25 2026-07-28 --output MIGRATING.md", _IMPACT)
 changes.add(
-    bridge,
-    "Show how messages are translated between revisions.",
-    "bridge 2025-11-25 2026-07-28",
-    "docs/bridging.md",
+    bridge, "Show how messages are translated between revisions.", "bridge 2025-11-25 2026-07-28", "docs/bridging.md"
 )
 
 servers = Task(app=app, title="Servers")

@@ -24,16 +24,7 @@ from mcp_bindgen.cli.options import (
     QuietOption,
     VerboseOption,
 )
-from mcp_bindgen.cli.output import (
-    Format,
-    answer,
-    answer_json,
-    print_diff,
-    report,
-    table,
-    warnings_json,
-    write_file,
-)
+from mcp_bindgen.cli.output import Format, answer, answer_json, print_diff, report, table, warnings_json, write_file
 from mcp_bindgen.cli.tool_sources import (
     CommandArgument,
     CwdOption,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ir.nodes import UNBOUNDED, Bounds, Scalar
+from mcp_bindgen.ir.nodes import UNBOUNDED, Bounds
 
 Node: TypeAlias = dict[str, Any]
 
@@ -107,21 +107,6 @@ def is_pattern(value: object) -> bool:
     except (re.error, RecursionError, OverflowError):
         return False
     return True
-
-
-def is_of(value: Scalar, name: str) -> bool:
-    """Whether a constant is of a type of JSON Schema."""
-    match value:
-        case None:
-            return name == "null"
-        case bool():
-            return name == "boolean"
-        case str():
-            return name == "string"
-        case int():
-            return name in ("integer", "number")
-        case float():
-            return name == "number" or (name == "integer" and value.is_integer())
 
 
 def spell_value(value: object) -> str:

@@ -17,7 +17,6 @@ from mcp_bindgen.ingest.json_keywords import (
     TYPES,
     TYPING,
     Node,
-    is_of,
     is_pattern,
     opaque_text,
     opaque_words,
@@ -47,6 +46,7 @@ from mcp_bindgen.ir.nodes import (
     Shape,
     Union,
 )
+from mcp_bindgen.ir.scalars import is_of
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
 DIALECTS = (DRAFT_07, "https://json-schema.org/draft/2020-12/schema")
@@ -128,12 +128,7 @@ class _Reader:
             doc, deprecated = _describe(node)
             where = Location(source=self._source, pointer=pointer)
             found[name] = Declaration(
-                name=name,
-                type=self._type(node, where, 0),
-                doc=doc,
-                deprecated=deprecated,
-                pointer=pointer,
-                where=where,
+                name=name, type=self._type(node, where, 0), doc=doc, deprecated=deprecated, pointer=pointer, where=where
             )
         return found
 

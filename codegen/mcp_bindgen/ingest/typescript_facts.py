@@ -14,14 +14,7 @@ from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript import read_placed
 from mcp_bindgen.ingest.typescript_source import MAX_ERRORS
 from mcp_bindgen.ingest.typescript_syntax import one_line
-from mcp_bindgen.ingest.typescript_types import (
-    Span,
-    Tags,
-    TsDeclaration,
-    TsMember,
-    TsObject,
-    TypeScriptDocument,
-)
+from mcp_bindgen.ingest.typescript_types import Span, Tags, TsDeclaration, TsMember, TsObject, TypeScriptDocument
 
 _KEYWORD_TAGS = frozenset(
     {"TJS-type", "category", "format", "nullable", "pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum"}

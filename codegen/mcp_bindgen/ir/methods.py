@@ -216,8 +216,7 @@ class _Derivation:
             )
             return known
         self._diagnostics.loose(
-            where,
-            f"{message.name} is in none of {unions}, so the sender of {method} is unknown: both may send it",
+            where, f"{message.name} is in none of {unions}, so the sender of {method} is unknown: both may send it"
         )
         return Direction.BOTH
 

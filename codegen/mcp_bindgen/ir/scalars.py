@@ -10,21 +10,32 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 from mcp_bindgen.ir.nodes import Bounds, Kind, Primitive, Scalar
 
 
-def fits(value: Scalar, type_: Primitive) -> bool:
-    """Whether a constant is of a scalar type and within its bounds, as far as linear patterns can tell."""
-    bounds, kind = type_.bounds, type_.kind
+def is_of(value: object, name: str) -> bool:
+    """Whether a JSON value is of a type of JSON Schema."""
     match value:
         case None:
-            return kind is Kind.NULL
+            return name == Kind.NULL
         case bool():
-            return kind is Kind.BOOLEAN
-        case int() | float():
-            whole = isinstance(value, int) or value.is_integer()
-            return (kind is Kind.NUMBER or (kind is Kind.INTEGER and whole)) and _in_range(value, bounds)
+            return name == Kind.BOOLEAN
         case str():
-            long_enough = len(value) >= (bounds.min_length or 0)
-            short_enough = bounds.max_length is None or len(value) <= bounds.max_length
-            return kind is Kind.STRING and long_enough and short_enough and _matches(value, bounds.pattern)
+            return name == Kind.STRING
+        case int():
+            return name in (Kind.INTEGER, Kind.NUMBER)
+        case float():
+            return name == Kind.NUMBER or (name == Kind.INTEGER and value.is_integer())
+        case _:
+            return name == ("array" if isinstance(value, list) else "object")
+
+
+def fits(value: Scalar, type_: Primitive) -> bool:
+    """Whether a constant is of a scalar type and within its bounds, as far as linear patterns can tell."""
+    bounds = type_.bounds
+    if not is_of(value, type_.kind) or value is None or isinstance(value, bool):
+        return is_of(value, type_.kind)
+    if not isinstance(value, str):
+        return _in_range(value, bounds)
+    short_enough = bounds.max_length is None or len(value) <= bounds.max_length
+    return len(value) >= (bounds.min_length or 0) and short_enough and _matches(value, bounds.pattern)
 
 
 def _in_range(value: float, bounds: Bounds) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mcp_bindgen.diagnostics import InputError, clip, did_you_mean
+from mcp_bindgen.ir.scalars import is_of
 from mcp_bindgen.tool_clients.listing import MAX_SHOWN, as_list, as_object, spell_type, types_of
 
 MAX_TEXT: Final = 60
@@ -75,7 +76,7 @@ def _read(name: str, text: str, schema: Mapping[str, Any]) -> Any:
     if not types:
         return text if value is _NOT_JSON else value
     for type_ in types:
-        if _is(value, type_):
+        if is_of(value, type_):
             return value
     if "string" in types:
         return text
@@ -98,24 +99,6 @@ def _refuse(constant: str) -> Any:
 
 
 _NOT_JSON: Final = object()
-
-
-def _is(value: Any, type_: str) -> bool:
-    match type_:
-        case "integer":
-            return type(value) is int or (type(value) is float and value.is_integer())
-        case "number":
-            return type(value) in (int, float)
-        case "boolean":
-            return type(value) is bool
-        case "null":
-            return value is None
-        case "array":
-            return type(value) is list
-        case "object":
-            return type(value) is dict
-        case _:
-            return False
 
 
 def _check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:

@@ -156,10 +156,7 @@ class Visit:
         if self._trace is not None:
             tracer = Tracer(self._trace, keep=0) if self._masked else Tracer(self._trace, masker=None, keep=0)
         options = ClientOptions(
-            name="mcp-bindgen inspect",
-            capabilities=CAPABILITIES,
-            probe_timeout=self._probe_timeout,
-            trace=tracer,
+            name="mcp-bindgen inspect", capabilities=CAPABILITIES, probe_timeout=self._probe_timeout, trace=tracer
         )
         clients = [package.Client for package in self._packages]
         async with connect(self._target, self._said.listen) as peer:

@@ -97,12 +97,7 @@ class Comparison:
         return tuple(flat)
 
     def _unions(
-        self,
-        left: Shape,
-        right: Shape,
-        leaves_left: tuple[Shape, ...],
-        leaves_right: tuple[Shape, ...],
-        pointer: str,
+        self, left: Shape, right: Shape, leaves_left: tuple[Shape, ...], leaves_right: tuple[Shape, ...], pointer: str
     ) -> Iterator[Difference]:
         if set(leaves_left) == set(leaves_right):
             if leaves_left != leaves_right:

@@ -19,12 +19,10 @@ class Flat:
 
 
 def resolve(type_: Shape, declarations: Declarations) -> Shape:
-    """Follow references to the type they name; an undefined or circular reference stays unchanged."""
-    seen: set[str] = set()
-    while isinstance(type_, Ref) and type_.name in declarations and type_.name not in seen:
-        seen.add(type_.name)
-        type_ = declarations[type_.name].type
-    return type_
+    """Follow references to the type they name; an undefined or circular reference stays a reference."""
+    last = canonical(type_, declarations)
+    target = declarations[last.name].type if isinstance(last, Ref) and last.name in declarations else last
+    return last if isinstance(target, Ref) else target
 
 
 def canonical(type_: Shape, declarations: Declarations) -> Shape:

@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.ingest.json_keywords import is_of
 from mcp_bindgen.ingest.shapes import Declaration, any_of, both, is_never, never, with_opaque
 from mcp_bindgen.ir.nodes import (
     ANY,
@@ -32,6 +31,7 @@ from mcp_bindgen.ir.nodes import (
     Shape,
     Union,
 )
+from mcp_bindgen.ir.scalars import is_of
 from mcp_bindgen.ir.spell import bounds_of, is_any, spell
 from mcp_bindgen.merge.exclusive import are_exclusive
 from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve

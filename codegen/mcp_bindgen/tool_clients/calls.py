@@ -93,8 +93,7 @@ class _Views:
             method=one.method,
             record=f"_{one.method.upper()}",
             signature=views.Signature(
-                parameters=(*sorted(parameters, key=_has_default), OPTIONS),
-                result=generic(_RESULT, data),
+                parameters=(*sorted(parameters, key=_has_default), OPTIONS), result=generic(_RESULT, data)
             ),
             arguments=tuple(views.Argument(name=field.name, value=field.name) for field in fields or ()),
             whole=None if fields is not None else self._plain(one.arguments),
@@ -144,12 +143,7 @@ def _parameter(field: views.Field, defaults: Mapping[str, Scalar]) -> views.Para
         type_ = type_ if field.is_nullable and has_own else either(type_, ABSENT_TYPE if field.is_nullable else NONE)
         default = constant(defaults[field.name]) if has_own else default
     return views.Parameter(
-        name=field.name,
-        field=field.name,
-        type=type_,
-        schema_type=field.schema_type,
-        default=default,
-        doc=field.doc,
+        name=field.name, field=field.name, type=type_, schema_type=field.schema_type, default=default, doc=field.doc
     )
 
 

@@ -46,12 +46,7 @@ _KINDS: Mapping[str, Kind] = {
     "None": Kind.NULL,
     "Any": Kind.ANY,
 }
-_NUMERIC: Mapping[str, str] = {
-    "ge": "minimum",
-    "le": "maximum",
-    "gt": "exclusive_minimum",
-    "lt": "exclusive_maximum",
-}
+_NUMERIC: Mapping[str, str] = {"ge": "minimum", "le": "maximum", "gt": "exclusive_minimum", "lt": "exclusive_maximum"}
 _LENGTHS: Mapping[str, str] = {"min_length": "min_length", "max_length": "max_length"}
 _SIZES: Mapping[str, str] = {"min_length": "min_items", "max_length": "max_items"}
 

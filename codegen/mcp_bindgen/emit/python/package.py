@@ -28,10 +28,7 @@ TYPED = {"py.typed": ""}
 _APP = "app"
 """The module of servers made of decorated functions, if the revision lists tools, resources or prompts."""
 
-_STUBS = {
-    "client": ("Client", "ClientHandlers", "ClientContext"),
-    "server": ("Server", "ConnectedClient", "Context"),
-}
+_STUBS = {"client": ("Client", "ClientHandlers", "ClientContext"), "server": ("Server", "ConnectedClient", "Context")}
 
 
 def revision_folder(revision: str) -> str:
