@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp_bindgen.diff.rule import Change, Rule, Severity
 from mcp_bindgen.diff.sites import MethodSite
+from mcp_bindgen.values.builder import Step
 
 FRAMES = "JSONRPCMessage"
 """The union of all JSON-RPC messages."""
@@ -34,21 +35,6 @@ class Carrier:
     method: str
     part: str
     travel: Travel
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step from the root of a message to a value: a named property, an item, a map's value, a union's member.
-
-    `name` is the name on the new side, `was` the name on the old side if it differs.
-    """
-
-    kind: str
-    name: str = ""
-    was: str = ""
-
-    def __str__(self) -> str:
-        return {"item": "[]", "value": "{}", "member": f"<{self.name}>"}.get(self.kind, f".{self.name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

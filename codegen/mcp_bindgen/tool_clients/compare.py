@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Subject, Travel
+from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel
 from mcp_bindgen.diff.rule import NOTHING
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.tool_clients.contract import Contract, Tool
 from mcp_bindgen.tool_clients.hints import HINTS
 from mcp_bindgen.tool_clients.narrowing import Gap, gaps, meaning, smallest
+from mcp_bindgen.values.builder import Step
 
 METHOD = "tools/call"
 MAX_TEXT = 200

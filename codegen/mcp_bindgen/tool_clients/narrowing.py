@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, escape_pointer
-from mcp_bindgen.diff.finding import Carrier, Step, Travel
+from mcp_bindgen.diff.finding import Carrier, Travel
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.rules.annotations import OPAQUE_CHANGED
 from mcp_bindgen.diff.rules.values import FORMAT_ADDED, FORMAT_CHANGED
-from mcp_bindgen.diff.wire.builder import Builder
 from mcp_bindgen.diff.wire.proof import are_about, numbers_in, prove, turned
 from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
@@ -29,6 +28,7 @@ from mcp_bindgen.merge.build import build
 from mcp_bindgen.tool_clients.keywords import texts
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
 from mcp_bindgen.tool_clients.validity import Undecidable, Validity
+from mcp_bindgen.values.builder import Builder, Step
 
 MAX_SIZE = 200_000
 """The maximum length of a schema that is compared in detail, in characters."""

@@ -11,7 +11,7 @@ from mcp_bindgen.diff.rule import NOTHING
 from mcp_bindgen.diff.sites import AliasSite, UnsentSite
 from mcp_bindgen.diff.source.matched import Matched
 from mcp_bindgen.diff.types.equality import Equality
-from mcp_bindgen.diff.types.leaves import leaves
+from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.names import lineage, method_constant, references
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, MapOf, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell

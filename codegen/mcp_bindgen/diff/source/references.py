@@ -10,7 +10,7 @@ from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.sites import Reference, ReferenceSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline
 from mcp_bindgen.diff.types.equality import Equality
-from mcp_bindgen.diff.types.leaves import leaves
+from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.nodes import Alias, ListOf, MapOf, Protocol, Ref, Struct, TypeRef, Union
 from mcp_bindgen.ir.spell import spell
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import TypeAlias
 
-from mcp_bindgen.diff.types.leaves import constants, forms, members, rest_of
+from mcp_bindgen.ir.leaves import constants, forms, members, rest_of
 from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
 
 Answers: TypeAlias = dict[tuple[TypeRef, TypeRef], bool]

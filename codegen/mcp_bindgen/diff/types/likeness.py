@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 
-from mcp_bindgen.diff.types.leaves import constants
+from mcp_bindgen.ir.leaves import constants
 from mcp_bindgen.ir.nodes import Field, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import spell

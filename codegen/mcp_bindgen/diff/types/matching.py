@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diff.types.equality import Equality, name_likeness
-from mcp_bindgen.diff.types.leaves import constants, leaves
+from mcp_bindgen.ir.leaves import constants, leaves
 from mcp_bindgen.ir.names import method_constant
 from mcp_bindgen.ir.nodes import (
     Alias,

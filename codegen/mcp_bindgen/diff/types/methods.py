@@ -7,8 +7,8 @@ message or renames a definition, the other side resolves it.
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.types.equality import Equality
-from mcp_bindgen.diff.types.leaves import leaves
 from mcp_bindgen.diff.types.matching import match_definitions
+from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 
 _ALIKE = 0.3

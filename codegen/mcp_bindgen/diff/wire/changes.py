@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, breaks
+from mcp_bindgen.diff.finding import Carrier, Finding, Pair, breaks
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.spot import Spot
+from mcp_bindgen.values.builder import Step
 
 Gate = Callable[[Carrier, Pair, frozenset[str]], str]
 """Return the gate that keeps a pair of peers from a message with a change that needs these capabilities, or ""."""

@@ -11,14 +11,14 @@ from typing import Any, cast
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
-from mcp_bindgen.diff.finding import FRAMES, Carrier, Step
-from mcp_bindgen.diff.types.leaves import leaves
-from mcp_bindgen.diff.wire.builder import Builder
+from mcp_bindgen.diff.finding import FRAMES, Carrier
 from mcp_bindgen.diff.wire.compare import TRAVELS
 from mcp_bindgen.diff.wire.frames import FRAME
 from mcp_bindgen.diff.wire.proof import path
 from mcp_bindgen.emit.json_schema import json_schema, reference
+from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref, Struct, TypeRef, Union
+from mcp_bindgen.values.builder import Builder, Step
 
 
 @dataclass(frozen=True, slots=True)

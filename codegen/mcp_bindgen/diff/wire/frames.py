@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from mcp_bindgen.diff.finding import FRAMES, Carrier, Travel
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.sites import ErrorSite, FrameSite, ResultTypeSite
-from mcp_bindgen.diff.types.leaves import forms, leaves
 from mcp_bindgen.diff.wire.changes import Changes
 from mcp_bindgen.diff.wire.spot import Spot, root, through
 from mcp_bindgen.diff.wire.walk import Sides, Walk
+from mcp_bindgen.ir.leaves import forms, leaves
 from mcp_bindgen.ir.nodes import Definition, Literal, Protocol, Ref, Struct
 
 FRAME = "message"

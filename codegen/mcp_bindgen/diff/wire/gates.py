@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
-from mcp_bindgen.diff.types.leaves import leaves
 from mcp_bindgen.ir.capabilities import is_declarable
+from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.methods import PAIRINGS
 from mcp_bindgen.ir.nodes import Protocol, Ref, Struct
 

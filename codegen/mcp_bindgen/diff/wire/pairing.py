@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diff.sites import Ground
-from mcp_bindgen.diff.types.leaves import forms, members, rest_of
+from mcp_bindgen.ir.leaves import forms, members, rest_of
 from mcp_bindgen.ir.nodes import ANY, Field, Literal, MapOf, Protocol, Struct, TypeRef
 
 Object = Struct | MapOf

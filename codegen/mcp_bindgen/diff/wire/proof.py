@@ -8,8 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from jsonschema import ValidationError
 
-from mcp_bindgen.diff.finding import Step
-from mcp_bindgen.diff.wire.builder import ANY_KEY
+from mcp_bindgen.values.builder import ANY_KEY, Step
 
 MAX_CANDIDATES = 200
 """The number of values tried for one break."""

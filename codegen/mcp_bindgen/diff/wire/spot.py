@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.diagnostics import escape_pointer
-from mcp_bindgen.diff.finding import Carrier, Step, Subject
+from mcp_bindgen.diff.finding import Carrier, Subject
 from mcp_bindgen.ir.nodes import Alias, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.values.builder import Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

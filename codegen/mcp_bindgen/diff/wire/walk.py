@@ -11,12 +11,12 @@ from typing import TypeAlias
 from mcp_bindgen.diff.finding import Carrier, Subject, Travel
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import FormSite, MoveSite, PropertySite, RestSite, TypeSite
-from mcp_bindgen.diff.types.leaves import forms, rest_of, selectors
 from mcp_bindgen.diff.types.likeness import Likeness, renamed
 from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.gates import needs_of_form
 from mcp_bindgen.diff.wire.pairing import Object, Pairing
 from mcp_bindgen.diff.wire.spot import Spot, root, through
+from mcp_bindgen.ir.leaves import forms, rest_of, selectors
 from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell
 

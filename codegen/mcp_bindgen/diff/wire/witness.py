@@ -8,7 +8,7 @@ any other reason does not prove the break.
 from dataclasses import replace
 from typing import Any
 
-from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Travel, breaks
+from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel, breaks
 from mcp_bindgen.diff.rules.properties import PROPERTY_MOVED
 from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.diff.wire.compare import renamed_methods
@@ -16,6 +16,7 @@ from mcp_bindgen.diff.wire.exchange import Exchange, Message
 from mcp_bindgen.diff.wire.frames import FRAME
 from mcp_bindgen.diff.wire.proof import Proof, are_about, numbers_in, prove, turned
 from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.values.builder import Step
 
 _ELSEWHERE = (PROPERTY_MOVED,)
 """Rules whose change is rejected at a place other than the end of the path."""

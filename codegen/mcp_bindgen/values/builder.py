@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from mcp_bindgen.diff.finding import Step
-from mcp_bindgen.diff.types.leaves import leaves
 from mcp_bindgen.ir.facts import admits
+from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.nodes import Bounds, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Scalar, Struct, TypeRef
 
 MAX_LENGTH = 10_000
@@ -45,6 +45,21 @@ _EXAMPLES: Mapping[str, Scalar] = {
 
 _ANYTHING: tuple[Any, ...] = (None, True, 1, 1.5, "text", [], {})
 _ANCHORS = re.compile(r"\\[AZbB]|[\^$]")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step from the root of a message to a value: a named property, an item, a map's value, a union's member.
+
+    `name` is the name on the new side, `was` the name on the old side if it differs.
+    """
+
+    kind: str
+    name: str = ""
+    was: str = ""
+
+    def __str__(self) -> str:
+        return {"item": "[]", "value": "{}", "member": f"<{self.name}>"}.get(self.kind, f".{self.name}")
 
 
 class Builder:

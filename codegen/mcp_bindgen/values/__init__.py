@@ -1,0 +1,1 @@
+"""Values of the types of a protocol: for proofs, examples and tests."""
