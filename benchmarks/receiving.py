@@ -14,14 +14,12 @@ from typing import Any, NoReturn
 import messages
 
 from mcp_bindings import v2025_11_25 as bindings
-from mcp_runtime.caller import CallOptions
-from mcp_runtime.connection.answers import Handler
+from mcp_runtime.connection.calls import Received, Work
 from mcp_runtime.connection.conversation import Conversation
-from mcp_runtime.connection.received import Received
+from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.transport import Channel, Receiver
-from mcp_runtime.connection.work import Work
-from mcp_runtime.limits import Limits
 from mcp_runtime.method import AnyMethod, RequestMethod
+from mcp_runtime.options import CallOptions, Limits
 from mcp_runtime.protocol.jsonrpc import Request
 from mcp_runtime.protocol.legacy import Side, State
 

@@ -16,7 +16,7 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.context import Exchange
+from mcp_runtime.connection import Exchange
 from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed

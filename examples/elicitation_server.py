@@ -16,12 +16,12 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.elicitation import Action, ask_form
 from mcp_runtime.errors import PeerError
+from mcp_runtime.features.forms import Action, ask_form
+from mcp_runtime.features.url_elicitation import UrlElicitations
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.stdio import serve_stdio
-from mcp_runtime.url_elicitation import UrlElicitations
 
 TEA = {
     "type": "object",

@@ -8,11 +8,11 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.caching import CacheHint
-from mcp_runtime.elicitation import Action, ask_form
 from mcp_runtime.errors import PeerError
+from mcp_runtime.features.forms import Action, ask_form
+from mcp_runtime.features.subscriptions import list_changed
+from mcp_runtime.options import CacheHint
 from mcp_runtime.server import ServerOptions, requires
-from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.stdio import serve_stdio
 
 OPTIONS = ServerOptions(name="files", version="1.0", list_changed=True)

@@ -18,8 +18,8 @@ from mcp_bindings.v2025_11_25 import (
 )
 from mcp_runtime.connection import Connection
 from mcp_runtime.errors import PeerError
+from mcp_runtime.features.subscriptions import resource_updated
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.subscriptions import resource_updated
 from mcp_runtime.transports.stdio import serve_stdio
 
 RESOURCE_NOT_FOUND = -32002

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from mcp_bindings.v2025_11_25 import CallToolRequestParams, Client, TextContent
 from mcp_bindings.v2025_11_25.methods import TOOLS_CALL
+from mcp_runtime.extensions.tasks import TaskRecord, run_as_task, start_task
 from mcp_runtime.stub import CallOptions
-from mcp_runtime.tasks import TaskRecord, run_as_task, start_task
 from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("tasks_server.py")

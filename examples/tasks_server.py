@@ -16,8 +16,8 @@ from mcp_bindings.v2025_11_25 import (
     ToolExecution,
     ToolInputSchema,
 )
+from mcp_runtime.extensions.tasks import MemoryTaskStore
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.tasks import MemoryTaskStore
 from mcp_runtime.transports.stdio import serve_stdio
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcp_bindings.v2025_11_25 import Client
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.trace import Kind, Traced, Tracer
+from mcp_runtime.middleware.trace import Kind, Traced, Tracer
 from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("trace_server.py")

@@ -19,10 +19,10 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.elicitation import Action
+from mcp_runtime.features.forms import Action
+from mcp_runtime.features.url_elicitation import UrlElicitations
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
-from mcp_runtime.url_elicitation import UrlElicitations
 
 PATIENCE = 300
 """Seconds that a user may take on the page."""

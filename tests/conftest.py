@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_runtime.transports.http.client import probe
+from mcp_runtime.transports.http.client import streamable
 from support import official
 from support.command import Cli
 from support.times import Times
@@ -93,7 +93,7 @@ def cli(
 @pytest.fixture(autouse=True)
 def servers_are_unknown() -> None:
     """Forget the eras of the servers of other tests, since their ports may be used again."""
-    probe.servers.clear()
+    streamable.servers.clear()
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
-"""The errors of the runtime: error responses, protocol violations by the peer, and protocol violations by us."""
+"""The errors of the runtime, and how untrusted text is made safe to show."""
 
 from typing import Any, Final
-
-from mcp_runtime.printable import printable
 
 __all__ = [
     "BindingFormatError",
@@ -17,6 +15,22 @@ __all__ = [
     "RequestTimeout",
     "UnsupportedRevision",
 ]
+
+
+def printable(text: str) -> str:
+    """Make untrusted text safe to print: control and bidirectional characters become escapes."""
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
+
+
+MAX_TEXT: Final = 600
+"""How many characters of a peer's own words are quoted."""
+
+
+def clipped(text: str, limit: int = MAX_TEXT) -> str:
+    """Return a peer's text as it may be shown: without control characters, and not longer than `limit`."""
+    shown = printable(text[:limit])
+    return shown if len(text) <= limit else f"{shown}..."
+
 
 SITE: Final = "https://modelcontextprotocol.io/specification"
 _MAX_SHOWN: Final = 4000

@@ -4,14 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.plain import blocks
-from mcp_runtime.protocol.misnamed import check_names
-from mcp_runtime.remote import Stub
+from mcp_runtime.functions import blocks, check_names
+from mcp_runtime.peer import Stub
 
 if TYPE_CHECKING:
-    from mcp_runtime.connection.answers import Handler
     from mcp_runtime.connection.connection import Connection, Exchange
-    from mcp_runtime.connection.requester import Requester
+    from mcp_runtime.connection.requester import Handler, Requester
     from mcp_runtime.settings import ServerOptions
 
 PeerT = TypeVar("PeerT")

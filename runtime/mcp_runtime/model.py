@@ -22,9 +22,8 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJson
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from mcp_runtime import numbers, unique
-from mcp_runtime.constants import with_exact_constants
-from mcp_runtime.finite import FINITE, refuse_non_finite
+from mcp_runtime import json_types
+from mcp_runtime.json_types import FINITE, refuse_non_finite, with_exact_constants
 
 if TYPE_CHECKING:
     from typing import Self
@@ -95,16 +94,16 @@ class _Required:
 
 
 # Generated modules import numbers from here, with all else.
-Exactly = numbers.Exactly
-JsonInteger = numbers.JsonInteger
-JsonNumber = numbers.JsonNumber
-Integer: TypeAlias = numbers.Integer
-Number: TypeAlias = numbers.Number
+Exactly = json_types.Exactly
+JsonInteger = json_types.JsonInteger
+JsonNumber = json_types.JsonNumber
+Integer: TypeAlias = json_types.Integer
+Number: TypeAlias = json_types.Number
 Boolean: TypeAlias = Annotated[bool, Field(strict=True)]
 """A boolean that is always strict: an alias outside a model has no configuration of its own."""
 OPEN: Final = _OpenString()
 REQUIRED: Final = _Required()
-UNIQUE: Final = unique.UNIQUE
+UNIQUE: Final = json_types.UNIQUE
 LEFT_TO_RIGHT: Final = _UnionOf(union_mode="left_to_right")
 """Marks a union whose variants are tried in order, since no constant distinguishes them."""
 MOST_MEMBERS: Final = _UnionOf(union_mode="smart")

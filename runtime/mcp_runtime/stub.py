@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.caller import Caller, CallOptions
 from mcp_runtime.handlers import Context, Handlers, ServerHandlers
-from mcp_runtime.remote import Stub
+from mcp_runtime.options import Caller, CallOptions
+from mcp_runtime.peer import Stub
 
 if TYPE_CHECKING:
     from typing import Self

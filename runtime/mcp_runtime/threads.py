@@ -14,7 +14,7 @@ from contextvars import copy_context
 from functools import partial, wraps
 from typing import Any, Final, TypeVar
 
-from mcp_runtime.plain import blocks
+from mcp_runtime.functions import blocks
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from bridge.everyone import URI, Received, make_handlers, make_server
 from mcp_bindings import v2025_11_25 as old
 from mcp_bindings import v2026_07_28 as new
 from mcp_runtime.bridge import MissingInRevision, bridge
-from mcp_runtime.caching import CacheHint
 from mcp_runtime.errors import McpError, PeerError
+from mcp_runtime.options import CacheHint
 from mcp_runtime.server import ServerOptions, start_server
 from support.channels import Stream, Streams
 from support.posting import answer, post

@@ -7,8 +7,8 @@ from typing import Any
 from conformance.everything import NONE, Everything, text_of
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.errors import MissingCapability
+from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.subscriptions import list_changed
 
 ASKING = "test_input_required_result_"
 REGION = {"type": "string", "x-mcp-header": "Region"}

@@ -346,7 +346,7 @@ LOOKUPS = {
     "a method in a message": "def f(message):\n    return message['method'] == 'ping'",
     "a method in a pattern": "def f(method: str):\n    match method:\n        case 'ping':\n            return 1",
     "a message as a dict": "x = {'method': 'initialize'}",
-    "a helper of the runtime": "from mcp_runtime.elicitation import ask_form",
+    "a helper of the runtime": "from mcp_runtime.features.forms import ask_form",
 }
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from mcp_runtime.features import relay
+from mcp_runtime.cluster import fan_out as fan_outs
+from mcp_runtime.cluster.redis import RedisEventStore, RedisFanOut, RedisSpentStates
 from mcp_runtime.features.inputs import sealed
-from mcp_runtime.redis import RedisEventStore, RedisFanOut, RedisSpentStates
-from mcp_runtime.subscriptions import list_changed, resource_updated
+from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.transports.http import Event, HttpLimits, asgi_app
-from mcp_runtime.transports.http.server.streams import event_log
+from mcp_runtime.transports.http.server import event_log
 from support.asking import text
 from support.http import RawClient, call, events_of, messages_of, raw_client
 from support.http_server import chatty
@@ -225,7 +225,7 @@ async def workers(request: pytest.FixtureRequest) -> AsyncGenerator[Workers]:
 class TestFanOut:
     @pytest.fixture(autouse=True)
     def hurried(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(relay, "PAUSES", (0.05, 0.1))
+        monkeypatch.setattr(fan_outs, "PAUSES", (0.05, 0.1))
 
     async def test_a_change_reaches_the_clients_of_all_workers_once(
         self, server: RedisServer, redis: Any, workers: Workers
@@ -267,7 +267,7 @@ class TestFanOut:
     async def test_a_worker_that_starts_without_redis_serves_its_clients_and_is_joined_later(
         self, server: RedisServer, redis: Any, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(relay, "TIMEOUT", 0.3)
+        monkeypatch.setattr(fan_outs, "TIMEOUT", 0.3)
         server.kill()
         async with asyncio.timeout(40):
             worker = await workers.start(RedisFanOut(redis))

@@ -11,9 +11,9 @@ import pytest
 
 from mcp_bindgen.live.bindings import package_of, packages_of
 from mcp_bindgen.live.bindings import revisions as released
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.observe.observer import MAX_JUDGED, Finding, Observer
+from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import connect_memory

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcp_runtime import errors
-from mcp_runtime.limits import Limits
+from mcp_runtime.options import Limits
 from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
 from support.documents import ROOT, Program, pages, programs, session
 from support.sessions import Played, play

@@ -237,7 +237,7 @@ class TestGenerated:
         templates, protocols = shipped_templates(), [load_released(revision) for revision in released()]
         files = emit_root([revision_folder(revision) for revision in released()], "mcp-bindgen generate", templates)
         for protocol in protocols:
-            emitted_files = emitted(protocol, command=f"mcp-bindgen generate {protocol.revision}", is_formatted=True)
+            emitted_files = emitted(protocol, command=f"mcp-bindgen generate {protocol.revision}")
             folder = revision_folder(protocol.revision)
             files |= {f"{folder}/{name}": text for name, text in emitted_files.items()}
         bridges = emit_bridges(protocols, "mcp-bindgen generate", templates)

@@ -111,8 +111,8 @@ class TestReference:
             assert [name for name in names if f"{module}.{name}" not in page and f"{name} <" not in page] == []
 
     def test_constants_have_their_docstrings_wherever_they_are_defined(self) -> None:
-        page = reference.runtime_pages()["api/mcp_runtime.tasks.rst"]
-        _, _, after = page.partition(".. py:data:: mcp_runtime.tasks.OWNER\n")
+        page = reference.runtime_pages()["api/mcp_runtime.extensions.tasks.rst"]
+        _, _, after = page.partition(".. py:data:: mcp_runtime.extensions.tasks.OWNER\n")
         assert "   :value: 'tasks.owner'\n\n   The connection feature" in after
 
     def test_every_command_is_there_with_its_options(self) -> None:

@@ -14,10 +14,10 @@ from mcp_runtime.errors import (
     RequestTimeout,
     UnsupportedRevision,
 )
+from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import CallOptions
-from mcp_runtime.subscriptions import list_changed, resource_updated
 from mcp_runtime.transports.memory import memory_pair
 from support.requirement_table import LEGACY
 from support.roles import TEXT, Hold, RawServer, answering, make_handlers, make_server, returns

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.subscriptions import list_changed
 from support.roles import TEXT, answering, make_server, raises, returns
 from support.talk import raw, talk
 

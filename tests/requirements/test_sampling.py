@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.context import Way
+from mcp_runtime.connection import Way
 from mcp_runtime.errors import LocalProtocolError, MissingCapability
+from mcp_runtime.features.sampling import Denied, reviewed
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
-from mcp_runtime.sampling import Denied, reviewed
 from support.asked import asked_in_a_call
 from support.roles import answering, build, is_refused, make_handlers, make_server
 from support.talk import bindings, raw

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.connection.transport import Receiver, TransportError
 from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import start_server
-from mcp_runtime.transports.base import Receiver, TransportError
 from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
 from support.roles import TEXT, make_server, returns
 from support.stdio_peers import RAW_PEER, Raw, eventually

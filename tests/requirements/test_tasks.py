@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.features.tasks.states import TRANSITIONS
+from mcp_runtime.extensions.tasks import RELATED, Status
+from mcp_runtime.extensions.tasks.states import TRANSITIONS
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.tasks import RELATED, Status
 from support.talk import Raw, raw
 from support.tasking import Worker, quick
 

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.errors import MissingCapability, PeerError
-from mcp_runtime.tasks import RELATED, Status, start_task
+from mcp_runtime.extensions.tasks import RELATED, Status, start_task
 from support.roles import RawServer, answering, make_handlers, returns
 from support.tasking import call
 

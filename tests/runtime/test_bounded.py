@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from mcp_runtime.bounded import bounded, check_cancelled
+from mcp_runtime.connection.background import bounded, check_cancelled
 
 
 async def _drops_a_cancellation() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.caching import CacheHint
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import PeerError
+from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.middleware import cache
 from mcp_runtime.middleware.cache import ResultCache
+from mcp_runtime.options import CacheHint
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.subscriptions import list_changed, resource_updated
 from support.roles import make_handlers, returns
 from support.together import together
 

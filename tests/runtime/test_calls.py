@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.context import Exchange
+from mcp_runtime.connection import Exchange
 from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed

@@ -11,10 +11,10 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.connection import Connection
+from mcp_runtime.connection.transport import Verdict
 from mcp_runtime.errors import LocalProtocolError, McpError
+from mcp_runtime.extensions.tasks import MemoryTaskStore
 from mcp_runtime.server import ServerOptions, start_server
-from mcp_runtime.tasks import MemoryTaskStore
-from mcp_runtime.transports.base import Verdict
 from support.channels import Stream, Streams
 from support.posting import answer, post, shake_hands
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.connection.deadlines import GRAIN
+from mcp_runtime.connection.timers import GRAIN
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.stub import CallOptions
 from support.talk import raw, talk

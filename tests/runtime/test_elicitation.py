@@ -8,12 +8,12 @@ import pytest
 from mcp_bindings import v2025_06_18
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError, PeerUrlElicitationRequiredError
-from mcp_runtime.elicitation import Action, FormAnswer, ask_form
 from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.features.forms import Action, FormAnswer, ask_form
+from mcp_runtime.features.url_elicitation import UrlElicitations, Visits, inspect_url, required_elicitations
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
-from mcp_runtime.url_elicitation import UrlElicitations, Visits, inspect_url, required_elicitations
 from support.asked import asked_in_a_call
 from support.talk import talk
 

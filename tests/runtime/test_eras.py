@@ -10,12 +10,12 @@ import pytest
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime.connection import Connection
 from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.transport import Verdict
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.handshake import modern as handshake
 from mcp_runtime.middleware.rate_limit import RateLimit
 from mcp_runtime.server import start_server
 from mcp_runtime.settings import ServerOptions
-from mcp_runtime.transports.base import Verdict
 from support.channels import Stream, Streams
 from support.posting import answer, post, shake_hands
 

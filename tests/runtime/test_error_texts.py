@@ -16,7 +16,7 @@ from mcp_runtime.errors import (
     RemoteProtocolError,
     UnsupportedRevision,
 )
-from mcp_runtime.tool_errors import ToolArgumentError, ToolRefused
+from mcp_runtime.tools.errors import ToolArgumentError, ToolRefused
 from support.roles import make_server
 from support.talk import talk
 

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from mcp_runtime import fan_out as fan_outs
-from mcp_runtime.fan_out import MemoryFanOut
-from mcp_runtime.features import relay
+from mcp_runtime.cluster import fan_out as fan_outs
+from mcp_runtime.cluster.fan_out import MemoryFanOut
+from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.server import start_server
-from mcp_runtime.subscriptions import list_changed, resource_updated
 from support.channels import Stream, Streams
 from support.talk import of_sender
 from support.workers import EVERYTHING, URI, Workers, modern_server, started
@@ -28,8 +27,8 @@ async def workers(request: pytest.FixtureRequest) -> AsyncGenerator[Workers]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relay, "PAUSES", (0.01, 0.05))
-    monkeypatch.setattr(relay, "TIMEOUT", 0.2)
+    monkeypatch.setattr(fan_outs, "PAUSES", (0.01, 0.05))
+    monkeypatch.setattr(fan_outs, "TIMEOUT", 0.2)
 
 
 @contextmanager
@@ -111,7 +110,7 @@ async def test_too_many_waiting_changes_become_a_change_of_everything(workers: W
     fan_out = Unreliable()
     one, two = await workers.start(fan_out), await workers.start(fan_out)
     fan_out.error = ConnectionError()
-    for number in range(relay.MAX_WAITING + 50):
+    for number in range(fan_outs.MAX_UNPUBLISHED + 50):
         await resource_updated(one.server, f"{URI}/{number}")
     await resource_updated(one.server, f"{URI}/{'x' * 10_000}")
     fan_out.error = None

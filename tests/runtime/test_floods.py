@@ -12,13 +12,13 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.connection.load import LIGHT, Load, weight
+from mcp_runtime.connection.calls import LIGHT, Load, weight
+from mcp_runtime.extensions.tasks import MemoryTaskStore
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.middleware import catalogue
 from mcp_runtime.middleware.trace import Tracer
 from mcp_runtime.protocol import events
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.tasks import MemoryTaskStore
 from mcp_runtime.transports.memory import memory_pair
 from support.talk import Raw, raw, talk
 from support.tasking import Worker, text_result

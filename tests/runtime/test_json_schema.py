@@ -10,8 +10,7 @@ from typing import Any, cast
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_runtime.protocol.json_schema import Check, UnusableSchema
-from mcp_runtime.protocol.schema_cost import states
+from mcp_runtime.protocol.json_schema import Check, UnusableSchema, states
 
 
 class TestSchemas:

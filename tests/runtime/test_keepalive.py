@@ -10,15 +10,14 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection import Connection
-from mcp_runtime.context import Exchange
+from mcp_runtime.connection import Connection, Exchange
+from mcp_runtime.connection.transport import Receiver
 from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
 from mcp_runtime.peer import Peer
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.settings import Proceed
 from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.base import Receiver
 from mcp_runtime.transports.memory import memory_pair
 from mcp_runtime.transports.stdio import connect_stdio
 from support.talk import raw

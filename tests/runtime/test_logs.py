@@ -11,13 +11,12 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection import Exchange
 from mcp_runtime.connection.notifications import NotificationStream
-from mcp_runtime.context import Exchange
-from mcp_runtime.features.logs import level_of
-from mcp_runtime.logs import McpLogHandler
+from mcp_runtime.extensions.tasks import RELATED, MemoryTaskStore
+from mcp_runtime.features.logs import McpLogHandler, level_of
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed
-from mcp_runtime.tasks import RELATED, MemoryTaskStore
 from support.calculator import Calculator, tool
 from support.together import together
 
@@ -243,7 +242,7 @@ class TestHandler:
             async with together(v.Client, server) as client:
                 stream = client.notifications(methods.NOTIFICATIONS_MESSAGE)
                 logging.getLogger("mcp_runtime").error("from within")
-                logging.getLogger("mcp_runtime.trace").error("from within")
+                logging.getLogger("mcp_runtime.middleware.trace").error("from within")
                 app.info("once")
                 got = [data for _, _, data in await read(stream)]
                 assert [data for data in got if data != "saw notifications/initialized"] == ["once"]

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection import Connection
-from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.calls import Proceed
 from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.stub import CallOptions

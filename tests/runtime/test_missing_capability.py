@@ -7,8 +7,8 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.errors import MissingCapability
+from mcp_runtime.extensions.tasks import MemoryTaskStore
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.tasks import MemoryTaskStore
 from support.roles import make_server
 from support.talk import LEGACY, raw
 

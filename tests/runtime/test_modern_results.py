@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.caching import CacheHint
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import PeerError
+from mcp_runtime.options import CacheHint
 from mcp_runtime.server import ServerOptions
 from support.roles import make_server, raises
 from support.talk import bindings

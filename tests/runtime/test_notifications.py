@@ -5,7 +5,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.errors import MissingCapability, PeerError
-from mcp_runtime.subscriptions import list_changed, resource_updated
+from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from support.talk import talk
 from support.tools_server import Host, Tools
 

@@ -16,12 +16,12 @@ from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
+from mcp_runtime.features.url_elicitation import inspect_url
 from mcp_runtime.method import Direction, RequestMethod, WireType
 from mcp_runtime.protocol.binary import BINARY, is_base64, wrong_binary
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.rules import URL_REQUIRED, judge_of
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.url_elicitation import inspect_url
 from support.roles import make_handlers, make_server
 from support.talk import talk
 from support.together import together
@@ -294,7 +294,7 @@ def _no_judge(kind: type) -> None:
 
 
 async def test_a_peers_binary_content_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_runtime.connection.returned.judge_of", _no_judge)
+    monkeypatch.setattr("mcp_runtime.connection.results.judge_of", _no_judge)
 
     class Own(v2025_06_18.CallToolResult):
         """A class of this test alone, since the writer of a class is cached."""

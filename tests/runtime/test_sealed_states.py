@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime import inputs
+from mcp_runtime import settings
 from mcp_runtime.features.inputs import sealed
-from mcp_runtime.inputs import InputState, MemorySpentStates
 from mcp_runtime.server import ServerOptions
+from mcp_runtime.settings import InputState, MemorySpentStates
 from support.asking import Known, Line, altered, asked, line, text
 from support.till import KEY, OTHER, Till, again, answered
 
@@ -148,7 +148,7 @@ class TestLimits:
 
     async def test_used_states_are_forgotten_when_they_expire(self, monkeypatch: pytest.MonkeyPatch) -> None:
         now = 1000.0
-        monkeypatch.setattr(inputs, "time", SimpleNamespace(time=lambda: now))
+        monkeypatch.setattr(settings, "time", SimpleNamespace(time=lambda: now))
         spent = MemorySpentStates(limit=2)
         assert await spent.spend("a", now + 5) and await spent.spend("b", now + 60)
         with pytest.raises(OverflowError, match="limit of 2 remembered states"):

@@ -11,8 +11,8 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.errors import PeerError
-from mcp_runtime.inputs import Suspended
 from mcp_runtime.server import ServerOptions, connections_of, start_server
+from mcp_runtime.settings import Suspended
 from support.asking import FORM, YES, Known, Line, asked, meta, text
 from support.channels import Stream, Streams
 from support.stdio_peers import eventually

@@ -8,10 +8,9 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.errors import MissingCapability
-from mcp_runtime.features.news import MAX_NEWS, MAX_URI
-from mcp_runtime.features.subscriptions import MAX_SUBSCRIPTIONS, is_subscribed
+from mcp_runtime.features.listeners import MAX_NEWS, MAX_URI
+from mcp_runtime.features.subscriptions import MAX_SUBSCRIPTIONS, is_subscribed, list_changed, resource_updated
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.subscriptions import list_changed, resource_updated
 from support.talk import Raw, raw
 
 pytestmark = pytest.mark.usefixtures("virtual_time")

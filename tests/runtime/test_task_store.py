@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from mcp_runtime.features.tasks.states import timestamp
-from mcp_runtime.tasks import (
+from mcp_runtime.extensions.tasks import (
     TRANSITIONS,
     Failure,
     InvalidTransition,
@@ -18,6 +17,7 @@ from mcp_runtime.tasks import (
     UnknownCursor,
     UnknownTask,
 )
+from mcp_runtime.extensions.tasks.states import timestamp
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 

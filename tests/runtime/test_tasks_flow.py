@@ -10,9 +10,18 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
 from mcp_runtime.errors import PeerError
+from mcp_runtime.extensions.tasks import (
+    OWNER,
+    RELATED,
+    Status,
+    TaskFailed,
+    TaskHandle,
+    TaskRecord,
+    run_as_task,
+    start_task,
+)
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
-from mcp_runtime.tasks import OWNER, RELATED, Status, TaskFailed, TaskHandle, TaskRecord, run_as_task, start_task
 from support.talk import raw, talk
 from support.tasking import Model, Worker, call, quick, status, text_result
 

@@ -7,7 +7,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection.throttle import Gate
+from mcp_runtime.connection.timers import Gate
 from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions

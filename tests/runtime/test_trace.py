@@ -9,11 +9,11 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.context import Way
+from mcp_runtime.connection import Way
 from mcp_runtime.errors import PeerError
 from mcp_runtime.middleware.masking import Masker
+from mcp_runtime.middleware.trace import Kind, Traced, Tracer
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.trace import Kind, Traced, Tracer
 from support.together import together
 
 
@@ -94,7 +94,7 @@ class TestTracer:
         assert str(record) == line
 
     def test_without_a_sink_it_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
-        with caplog.at_level(logging.DEBUG, "mcp_runtime.trace"):
+        with caplog.at_level(logging.DEBUG, "mcp_runtime.middleware.trace"):
             send(Tracer(), jsonrpc="2.0", id=1, method="ping")
         assert "-> request ping id=1" in caplog.text
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.connection import deadlines
+from mcp_runtime.connection import timers
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.stub import CallOptions
@@ -87,7 +87,7 @@ async def test_a_lookup_by_validate_counts_and_the_next_call_repeats_it() -> Non
 
 
 async def test_handlers_that_hang_do_not_block_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "MAX_PAUSE", 0.1)
+    monkeypatch.setattr(timers, "MAX_PAUSE", 0.1)
     async with talk(Tools(), handlers=Slow()) as both:
         begun = asyncio.get_running_loop().time()
         with pytest.raises(RequestTimeout):

@@ -6,9 +6,9 @@ from typing import Any
 
 from mcp_bindings import v2025_03_26 as batches
 from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.extensions.tasks import MemoryTaskStore
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.tasks import MemoryTaskStore
 from mcp_runtime.transports.stdio import serve_stdio
 
 ITEMS: dict[str, Any] = {"type": "array", "uniqueItems": True}

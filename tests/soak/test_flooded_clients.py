@@ -13,10 +13,10 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import RequestTimeout
+from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
-from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.stdio import connect_stdio
 from soak.fire import resident
 from soak.flood_server import FloodServer

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.subscriptions import list_changed
+from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
 from soak import over_http
 from soak.echo_server import EchoServer

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from mcp_bindings import v2024_11_05 as v
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed
+from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
 from mcp_runtime.transports.http import HttpLimits, connect_sse, sse_app
 from soak import over_http

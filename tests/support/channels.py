@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from mcp_runtime.transports.base import Channel, Outcome, Receiver
+from mcp_runtime.connection.transport import Channel, Outcome, Receiver
 
 
 class Stream:

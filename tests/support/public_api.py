@@ -9,8 +9,6 @@ from types import MappingProxyType
 from support.documents import ROOT
 
 RUNTIME = ROOT / "runtime"
-INTERNAL = ("mcp_runtime.features",)
-"""Packages whose ``__all__`` serves the runtime itself: users import their names from the modules beside them."""
 
 
 @cache
@@ -22,9 +20,7 @@ def runtime_modules() -> Mapping[str, tuple[str, ...]]:
         )
         for file in sorted(RUNTIME.rglob("*.py"))
     }
-    return MappingProxyType(
-        {name: names for name, names in exported.items() if names and not name.startswith(INTERNAL)}
-    )
+    return MappingProxyType({name: names for name, names in exported.items() if names})
 
 
 @cache

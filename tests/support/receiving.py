@@ -1,6 +1,6 @@
 """The base class of receivers in tests."""
 
-from mcp_runtime.transports.base import ACCEPTED, Channel, Outcome, TransportError
+from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, TransportError
 
 
 class OneStream:

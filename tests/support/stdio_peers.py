@@ -6,7 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from mcp_runtime.transports.base import TransportError
+from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.transports.stdio import StdioClientOptions, StdioClientTransport
 from support.receiving import OneStream
 

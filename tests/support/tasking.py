@@ -6,8 +6,8 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.errors import PeerError
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Status
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.tasks import MemoryTaskStore, Status
 
 SUPPORT = {"work": "optional", "must": "required", "must not": "forbidden", "silent": None}
 

@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
+from mcp_runtime.connection.transport import Receiver, TransportError
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import serve
 from mcp_runtime.stub import ServerHandlers
-from mcp_runtime.transports.base import Receiver, TransportError
 from mcp_runtime.transports.framing import LineFramer, TooLong
 
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.errors import LocalProtocolError, PeerError
-from mcp_runtime.inputs import InputState
+from mcp_runtime.options import CallOptions
 from mcp_runtime.server import ServerHandlers, ServerOptions
+from mcp_runtime.settings import InputState
 from support.asking import FORM, YES, asked, line
 
 KEY = secrets.token_bytes(32)

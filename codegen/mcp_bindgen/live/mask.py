@@ -11,7 +11,7 @@ from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 if TYPE_CHECKING:
     from mcp_runtime.middleware.masking import Masker
-    from mcp_runtime.trace import Traced
+    from mcp_runtime.middleware.trace import Traced
 
 MASK: Final = "***"
 MAX_MESSAGE: Final = 2_000

@@ -13,7 +13,7 @@ from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, probe_t
 from mcp_bindgen.tool_clients.kinds import is_object
 
 if TYPE_CHECKING:
-    from mcp_runtime.trace import Traced
+    from mcp_runtime.middleware.trace import Traced
 
 LISTS: Final = (
     ("tools", "tools/list", "tools"),
@@ -124,7 +124,7 @@ class Visit:
             return _wire(await client.call_tool(name=name, arguments=arguments))
 
     async def _as_task(self, client: Any, name: str, arguments: dict[str, Any]) -> Any:
-        from mcp_runtime.tasks import run_as_task
+        from mcp_runtime.extensions.tasks import run_as_task
 
         method: Any = client.__binding__.methods["tools/call"]
         return await run_as_task(client, method, method.params.build({"name": name, "arguments": arguments}))
@@ -149,7 +149,7 @@ class Visit:
     @asynccontextmanager
     async def _client(self) -> AsyncGenerator[Any]:
         from mcp_runtime.client import ClientOptions, open_any
-        from mcp_runtime.trace import Tracer
+        from mcp_runtime.middleware.trace import Tracer
 
         handlers = [refusing(package, "no user is available") for package in self._packages]
         tracer = None

@@ -11,7 +11,7 @@ from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource, Resources
 from mcp_runtime.app.signature import name_of
 from mcp_runtime.app.tools import Tool
-from mcp_runtime.errors import PeerError
+from mcp_runtime.errors import PeerError, clipped
 from mcp_runtime.handlers import ServerHandlers, connections_of
 from mcp_runtime.protocol.names import (
     COMPLETION_COMPLETE,
@@ -22,7 +22,6 @@ from mcp_runtime.protocol.names import (
     TOOLS_LIST,
     listing,
 )
-from mcp_runtime.protocol.text import clipped
 
 if TYPE_CHECKING:
     import asyncio

@@ -7,7 +7,7 @@ from mcp_runtime.handlers import Context
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from mcp_runtime.caller import CallOptions
+    from mcp_runtime.options import CallOptions
 
 ModelT = TypeVar("ModelT", bound="BaseModel")
 
@@ -36,7 +36,7 @@ async def ask(
     from mcp_runtime.app.mistakes import mistakes
     from mcp_runtime.app.whole_numbers import WholeNumbers
     from mcp_runtime.errors import RemoteProtocolError
-    from mcp_runtime.features.elicitation.form import create
+    from mcp_runtime.features.forms import create
     from mcp_runtime.protocol.names import ELICITATION_CREATE
 
     schema = form.model_json_schema()

@@ -10,10 +10,9 @@ from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.uri_templates import Raw, UriTemplate
 from mcp_runtime.binding import Binding
-from mcp_runtime.errors import PeerError
+from mcp_runtime.errors import PeerError, clipped
 from mcp_runtime.handlers import Context
 from mcp_runtime.protocol.names import RESOURCES_READ
-from mcp_runtime.protocol.text import clipped
 
 _INVALID_PARAMS: Final = -32602
 _MAX_SHOWN: Final = 200

@@ -12,7 +12,7 @@ from pydantic_core.core_schema import SetSchema
 
 from mcp_runtime.app.signature import MISSING, Parameter, Signature
 from mcp_runtime.app.whole_numbers import WholeNumbers
-from mcp_runtime.constants import EXACT_CONSTANTS
+from mcp_runtime.json_types import EXACT_CONSTANTS
 
 RESULT: Final = "result"
 """The property that wraps a structured result that is not an object, in revisions that require one."""

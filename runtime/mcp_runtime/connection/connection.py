@@ -5,22 +5,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from typing import Any, TypeAlias, TypeVar, cast
 
-from mcp_runtime.caller import CallOptions
-from mcp_runtime.connection.answers import Handler
-from mcp_runtime.connection.chain import Proceed, through
+from mcp_runtime.connection.base import Hooks, KnowsPeer
+from mcp_runtime.connection.calls import Proceed, Received, Way, Work, through
 from mcp_runtime.connection.conversation import Conversation
-from mcp_runtime.connection.hooks import Hooks
-from mcp_runtime.connection.known import KnowsPeer
 from mcp_runtime.connection.notifications import NotificationStream
-from mcp_runtime.connection.received import Received
 from mcp_runtime.connection.reports import log_message
-from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.requester import Handler, Requester
 from mcp_runtime.connection.transport import Channel, Resumable, Transport
 from mcp_runtime.connection.vendor import VendorMethods, typed_wire
-from mcp_runtime.connection.work import Way, Work
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
-from mcp_runtime.limits import Limits
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.options import CallOptions, Limits
 from mcp_runtime.protocol.jsonrpc import Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
@@ -318,7 +313,7 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
             method: a record of the `methods` module of the revision's package.
             handler: receives the typed params and a context.
         """
-        self.inbound.handle(method, unblocked(handler))
+        self.requester.answers.handlers[method.name] = (method, unblocked(handler))
 
     def handler(self, name: str) -> Handler | None:
         """Return the handler of a method; None if there is none.
@@ -326,7 +321,8 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
         Args:
             name: the name of the method.
         """
-        return self.inbound.handler(name)
+        found = self.requester.answers.handlers.get(name)
+        return found[1] if found else None
 
     async def ask_self(self, method: RequestMethod[P, R], params: P | None) -> R | None:
         """Call this side's own handler of a method for the requester, and return its result; None if there is none.

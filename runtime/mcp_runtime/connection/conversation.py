@@ -6,25 +6,32 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from mcp_runtime.connection.background import Background
-from mcp_runtime.connection.chatter import Chatter
+from mcp_runtime.connection.calls import Handling, Line, Received, Way
 from mcp_runtime.connection.inbound import Inbound
-from mcp_runtime.connection.line import Line
+from mcp_runtime.connection.journal import Chatter
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.outbound import Outbound
-from mcp_runtime.connection.received import Handling, Received
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.transport import Channel, Transport, TransportError
-from mcp_runtime.connection.work import Way
+from mcp_runtime.connection.transport import (
+    ACCEPTED,
+    ANSWER,
+    ANSWERED,
+    Channel,
+    Outcome,
+    Transport,
+    TransportError,
+    Verdict,
+    of_batch,
+)
 from mcp_runtime.errors import ConnectionClosed, PeerError
-from mcp_runtime.limits import Limits
+from mcp_runtime.options import Limits
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.names import INITIALIZE, PING
-from mcp_runtime.protocol.outcome import ACCEPTED, ANSWER, ANSWERED, Outcome, Verdict, of_batch
 
 _CLIENT, _NEW = Side.CLIENT, State.NEW  # once, since Python 3.11 runs code to find a member of an enumeration
 

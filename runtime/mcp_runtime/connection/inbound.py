@@ -2,34 +2,39 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from mcp_runtime.connection.answers import GoOn, Handler, ignore
 from mcp_runtime.connection.background import never_ran
-from mcp_runtime.connection.line import MAX_UNREAD, Line
+from mcp_runtime.connection.calls import (
+    CURRENT,
+    LIGHT,
+    MAX_UNREAD,
+    Handling,
+    Held,
+    Line,
+    Load,
+    Received,
+    TaggedStreams,
+    Work,
+)
 from mcp_runtime.connection.link import Link
-from mcp_runtime.connection.load import LIGHT, Held, Load
-from mcp_runtime.connection.notifications import NotificationStream
+from mcp_runtime.connection.notifications import NotificationStream, Turns
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.params import check_gated, params_of
-from mcp_runtime.connection.received import Handling, Received, TaggedStreams
 from mcp_runtime.connection.refusals import UNAVAILABLE, refusal
 from mcp_runtime.connection.reports import Reports
-from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.turns import Turns
-from mcp_runtime.connection.work import CURRENT, Work
-from mcp_runtime.errors import PeerError, RemoteProtocolError
+from mcp_runtime.connection.requester import GoOn, Handler, Requester, ignore
+from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
+from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
 from mcp_runtime.protocol.jsonrpc import Key, Request
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, WAITING
-from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
-from mcp_runtime.protocol.text import clipped
 
 P = TypeVar("P")
 
@@ -95,20 +100,6 @@ class Inbound:
     def runs(self, task: "asyncio.Task[Any] | None") -> bool:
         """Whether a task handles a request of the peer."""
         return any(task is own for own, _ in self._tasks.values())
-
-    def handle(self, method: AnyMethod, handler: Handler) -> None:
-        """Register the handler of a method; it replaces an earlier one."""
-        self._link.requester.answers.handlers[method.name] = (method, handler)
-
-    def forget(self, names: Iterable[str]) -> None:
-        """Remove the handlers of these methods."""
-        for name in names:
-            self._link.requester.answers.handlers.pop(name, None)
-
-    def handler(self, name: str) -> Handler | None:
-        """Return the handler of a method; None if there is none."""
-        found = self._link.requester.answers.handlers.get(name)
-        return found[1] if found else None
 
     def stream(self, method: NotificationMethod[P], limit: int) -> NotificationStream[P]:
         """Iterate over the params of the notifications of one method that arrive from now on."""
@@ -180,13 +171,7 @@ class Inbound:
             self._finished(key)
 
     def suspend(self, work: Work, result: bytes, *, keep: bool = True) -> "asyncio.Task[None]":
-        """Answer an open request now, with a result that asks for more, while its handler waits; return its task.
-
-        Args:
-            work: the request.
-            result: the result as JSON.
-            keep: whether the task ends with the connection; otherwise the caller has to end it.
-        """
+        """Answer an open request now, while its handler waits; return its task, which may outlive the connection."""
         key = work.key
         assert key is not None
         task, _ = self._tasks[key]

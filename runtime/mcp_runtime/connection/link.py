@@ -6,20 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.background import Background
+from mcp_runtime.connection.calls import CURRENT, MAX_UNREAD, Line, Way, Work
 from mcp_runtime.connection.journal import Journal
-from mcp_runtime.connection.line import MAX_UNREAD, Line
-from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.transport import Channel, OneOfMany, Transport
-from mcp_runtime.connection.work import CURRENT, Way, Work
-from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError
-from mcp_runtime.limits import Limits, Trace
+from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
+from mcp_runtime.options import Limits, Trace
 from mcp_runtime.protocol.jsonrpc import Key
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import ModernSession
 from mcp_runtime.protocol.session import Session
-from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader
 
 if TYPE_CHECKING:

@@ -1,13 +1,35 @@
-"""What a handler sends, even from a task that was running before its message arrived."""
+"""The interface of features, and what a handler sends from tasks that were running before its message arrived."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from mcp_runtime.caller import Caller, CallOptions
-from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.connection.work import CURRENT, Work
+from mcp_runtime.connection.calls import CURRENT, Work
+from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.method import NotificationMethod, RequestMethod
+from mcp_runtime.options import Caller, CallOptions
+
+
+class Feature(Protocol):
+    """A part of the protocol that the runtime implements; one object serves any number of connections.
+
+    Both methods are called once the revision and this side's own handlers are known, `install` also after the peer has
+    declared its capabilities.
+    """
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
+        """Return the capabilities that this side has because of the feature.
+
+        Args:
+            connection: the connection, with its revision and handlers.
+            declared: what this side declares so far, keyed by wire names.
+        """
+        ...
+
+    def install(self, connection: Connection) -> None:
+        """Register handlers on a connection, before or instead of this side's own."""
+        ...
+
 
 P = TypeVar("P")
 R = TypeVar("R")

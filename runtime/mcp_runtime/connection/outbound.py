@@ -6,20 +6,14 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime.caller import CallOptions, Progress, call_options
-from mcp_runtime.connection.chain import Proceed, through
-from mcp_runtime.connection.deadlines import Deadlines
-from mcp_runtime.connection.inputs import asker, carrier, is_embedded
-from mcp_runtime.connection.introduction import Introduction
-from mcp_runtime.connection.line import Line
+from mcp_runtime.connection.calls import CURRENT, Line, Pending, Proceed, Work, through
 from mcp_runtime.connection.link import Link
-from mcp_runtime.connection.pending import Pending
+from mcp_runtime.connection.params import Introduction, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.results import Call, Interim, Results
-from mcp_runtime.connection.returned import hinted, introduced, said, write_result
-from mcp_runtime.connection.sent import check_capabilities, check_sent
-from mcp_runtime.connection.work import CURRENT, Work
+from mcp_runtime.connection.results import Call, Interim, Results, hinted, introduced, said, write_result
+from mcp_runtime.connection.timers import Deadlines
+from mcp_runtime.connection.transport import ANSWER, Outcome, Verdict
 from mcp_runtime.errors import (
     ConnectionClosed,
     LocalProtocolError,
@@ -27,16 +21,16 @@ from mcp_runtime.errors import (
     PeerError,
     RemoteProtocolError,
     RequestTimeout,
+    clipped,
 )
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.options import CallOptions, Progress, call_options
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Progressed
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, UNRELATED
-from mcp_runtime.protocol.outcome import ANSWER, Outcome, Verdict
 from mcp_runtime.protocol.rules import LEAVING
-from mcp_runtime.protocol.text import clipped
 
 R = TypeVar("R")
 T = TypeVar("T")

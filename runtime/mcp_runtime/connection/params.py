@@ -1,12 +1,59 @@
-"""The params of a received message."""
+"""The params of messages: reading, checking and encoding them."""
 
-from typing import Any
+import json
+from collections.abc import Mapping
+from copy import copy
+from functools import lru_cache
+from typing import Any, Final, NoReturn
 
-from mcp_runtime.connection.received import Received
-from mcp_runtime.connection.requester import Requester
-from mcp_runtime.errors import RemoteProtocolError
-from mcp_runtime.method import AnyMethod
+from pydantic import BaseModel
+
+from mcp_runtime.connection.calls import Received, Work
+from mcp_runtime.connection.requester import AskInside, Requester
+from mcp_runtime.errors import LocalProtocolError, MissingCapability, RemoteProtocolError
+from mcp_runtime.json_text import finite
+from mcp_runtime.method import AnyMethod, Direction, MethodTable, RequestMethod, WireType
 from mcp_runtime.protocol.rules import ARRIVING
+from mcp_runtime.protocol.validation import Reader
+
+_META: Final = {"meta"}  # not a frozenset, which pydantic converts each time
+
+
+class Introduction:
+    """The `_meta` of the requests that carry nothing else in it.
+
+    Args:
+        required: what every request must carry, keyed by wire names.
+        type_: the generated type of it, a pydantic model.
+
+    Attributes:
+        required: what every request must carry, keyed by wire names.
+        model: the same as a model, which requests share: nobody may change it.
+    """
+
+    __slots__ = ("_start", "model", "required")
+
+    def __init__(self, required: Mapping[str, Any], type_: Any) -> None:
+        self.required = required
+        self.model = type_.model_validate(dict(required))
+        self._start = b'{"_meta":%b,' % finite(self.model.__pydantic_serializer__.to_json(self.model))
+
+    def is_in(self, params: Any) -> bool:
+        """Whether params share the model."""
+        return getattr(params, "meta", None) is self.model
+
+    def encode(self, params: Any) -> bytes:
+        """Encode params that share the model.
+
+        Raises:
+            ValueError: a number in them is not finite.
+        """
+        rest = finite(params.__pydantic_serializer__.to_json(params, exclude=_META))
+        return self._start + rest[1:] if len(rest) > len(b"{}") else self._start[:-1] + b"}"
+
+    def detached(self, params: Any) -> Any:
+        """Return the same params with a `_meta` of their own, for code that may change it."""
+        return params.model_copy(update={"meta": copy(self.model)}) if self.is_in(params) else params
 
 
 def params_of(method: AnyMethod, received: Received) -> Any:
@@ -43,3 +90,119 @@ def check_gated(method: AnyMethod, params: dict[str, Any], requester: Requester)
             raise RemoteProtocolError(
                 revision=requester.revision, method=method.name, pointer=f"/{member}", reason=reason
             )
+
+
+def check_capabilities(method: AnyMethod, params: Any, requester: Requester) -> None:
+    """Check the capabilities that an outgoing message needs.
+
+    Args:
+        method: the method of the message.
+        params: its params; None if it has none.
+        requester: the recipient.
+
+    Raises:
+        MissingCapability: one of them was not declared.
+        LocalProtocolError: the revision in use has no such message.
+    """
+    if requester.wire is not None:
+        requester.wire.check(method)
+    if method.capability and method.name not in requester.may_send:
+        raise MissingCapability(method.capability, method.name)
+    if method.gated and params is not None:
+        for attribute, member, path in _gated(method, params.__class__):
+            if getattr(params, attribute) is not None and not requester.is_open(path, requester.side):
+                raise MissingCapability(path, f"{member} of {method.name}")
+
+
+@lru_cache(maxsize=256)
+def _gated(method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
+    """Return the attribute, the property and the capability for each property that needs one."""
+    return tuple(
+        (attribute, wire_name, method.gated[wire_name])
+        for attribute, field in params.model_fields.items()
+        if (wire_name := field.alias or attribute) in method.gated
+    )
+
+
+def check_sent(
+    types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str, requester: Requester
+) -> None:
+    """Validate an outgoing part as a strict peer would, for `Limits.check_sent`.
+
+    Args:
+        types: one of them must accept it.
+        encoded: the encoded part.
+        sent: the method that it belongs to.
+        part: ``params`` or ``result``.
+        requester: what is known of the peer.
+
+    Raises:
+        LocalProtocolError: no type accepts it.
+    """
+    method = sent.name
+    if requester.wire is not None:
+        types = requester.wire.types(sent, part)
+    reader = Reader(requester.revision, lenient=False, report=_nobody)
+    failures: list[RemoteProtocolError] = []
+    for type_ in types:
+        try:
+            reader.read(type_, json.loads(encoded), method)
+        except RemoteProtocolError as error:
+            failures.append(error)
+        else:
+            return
+    first = failures[0]
+    raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
+
+
+def _nobody(error: RemoteProtocolError) -> None:
+    """Ignore a report: a strict reader repairs nothing."""
+
+
+_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
+def is_embedded(method: AnyMethod, requester: Requester) -> bool:
+    """Whether a request is sent in the result of another one, in the negotiated revision."""
+    sent = method if requester.wire is None else requester.wire.binding.methods.get(method.name)
+    return sent is not None and sent.direction is _EMBEDDED
+
+
+def carrier(work: Work | None, method: AnyMethod, requester: Requester) -> Work:
+    """Return the request whose result may carry another one.
+
+    Args:
+        work: what is being handled; None if nothing is.
+        method: the method of the question.
+        requester: the client to ask.
+
+    Raises:
+        LocalProtocolError: there is no such request.
+    """
+    # A message of another client is handled for another requester.
+    if work is None or not (work.is_open or work.is_suspended) or work.requester is not requester:
+        _refuse(method, requester, "a server can only ask its client while it handles a request, and none is open")
+    methods: MethodTable = requester.spoken.methods if requester.spoken else {}
+    carrying = methods.get(work.method.name)
+    if not (isinstance(carrying, RequestMethod) and carrying.multi_round_trip):
+        able = " or ".join(
+            sorted(m.name for m in methods.values() if isinstance(m, RequestMethod) and m.multi_round_trip)
+        )
+        _refuse(method, requester, f"the result of {work.method.name} cannot ask for input; that of {able} can")
+    return work
+
+
+def asker(method: AnyMethod, requester: Requester) -> AskInside:
+    """Return what asks a client in results.
+
+    Raises:
+        LocalProtocolError: there is nothing to do so.
+    """
+    ask = requester.answers.ask_inside
+    if ask is None:
+        _refuse(method, requester, "cannot ask for input: ServerOptions(inputs=None) leaves that to the handlers")
+    return ask
+
+
+def _refuse(method: AnyMethod, requester: Requester, reason: str) -> NoReturn:
+    raise LocalProtocolError(revision=requester.revision or "MCP", method=method.name, pointer="", reason=reason)

@@ -4,13 +4,12 @@ import logging
 from typing import Any, Final, Protocol
 
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.returned import WrongResult
-from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerError
+from mcp_runtime.connection.results import WrongResult
+from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerError, clipped
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.capabilities import declarer, put
 from mcp_runtime.protocol.modern import MISSING_CAPABILITY
 from mcp_runtime.protocol.rules import broken_error
-from mcp_runtime.protocol.text import clipped
 
 UNAVAILABLE: Final = "this method is not available here"
 

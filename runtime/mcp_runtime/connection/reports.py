@@ -8,14 +8,14 @@ import logging
 from math import isfinite
 from typing import Any, Final, TypeGuard
 
-from mcp_runtime.connection.line import MAX_UNREAD, Line
+from mcp_runtime.connection.calls import MAX_UNREAD, Line
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.throttle import Gate
+from mcp_runtime.connection.timers import Gate
+from mcp_runtime.errors import clipped
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.protocol.jsonrpc import Key
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
-from mcp_runtime.protocol.text import clipped
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """The levels of RFC 5424, from least to most severe."""

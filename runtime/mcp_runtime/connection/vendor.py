@@ -7,8 +7,8 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.options import CallOptions
 
 T = TypeVar("T")
 P = TypeVar("P")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import ConnectionClosed, McpError
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.names import PING
 
 

@@ -14,7 +14,7 @@ from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.jsonrpc import Id, is_object
 
 if TYPE_CHECKING:
-    from mcp_runtime.connection.received import Received
+    from mcp_runtime.connection.calls import Received
 
 MAX_WAITING: Final = 1_000
 """How many changes are buffered for a slow reader; the oldest are dropped and counted."""

@@ -1,14 +1,14 @@
-"""Clients that listen for changes in the modern era (2026-07-28, basic/patterns/subscriptions), with open requests."""
+"""Pending changes for a client, kept until it reads: no client delays another."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.errors import PeerError
-from mcp_runtime.features.news import RELAY, News, begun
+from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.handlers import Context, ServerHandlers
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import modern, names
@@ -16,7 +16,74 @@ from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
 if TYPE_CHECKING:
-    from mcp_runtime.features.relay import Relay
+    from mcp_runtime.settings import Relay
+
+
+RESOURCE: Final = "resource"
+"""The kind of a change: a resource. A list is named by its area."""
+EVERYTHING: Final = "everything"
+"""The kind of a change: unknown, since there were too many changes, or some were missed."""
+MAX_URI: Final = 8_192
+"""The maximum length in characters of a resource URI that is reported to clients."""
+RELAY: Final = "_mcp_relay"
+"""The attribute of a server that holds its relay to other processes; absent if there is none."""
+MAX_NEWS: Final = 10_000
+"""How many different changes are kept for a client that does not read; beyond that the oldest are dropped."""
+
+
+class News:
+    """The pending changes for one client: each change once, however often it happened.
+
+    Attributes:
+        task: notifies the client; None while nothing is pending.
+    """
+
+    __slots__ = ("_waiting", "task")
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, str], Callable[[], Coroutine[Any, Any, None]]] = {}
+        self.task: asyncio.Task[None] | None = None
+
+    def put(
+        self, connection: Connection, change: tuple[str, str], tell: Callable[[], Coroutine[Any, Any, None]]
+    ) -> "asyncio.Task[None] | None":
+        """Add a change; return the task that notifies the client, None if it is running already."""
+        self._waiting.pop(change, None)
+        self._waiting[change] = tell
+        if len(self._waiting) > MAX_NEWS:
+            del self._waiting[next(iter(self._waiting))]
+        if self.task is not None:
+            return None
+        self.task = connection.spawn(self._send())
+        return self.task
+
+    async def _send(self) -> None:
+        """Notify the client, as fast as it reads."""
+        try:
+            while self._waiting:
+                tell = self._waiting.pop(next(iter(self._waiting)))
+                with suppress(ConnectionClosed):
+                    await tell()
+        finally:
+            self.task = None
+
+
+async def begun(telling: "Iterable[asyncio.Task[None] | None]") -> int:
+    """Let clients that read be notified, without waiting for the others; return how many changes were given.
+
+    Raises:
+        MissingCapability: a change must not be reported, since the capability was not declared.
+    """
+    tasks = list(telling)
+    started = [task for task in tasks if task is not None]
+    if started:
+        # Clients that read have been notified after one turn of the event loop.
+        await asyncio.wait(started, timeout=0)
+    for task in started:
+        if task.done() and not task.cancelled():
+            task.result()
+    return len(tasks)
+
 
 MAX_URIS: Final = 1_000
 """How many resources one of them may watch."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_jsonable_python
 
+from mcp_runtime.connection.calls import CURRENT
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.reports import LEVELS, log_message, wants
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.work import CURRENT
 from mcp_runtime.errors import McpError
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
 from mcp_runtime.method import RequestMethod
@@ -24,6 +24,8 @@ from mcp_runtime.protocol.names import LOGGING_SET_LEVEL
 
 if TYPE_CHECKING:
     from mcp_runtime.middleware.masking import Masker
+
+__all__ = ["McpLogHandler"]
 
 MAX_WAITING: Final = 10_000
 """How many records of other threads may wait for the event loop."""

@@ -8,7 +8,9 @@ from pydantic import BaseModel
 
 from mcp_runtime.errors import PeerError
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
-from mcp_runtime.protocol.tool_uses import unbalanced
+from mcp_runtime.protocol.rules import unbalanced
+
+__all__ = ["REJECTED", "Denied", "MessagesOutOfOrder", "SamplingRejected", "check_messages", "reviewed"]
 
 P = TypeVar("P", bound=BaseModel)
 R = TypeVar("R", bound=BaseModel)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_runtime import handlers
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.listeners import Listeners, listeners_of
-from mcp_runtime.features.news import MAX_URI, RESOURCE, News, begun
+from mcp_runtime.features.listeners import MAX_URI, RESOURCE, Listeners, News, begun, listeners_of
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import names
@@ -19,7 +18,9 @@ from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import State
 
 if TYPE_CHECKING:
-    from mcp_runtime.features.relay import Relay
+    from mcp_runtime.settings import Relay
+
+__all__ = ["is_subscribed", "list_changed", "resource_updated"]
 
 _FEATURE: Final = "subscriptions"
 _NEWS: Final = "subscriptions.news"
@@ -162,9 +163,7 @@ def _relay(server: ServerHandlers) -> "Relay | None":
     """Return the relay that connects a server with other processes; None if there is none."""
     if (fan_out := server.effective_options().fan_out) is None:
         return None
-    from mcp_runtime.features.relay import relay_of  # Most servers are alone.
-
-    return relay_of(server, fan_out, partial(_tell_here, server))
+    return fan_out.relay(server, partial(_tell_here, server))
 
 
 def _pass_on(server: ServerHandlers, what: str, uri: str) -> None:

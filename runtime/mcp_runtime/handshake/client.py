@@ -5,24 +5,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.policy import Bridging
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.feature import Feature
 from mcp_runtime.connection.link import log
+from mcp_runtime.connection.on_behalf import Feature
 from mcp_runtime.connection.transport import Probing
-from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision
+from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision, clipped
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
-from mcp_runtime.handshake.arguments import check_opening
 from mcp_runtime.handshake.discovery import NotModern, discover, newest, supported
-from mcp_runtime.handshake.offer import Offer, common_features, named, wire_to
+from mcp_runtime.handshake.offer import Offer, check_opening, common_features, named, wire_to
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED, SERVER_DISCOVER
-from mcp_runtime.protocol.text import clipped
 from mcp_runtime.settings import ClientOptions
 
 if TYPE_CHECKING:

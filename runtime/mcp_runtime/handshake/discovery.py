@@ -7,14 +7,13 @@ silent, or crash; all of that only means that they are legacy servers.
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.errors import PeerError, RemoteProtocolError, RequestTimeout, UnsupportedRevision
+from mcp_runtime.errors import PeerError, RemoteProtocolError, RequestTimeout, UnsupportedRevision, clipped
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import SERVER_DISCOVER
-from mcp_runtime.protocol.text import clipped
 
 MODERN_ERRORS: Final = frozenset((modern.HEADER_MISMATCH, modern.MISSING_CAPABILITY, modern.UNSUPPORTED_VERSION))
 """The error codes that only modern-era servers use."""

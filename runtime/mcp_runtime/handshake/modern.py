@@ -7,11 +7,9 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.caching import CacheHint
-from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.reports import LEVELS
-from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import PeerError
 from mcp_runtime.features.inputs.suspended import Suspensions
@@ -19,13 +17,13 @@ from mcp_runtime.features.listeners import Listeners
 from mcp_runtime.features.logs import Logging
 from mcp_runtime.handlers import answer_with
 from mcp_runtime.handshake.offer import Offer, Served, identity, introduced, server_features
-from mcp_runtime.inputs import InputState, Suspended
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.options import CacheHint
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
-from mcp_runtime.settings import ServerOptions
+from mcp_runtime.settings import InputState, ServerOptions, Suspended
 
 MAX_SHARED: Final = 256
 """How many requesters are cached for their further requests."""

@@ -10,17 +10,23 @@ from mcp_runtime.bridge.server import BridgedServer
 from mcp_runtime.connection.connection import Connection, Middleware
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Transport
-from mcp_runtime.errors import PeerError, RemoteProtocolError
+from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.features.subscriptions import remember
 from mcp_runtime.handlers import ServerHandlers, answer_with
-from mcp_runtime.handshake.arguments import check_handlers, warn_of_gaps
-from mcp_runtime.handshake.offer import Offer, Served, identity, introduced, server_features
+from mcp_runtime.handshake.offer import (
+    Offer,
+    Served,
+    check_handlers,
+    identity,
+    introduced,
+    server_features,
+    warn_of_gaps,
+)
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Request
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE
-from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader
 from mcp_runtime.settings import ServerOptions
 

@@ -6,9 +6,8 @@ from collections import OrderedDict
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.calls import Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import PeerError
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.model import WireModel

@@ -5,10 +5,9 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
-from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.calls import Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.throttle import TokenBucket
-from mcp_runtime.connection.work import Way
+from mcp_runtime.connection.timers import TokenBucket
 from mcp_runtime.errors import PeerError
 from mcp_runtime.method import RequestMethod
 

@@ -17,18 +17,20 @@ from enum import StrEnum
 from itertools import count
 from typing import Any, Final, TypeAlias
 
-from mcp_runtime.connection.work import Way
-from mcp_runtime.limits import Trace
+from mcp_runtime.connection.calls import Way
+from mcp_runtime.errors import clipped
 from mcp_runtime.middleware.masking import Masker
+from mcp_runtime.options import Trace
 from mcp_runtime.protocol.jsonrpc import Id, is_array, is_object
-from mcp_runtime.protocol.text import clipped
+
+__all__ = ["Kind", "Traced", "Tracer"]
 
 MAX_NAME: Final = 1_000
 """How many characters of an id or a method are kept."""
 MAX_OPEN: Final = 10_000
 """How many unanswered requests are remembered in each direction."""
 _MASKER: Final = Masker()
-_log: Final = logging.getLogger("mcp_runtime.trace")
+_log: Final = logging.getLogger("mcp_runtime.middleware.trace")
 
 
 class Kind(StrEnum):
@@ -93,7 +95,7 @@ class Tracer:
     """Creates records of the messages of any number of conversations.
 
     Args:
-        sink: called with each record; by default records are logged to ``mcp_runtime.trace`` at level DEBUG.
+        sink: called with each record; by default records are logged to ``mcp_runtime.middleware.trace`` at level DEBUG.
         masker: masks secrets; None to show them.
         keep: how many recent records are kept in `records`.
         max_size: the maximum size in bytes of a message that is kept in its record.

@@ -14,18 +14,15 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.calls import Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.work import Way
-from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError
+from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.middleware.catalogue import Catalogue
-from mcp_runtime.protocol.json_schema import Check, Mismatch, UnusableSchema, check_installed
+from mcp_runtime.protocol.json_schema import MAX_STEPS, Check, Mismatch, UnusableSchema, check_installed
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
-from mcp_runtime.protocol.schema_cost import MAX_STEPS
-from mcp_runtime.protocol.text import clipped
 
 __all__ = ["Validate"]
 

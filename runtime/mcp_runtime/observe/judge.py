@@ -5,13 +5,12 @@ from functools import cached_property
 from typing import Any, Final
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.params import check_gated
-from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.results import Results
-from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError
-from mcp_runtime.features.tasks.related import RELATED, related_task
-from mcp_runtime.features.tasks.states import Status
+from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, clipped
+from mcp_runtime.extensions.tasks.related import RELATED, related_task
+from mcp_runtime.extensions.tasks.states import Status
 from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
 from mcp_runtime.protocol.capabilities import is_open
 from mcp_runtime.protocol.jsonrpc import Failure, is_object
@@ -27,7 +26,6 @@ from mcp_runtime.protocol.names import (
     TOOLS_CALL,
 )
 from mcp_runtime.protocol.rules import ARRIVING, Broken, broken_error, broken_inputs
-from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader, faults
 
 _SENDS: Final[Mapping[Direction, frozenset[Side]]] = {

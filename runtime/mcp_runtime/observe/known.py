@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mcp_runtime.features.tasks.states import TRANSITIONS, Status
+from mcp_runtime.extensions.tasks.states import TRANSITIONS, Status
 from mcp_runtime.observe.ends import Asked
 from mcp_runtime.protocol.jsonrpc import Id, Request, Result, dump, is_array, is_object
 from mcp_runtime.protocol.legacy import Side

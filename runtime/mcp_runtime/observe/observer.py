@@ -6,16 +6,16 @@ from hashlib import sha256
 from typing import Any, Final
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.errors import clipped
+from mcp_runtime.json_text import ENDS
 from mcp_runtime.observe.judge import Judge
 from mcp_runtime.observe.talk import LegacyTalk, ModernTalk, Talk
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.batches import check_batch
-from mcp_runtime.protocol.envelope import ENDS
+from mcp_runtime.protocol.events import check_batch
 from mcp_runtime.protocol.jsonrpc import Id, MalformedMessage, is_array, is_object
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.rules import Broken
-from mcp_runtime.protocol.text import clipped
 
 __all__ = ["Finding", "Observer"]
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp_runtime.connection.requester import Requester
+from mcp_runtime.errors import clipped
 from mcp_runtime.observe.ends import MAX_OPEN, Asked, End
 from mcp_runtime.observe.judge import Judge, mode_of, undeclared
 from mcp_runtime.observe.known import Known
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.events import Batch, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, Message, Notification, Request, Result, is_object
+from mcp_runtime.protocol.jsonrpc import Failure, Message, Notification, Request, Result, is_object, spell_pointer
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.names import (
     AREAS,
@@ -27,9 +28,7 @@ from mcp_runtime.protocol.names import (
     UNRELATED,
     list_changed,
 )
-from mcp_runtime.protocol.places import spell_pointer
 from mcp_runtime.protocol.rules import Broken
-from mcp_runtime.protocol.text import clipped
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _CHANGES: Final = frozenset((*(f"{area}ListChanged" for area in AREAS), "resourceSubscriptions"))

@@ -1,5 +1,6 @@
-"""The events of a session, and its open requests."""
+"""The events of a session, its open requests, and batches (2025-03-26, basic)."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from mcp_runtime.protocol.jsonrpc import (
@@ -8,9 +9,11 @@ from mcp_runtime.protocol.jsonrpc import (
     Failure,
     Id,
     Key,
+    MalformedMessage,
     Notification,
     Request,
     Result,
+    is_id,
     write_error,
 )
 
@@ -119,3 +122,58 @@ class Incoming:
         self.token = token
         self.progress: float | None = None
         self.batch = batch
+
+
+MAX_BATCH: Final = 1_000
+"""The maximum number of messages in a batch: an error for each costs its sender two bytes."""
+
+
+def check_batch(values: list[Any], revision: str, *, accepts: bool) -> None:
+    """Check that several messages may be received as one array.
+
+    Args:
+        values: the array.
+        revision: the revision in use; empty before one is agreed on.
+        accepts: whether it has batches.
+
+    Raises:
+        MalformedMessage: the array as a whole is refused.
+    """
+    if not accepts:
+        reason = f"revision {revision} has no batches" if revision else "a message is an object"
+        raise MalformedMessage(INVALID_REQUEST, reason)
+    if not values:
+        raise MalformedMessage(INVALID_REQUEST, "a batch must not be empty")
+    if len(values) > MAX_BATCH:
+        raise MalformedMessage(INVALID_REQUEST, f"a batch may have at most {MAX_BATCH:,} messages")
+
+
+def receive_all(values: list[Any], batch: Batch, receive: Callable[[Any], Event]) -> list[Event]:
+    """Process the messages of a batch; answers to refused ones are held until its end.
+
+    Refused messages are reported as one, so that a batch costs one log line.
+    """
+    events: list[Event] = []
+    refused: list[Violation] = []
+    for value in values:
+        event = receive(value)
+        if isinstance(event, Violation):
+            if event.answer:
+                batch.answers.append(event.answer)
+                event.answer = b""
+            refused.append(event)
+            if len(refused) > 1 and event.failed is None:
+                continue
+        events.append(event)
+    if len(refused) > 1:
+        refused[0].reason += f"; {len(refused) - 1:,} more messages of the batch were refused"
+    return events
+
+
+def progress_token(params: Mapping[str, Any] | None) -> Id | None:
+    """Return the progress token of a request; None if it has no valid one."""
+    if not params or "_meta" not in params:
+        return None
+    meta: Any = params["_meta"]
+    token: Any = meta.get("progressToken") if meta.__class__ is dict else None
+    return token if token is None or is_id(token) else None

@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 
 from pydantic_core import to_json
 
-from mcp_runtime.json_text import NotIJson, read
-from mcp_runtime.protocol.envelope import envelope_of
+from mcp_runtime.json_text import NotIJson, envelope_of, read
 
 Id: TypeAlias = int | str
 Key: TypeAlias = Id | tuple[int, Id]
@@ -109,6 +108,11 @@ def is_id(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a parsed JSON value is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def spell_pointer(path: tuple[str | int, ...]) -> str:
+    """Format a path as a JSON pointer (RFC 6901)."""
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
 
 
 def parse(text: bytes) -> Any:

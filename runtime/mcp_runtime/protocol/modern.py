@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.protocol.events import Cancelled, Incoming
+from mcp_runtime.protocol.events import Cancelled, Incoming, progress_token
 from mcp_runtime.protocol.jsonrpc import Id, Key, Request, dump, is_object
 from mcp_runtime.protocol.legacy import Side, State, Step
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED
-from mcp_runtime.protocol.session import Session, progress_token
+from mcp_runtime.protocol.session import Session
 
 PREFIX: Final = "io.modelcontextprotocol/"
 VERSION: Final = f"{PREFIX}protocolVersion"

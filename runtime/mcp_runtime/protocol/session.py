@@ -5,13 +5,22 @@ types and handlers belong to its user. Sections named below are those of the spe
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.errors import LocalProtocolError, clipped
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.batches import check_batch, receive_all
-from mcp_runtime.protocol.events import Batch, Cancelled, Event, Incoming, Outgoing, Progressed, Violation
+from mcp_runtime.protocol.events import (
+    Batch,
+    Cancelled,
+    Event,
+    Incoming,
+    Outgoing,
+    Progressed,
+    Violation,
+    check_batch,
+    progress_token,
+    receive_all,
+)
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Key, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.names import (
@@ -21,7 +30,6 @@ from mcp_runtime.protocol.names import (
     NOTIFICATIONS_PROGRESS,
     SERVER_DISCOVER,
 )
-from mcp_runtime.protocol.text import clipped
 
 MAX_REMEMBERED: Final = 10_000
 """How many cancelled requests are remembered, so that late answers to them are not violations."""
@@ -388,12 +396,3 @@ class Session:
 _NEW, _READY = State.NEW, State.READY  # once, since Python 3.11 runs code to find a member of an enumeration
 _NEVER: Final = float("-inf")
 """The progress of a request without a report yet."""
-
-
-def progress_token(params: Mapping[str, Any] | None) -> Id | None:
-    """Return the progress token of a request; None if it has no valid one."""
-    if not params or "_meta" not in params:
-        return None
-    meta: Any = params["_meta"]
-    token: Any = meta.get("progressToken") if meta.__class__ is dict else None
-    return token if token is None or jsonrpc.is_id(token) else None

@@ -6,11 +6,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, overload
 
+from mcp_runtime.connection.calls import Way
 from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.connection.work import Way
 from mcp_runtime.handlers import Handlers, ServerHandlers
-from mcp_runtime.handshake.arguments import check_handlers
 from mcp_runtime.handshake.client import Client, open_client
+from mcp_runtime.handshake.offer import check_handlers
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 from mcp_runtime.settings import ClientOptions, Proceed

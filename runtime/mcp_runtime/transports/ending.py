@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from mcp_runtime.printable import printable
+from mcp_runtime.errors import printable
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 

@@ -1,4 +1,4 @@
-"""A child process and everything that it starts: one process group, from start to end."""
+"""A child process and everything that it starts: its environment, and one process group from start to end."""
 
 import asyncio
 import os
@@ -7,12 +7,39 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from mcp_runtime.connection.transport import TransportError
-from mcp_runtime.printable import printable
+from mcp_runtime.errors import printable
+
+_POSIX = tuple("HOME LANG LANGUAGE LOGNAME PATH SHELL TERM TMPDIR TZ USER".split())
+_WINDOWS = tuple(
+    "APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE PROGRAMDATA PROGRAMFILES"
+    " SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE WINDIR".split()
+)
+
+
+def child_environment(env: Mapping[str, str] | None, inherit: bool | Iterable[str]) -> dict[str, str]:
+    """Return the environment of a child process.
+
+    Functions exported by a shell are never inherited: their values are code.
+
+    Args:
+        env: variables to set; they override inherited ones.
+        inherit: False for safe ones only (locale, paths, user), True for all, or the names of additional variables.
+    """
+    if inherit is True:
+        names: Iterable[str] = os.environ
+    else:
+        more = () if inherit is False else (inherit,) if isinstance(inherit, str) else inherit
+        locale = (name for name in os.environ if name.startswith("LC_"))
+        names = (*(_WINDOWS if sys.platform == "win32" else _POSIX), *locale, *more)
+    inherited = {name: os.environ[name] for name in names if name in os.environ}
+    safe = {name: value for name, value in inherited.items() if not value.startswith("() {")}
+    return safe | dict(env or {})
+
 
 _POLL = 0.005  # seconds at first; there is no notification when a process group becomes empty
 _LONGEST_POLL = 0.05

@@ -1,14 +1,16 @@
-"""Reads lines from a descriptor and passes them to a receiver, with pauses."""
+"""Reads lines from a descriptor: messages for a receiver, or a child's standard error."""
 
 import asyncio
 import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from mcp_runtime.connection.transport import Channel, Identifying, Receiver
-from mcp_runtime.transports.descriptors import READ_BYTES, Descriptor
+from mcp_runtime.errors import printable
 from mcp_runtime.transports.framing import LineFramer, TooLong
+from mcp_runtime.transports.pipes import READ_BYTES, Descriptor
 
 _READS = 8  # maximum number of full reads in a row before other callbacks run
 _TURN = 0.02  # and no further one after so many seconds: a read of short lines may take long to deliver
@@ -287,3 +289,65 @@ class LineReader:
 
     def _stopped(self) -> bool:
         return self._paused or self._discarding
+
+
+StderrCallback = Callable[[str], None]
+"""Called with each line, without its end. The text is the child's own: escape it before showing it."""
+
+_LINE = 64 * 1024  # bytes; a longer line is split
+_TAIL_LINES = 8
+_TAIL_WIDTH = 300
+
+
+class StderrReader:
+    """Reads a child's standard error, so that the child never blocks on it.
+
+    Args:
+        descriptor: the descriptor to read; closed by the reader.
+        callback: called with each line.
+    """
+
+    def __init__(self, descriptor: Descriptor, callback: StderrCallback) -> None:
+        self._callback = callback
+        self._loop = asyncio.get_running_loop()
+        self._rest = b""
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._bytes = byte_reader(descriptor, self._arrived, self._ended)
+        self._bytes.resume()
+
+    @property
+    def tail(self) -> tuple[str, ...]:
+        """The last lines, bounded and printable."""
+        lines = (printable(line[: _TAIL_WIDTH + 1].rstrip()) for line in self._tail)
+        return tuple(line if len(line) <= _TAIL_WIDTH else line[:_TAIL_WIDTH] + "..." for line in lines)
+
+    def read_rest(self) -> None:
+        """Read what is already available as the rest."""
+        self._bytes.read_rest()
+
+    def close(self) -> None:
+        """Stop for good; an incomplete line is passed on."""
+        self._bytes.close()
+        self._ended(None)
+
+    def _arrived(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._tell(line)
+        while len(self._rest) >= _LINE:
+            part, self._rest = self._rest[:_LINE], self._rest[_LINE:]
+            self._tell(part)
+
+    def _ended(self, _: OSError | None) -> None:
+        rest, self._rest = self._rest, b""
+        if rest:
+            self._tell(rest)
+
+    def _tell(self, raw: bytes) -> None:
+        line = raw.removesuffix(b"\r").decode("utf-8", "replace")
+        if line.strip():
+            self._tail.append(line[: 4 * _TAIL_WIDTH])
+        try:
+            self._callback(line)
+        except Exception as error:
+            self._loop.call_exception_handler({"message": "the stderr callback failed", "exception": error})

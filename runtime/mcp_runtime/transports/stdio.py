@@ -1,9 +1,7 @@
-"""Stdio: a server as a child process, or this process as a server.
-
-On Unix, the event loop watches the descriptors; on Windows, threads read and write them.
-"""
+"""Stdio: a server as a child process, or this process as a server (specification: transports, stdio)."""
 
 import asyncio
+import errno
 import importlib
 import os
 import sys
@@ -11,11 +9,19 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from mcp_runtime.connection.transport import Receiver, TransportError
+from mcp_runtime.transports import pipes
 from mcp_runtime.transports.ending import Ending, on_signals
-from mcp_runtime.transports.stdio_client import DEFAULT_GRACE, StdioClientOptions, StdioClientTransport
-from mcp_runtime.transports.stdio_server import StdioServerOptions, StdioServerTransport
+from mcp_runtime.transports.pipes import LineWriter, line_writer
+from mcp_runtime.transports.reader import LineReader
+from mcp_runtime.transports.stdio_client import (
+    DEFAULT_GRACE,
+    DEFAULT_MAX_MESSAGE_BYTES,
+    StdioClientOptions,
+    StdioClientTransport,
+)
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
@@ -29,6 +35,195 @@ __all__ = [
     "connect_stdio",
     "serve_stdio",
 ]
+
+
+_LINGER = 0.5  # seconds for the end of the input to arrive after writing has failed
+_HANGUPS = frozenset({errno.EIO, errno.ECONNRESET, errno.EPIPE, getattr(errno, "ECANCELED", errno.EPIPE)})
+
+
+class StdioServerOptions(TypedDict, total=False):
+    """The descriptors and timeouts of a stdio server.
+
+    Attributes:
+        stdin: the file descriptor to read, 0; any other one belongs to the transport from `start` on.
+        stdout: the file descriptor to write, 1; any other one belongs to the transport from `start` on.
+        max_message_bytes: longer messages are skipped, and reported to `Receiver.message_refused`; 64 MiB.
+        grace: seconds that `close` gives the client to read what is queued; 2.
+    """
+
+    stdin: int
+    stdout: int
+    max_message_bytes: int
+    grace: float
+
+
+class StdioServerTransport:
+    """Takes over standard input and output, and communicates with the client over them.
+
+    It implements `connection.transport.Transport`. From `start` on, permanently, file descriptor 1 is standard
+    error and 0 is empty: output of handlers, C code or child processes cannot disturb the protocol, and they cannot
+    read from it. Pipes, sockets, terminals and files all work; on Windows and for files, threads read and write.
+
+    A client that only closed its sending end still receives messages until `close`, although `connection_lost` has been
+    called.
+
+    Args:
+        options: see `StdioServerOptions`.
+    """
+
+    def __init__(self, **options: Unpack[StdioServerOptions]) -> None:
+        self._stdin = options.get("stdin", 0)
+        self._stdout = options.get("stdout", 1)
+        self._max_message_bytes = options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES)
+        self._grace = options.get("grace", DEFAULT_GRACE)
+        self._receiver: Receiver | None = None
+        self._reader: LineReader | None = None
+        self._writer: LineWriter | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def start(self, receiver: Receiver) -> None:
+        """Take over the descriptors and start reading.
+
+        Args:
+            receiver: receives the messages.
+
+        Raises:
+            TransportError: standard input or output is not open.
+        """
+        if self._writer is not None:
+            raise TransportError("a transport can be started only once; create a new one for another connection")
+        self._loop = asyncio.get_running_loop()
+        source, target = _take_over(self._stdin, self._stdout)
+        self._receiver = receiver
+        self._writer = line_writer(target, self._writing_failed)
+        self._reader = LineReader(
+            source,
+            receiver,
+            self,
+            max_message_bytes=self._max_message_bytes,
+            on_alone=self._writer.hurry,
+            on_end=self._input_ended,
+        )
+
+    def send(self, message: bytes) -> None:
+        """Queue a message; messages sent in one turn of the event loop are written together.
+
+        Args:
+            message: a JSON text without line ends.
+        """
+        if self._writer is not None:
+            self._writer.send(message)
+
+    @property
+    def can_still_send(self) -> bool:
+        """Whether the client may still be reading; there is no sign that it is not."""
+        return self._writer is not None and self._timer is None
+
+    async def drain(self) -> None:
+        """Wait until few enough bytes are queued to continue sending, or the client no longer reads."""
+        if self._writer is not None:
+            await self._writer.drain()
+
+    def pause_reading(self) -> None:
+        """Stop delivering messages at once."""
+        if self._reader is not None:
+            self._reader.pause()
+
+    def resume_reading(self) -> None:
+        """Resume delivering messages, from the next turn of the event loop on."""
+        if self._reader is not None:
+            self._reader.resume()
+
+    async def close(self) -> None:
+        """Stop reading, write what is queued if the client reads it within `grace` seconds, close the descriptors."""
+        if self._reader is None or self._writer is None:
+            return
+        self._reader.close()
+        self._writer.finish()
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._grace):
+                    await self._writer.wait_closed()
+        finally:
+            self._writer.close()
+            self._tell(None)
+
+    def _input_ended(self, error: OSError | None) -> None:
+        assert self._reader is not None
+        if error is not None and error.errno not in _HANGUPS:
+            reason = TransportError(f"cannot read from the client: {error.strerror}")
+        elif self._reader.unfinished:
+            reason = TransportError("the client closed its end in the middle of a message")
+        else:
+            reason = None
+        self._reader.close()
+        self._tell(reason)
+
+    def _writing_failed(self, error: OSError) -> None:
+        # Not the end yet: a client that is gone has closed our input too, behind its last messages.
+        reason = TransportError(f"cannot write to the client: {error.strerror}")
+        self._timer = self._loop.call_later(_LINGER, self._lose, reason)
+
+    def _lose(self, reason: TransportError) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._tell(reason)
+
+    def _tell(self, reason: TransportError | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.connection_lost(reason)
+
+
+def _take_over(stdin: int, stdout: int) -> tuple[pipes.Descriptor, pipes.Descriptor]:
+    """Return the two directions, out of reach of everything else in this process and its children."""
+    own_in = _moved(stdin, "standard input")
+    try:
+        own_out = _moved(stdout, "standard output")
+    except TransportError:
+        os.close(own_in)
+        raise
+    if stdin == 0:
+        _replace(0, os.open(os.devnull, os.O_RDONLY))
+    if stdout == 1:
+        _divert_stdout()
+    for given in {stdin, stdout} - {0, 1}:
+        os.close(given)
+    return pipes.adopt(own_in, writing=False), pipes.adopt(own_out, writing=True)
+
+
+def _moved(fd: int, name: str) -> int:
+    # If it was closed when Python started, something else may have its number by now.
+    if (fd == 0 and sys.__stdin__ is None) or (fd == 1 and sys.__stdout__ is None):
+        raise TransportError(f"{name} is not open")
+    try:
+        return os.dup(fd)
+    except OSError as error:
+        raise TransportError(f"{name} is not open (file descriptor {fd})") from error
+
+
+def _divert_stdout() -> None:
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no standard error
+        _replace(1, os.open(os.devnull, os.O_WRONLY))
+    # Earlier output goes to standard error too. From here on it is for people: line-buffered, and never failing.
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    try:
+        if callable(reconfigure):
+            reconfigure(line_buffering=True, errors="backslashreplace")
+    except OSError:  # it was a file, and tries to continue at its old position
+        sys.stdout = sys.stderr
+    if sys.platform == "win32":
+        sys.stdout = sys.stderr
+
+
+def _replace(fd: int, by: int) -> None:
+    os.dup2(by, fd)
+    if by != fd:
+        os.close(by)
 
 
 @asynccontextmanager

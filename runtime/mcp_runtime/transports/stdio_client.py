@@ -6,12 +6,10 @@ from os import PathLike, fspath
 from typing import TypedDict, Unpack
 
 from mcp_runtime.connection.transport import Channel, Receiver, TransportError
-from mcp_runtime.transports import descriptors
-from mcp_runtime.transports.environment import child_environment
-from mcp_runtime.transports.process import Child, how_it_ended
-from mcp_runtime.transports.reader import LineReader
-from mcp_runtime.transports.stderr import StderrCallback, StderrReader
-from mcp_runtime.transports.writer import LineWriter, line_writer
+from mcp_runtime.transports import pipes
+from mcp_runtime.transports.pipes import LineWriter, line_writer
+from mcp_runtime.transports.process import Child, child_environment, how_it_ended
+from mcp_runtime.transports.reader import LineReader, StderrCallback, StderrReader
 
 DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """The maximum size of an incoming message in bytes."""
@@ -47,7 +45,7 @@ class StdioClientOptions(TypedDict, total=False):
 class StdioClientTransport:
     """Starts a server and communicates with it over its standard input and output.
 
-    It implements `mcp_runtime.transports.base.Transport`. The child leads its own session and process group, so
+    It implements `mcp_runtime.connection.transport.Transport`. The child leads its own session and process group, so
     whatever it starts ends with it; only processes that leave the group on purpose (daemons) escape.
 
     Args:
@@ -153,10 +151,10 @@ class _Live:
         assert stdout is not None
         self._stderr: StderrReader | None = None
         if err is not None and stderr is not None:
-            self._stderr = StderrReader(descriptors.of_pipe(err.fileno(), err.close), stderr)
-        self.writer: LineWriter = line_writer(descriptors.of_pipe(stdin.fileno(), stdin.close), self._writing_failed)
+            self._stderr = StderrReader(pipes.of_pipe(err.fileno(), err.close), stderr)
+        self.writer: LineWriter = line_writer(pipes.of_pipe(stdin.fileno(), stdin.close), self._writing_failed)
         self.reader = LineReader(
-            descriptors.of_pipe(stdout.fileno(), stdout.close),
+            pipes.of_pipe(stdout.fileno(), stdout.close),
             receiver,
             channel,
             max_message_bytes=max_message_bytes,

@@ -11,10 +11,10 @@ from functools import partial
 
 import pytest
 
-from mcp_runtime.transports import descriptors
+from mcp_runtime.transports import pipes
+from mcp_runtime.transports.pipes import HIGH_WATER, LineWriter, line_writer
 from mcp_runtime.transports.reader import PolledByteReader
 from mcp_runtime.transports.stdio import StdioServerTransport
-from mcp_runtime.transports.writer import HIGH_WATER, LineWriter, line_writer
 from support.stdio_peers import Collector, soon
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -47,9 +47,9 @@ def not_reopened(fd: int, *, writing: bool) -> None:
     """Simulate a system without /proc."""
 
 
-def in_threads(fd: int, *, writing: bool) -> descriptors.Descriptor:
+def in_threads(fd: int, *, writing: bool) -> pipes.Descriptor:
     """Simulate Windows."""
-    return descriptors.Descriptor(
+    return pipes.Descriptor(
         fd=fd, pollable=False, read=partial(os.read, fd, 4096), write=partial(os.write, fd), close=partial(os.close, fd)
     )
 
@@ -63,9 +63,9 @@ def wires(nothing_left: None, request: pytest.FixtureRequest, monkeypatch: pytes
         (r_in, w_in), (r_out, w_out) = os.pipe(), os.pipe()
         wires = Wires(r_in, w_out, w_in, r_out)
     if request.param == "pipes without /proc":
-        monkeypatch.setattr(descriptors, "_reopened", not_reopened)
+        monkeypatch.setattr(pipes, "_reopened", not_reopened)
     if request.param == "threads":
-        monkeypatch.setattr(descriptors, "adopt", in_threads)
+        monkeypatch.setattr(pipes, "adopt", in_threads)
     yield wires
     for fd in {wires.to, wires.back} - {-1}:
         os.close(fd)
@@ -179,7 +179,7 @@ def counted(fd: int, writes: list[bytes]) -> LineWriter:
     def fail(error: OSError) -> None:
         raise error
 
-    return line_writer(replace(descriptors.of_pipe(fd, partial(os.close, fd)), write=write), fail)
+    return line_writer(replace(pipes.of_pipe(fd, partial(os.close, fd)), write=write), fail)
 
 
 async def test_messages_sent_in_one_turn_are_written_together() -> None:
@@ -231,8 +231,8 @@ async def test_timers_run_between_slow_deliveries() -> None:
         time.sleep(0.03)
         os.write(writing, data)
 
-    reader = PolledByteReader(descriptors.of_pipe(reading, lambda: os.close(reading)), deliver, lambda _: None)
-    os.write(writing, b"y\n" * (descriptors.READ_BYTES // 2))
+    reader = PolledByteReader(pipes.of_pipe(reading, lambda: os.close(reading)), deliver, lambda _: None)
+    os.write(writing, b"y\n" * (pipes.READ_BYTES // 2))
     reader.resume()
     await asyncio.sleep(0.01)
     reader.close()

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.transports import process
-from mcp_runtime.transports.base import TransportError
 from mcp_runtime.transports.stdio import StdioClientTransport
 from support.stdio_peers import PATIENCE, PEERS, RAW_PEER, Collector, StartRaw, children, eventually, is_running
 

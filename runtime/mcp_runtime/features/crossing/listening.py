@@ -16,7 +16,7 @@ from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.legacy import Side
 
 if TYPE_CHECKING:
-    from mcp_runtime.connection.received import Received
+    from mcp_runtime.connection.calls import Received
 
 _NO_ID: Final = 0
 

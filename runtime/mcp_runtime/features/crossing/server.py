@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from mcp_runtime.connection.answers import Answers, Handler
 from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.requester import Answers, Handler
 from mcp_runtime.errors import LocalProtocolError, PeerError
 from mcp_runtime.features.listeners import Listeners
 from mcp_runtime.handlers import Context

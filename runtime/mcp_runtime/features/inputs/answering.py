@@ -10,11 +10,9 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.results import Call
-from mcp_runtime.connection.returned import write_result
-from mcp_runtime.errors import RemoteProtocolError
+from mcp_runtime.connection.results import Call, write_result
+from mcp_runtime.errors import RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, RequestMethod
-from mcp_runtime.protocol.text import clipped
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from mcp_runtime.connection.recorded import Effect, json_of
-from mcp_runtime.connection.work import Work
+from mcp_runtime.connection.calls import Work
+from mcp_runtime.connection.requester import Effect, json_of
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.features.inputs.questions import Question
-from mcp_runtime.features.inputs.record import Asked, Record
+from mcp_runtime.features.inputs.questions import Asked, Question, Record
 from mcp_runtime.method import RequestMethod, WireType
 
 PATIENCE: Final = 1.0

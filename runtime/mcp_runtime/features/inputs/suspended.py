@@ -14,16 +14,15 @@ from contextvars import Context
 from hashlib import blake2b
 from typing import Any, Final
 
-from mcp_runtime.caller import CallOptions
+from mcp_runtime.connection.calls import Received, Work
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.received import Received
-from mcp_runtime.connection.work import Work
 from mcp_runtime.errors import LocalProtocolError, PeerError, RequestTimeout
 from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.handlers import ServerHandlers
-from mcp_runtime.inputs import Suspended
 from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
+from mcp_runtime.settings import Suspended
 
 log: Final = logging.getLogger("mcp_runtime")
 

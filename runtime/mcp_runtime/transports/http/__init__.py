@@ -4,17 +4,16 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from mcp_runtime.transports.http.events import Event, EventStore, MemoryEventStore
-from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.events import Event, EventStore, HttpLimits, MemoryEventStore
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
     from mcp_runtime.peer import Peer
+    from mcp_runtime.transports.http.client.endpoint import HttpClientOptions
     from mcp_runtime.transports.http.client.sse import SseClientOptions
-    from mcp_runtime.transports.http.client.wire import HttpClientOptions
     from mcp_runtime.transports.http.server.app import HttpApp
-    from mcp_runtime.transports.http.server.requests.asgi import Scope
-    from mcp_runtime.transports.http.server.sse_app import SseApp
+    from mcp_runtime.transports.http.server.asgi import Scope
+    from mcp_runtime.transports.http.server.sse import SseApp
 
 __all__ = [
     "Event",
@@ -89,7 +88,7 @@ def asgi_app(*servers: "AnyServer", **options: "Unpack[HttpServerOptions]") -> "
         ValueError: there is no server, two servers have the same revision, or a host or origin is not valid.
     """
     from mcp_runtime.transports.http.server.app import HttpApp
-    from mcp_runtime.transports.http.server.requests.checks import Places
+    from mcp_runtime.transports.http.server.checks import Places
 
     return HttpApp(
         servers,
@@ -187,8 +186,8 @@ def sse_app(*servers: "AnyServer", **options: "Unpack[SseServerOptions]") -> "Ss
     Raises:
         TypeError, ValueError: as for `asgi_app`.
     """
-    from mcp_runtime.transports.http.server.requests.checks import Places
-    from mcp_runtime.transports.http.server.sse_app import SseApp
+    from mcp_runtime.transports.http.server.checks import Places
+    from mcp_runtime.transports.http.server.sse import SseApp
 
     return SseApp(
         servers,

@@ -11,11 +11,11 @@ import pytest
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import ConnectionClosed, RequestTimeout
+from mcp_runtime.features.subscriptions import list_changed
+from mcp_runtime.options import CallOptions
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.http import asgi_app, connect_http, serve_http
 from support.cutting import Proxy, cutting
 from support.http import served

@@ -19,11 +19,11 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mcp_bindings import v2025_11_25
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.errors import ConnectionClosed, RequestTimeout
-from mcp_runtime.subscriptions import list_changed, resource_updated
+from mcp_runtime.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.options import CallOptions
 from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app, connect_http
-from mcp_runtime.transports.http.client import position
+from mcp_runtime.transports.http.client import streamable
 from support.cut_off import Talk, answers_tea, open_talk
 from support.http import served
 from support.http_server import chatty
@@ -114,7 +114,7 @@ async def test_a_cut_stream_is_resumed(revision: str) -> None:
 async def test_a_stream_that_the_server_closes_early_is_polled_after_the_retry_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(position, "RETRY", 0.05)
+    monkeypatch.setattr(streamable, "RETRY", 0.05)
 
     def polled(server: Any) -> Any:
         app = asgi_app(server, limits=HttpLimits(stream_after=0.02, retry=0.6), events=MemoryEventStore())

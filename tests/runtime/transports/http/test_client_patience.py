@@ -11,9 +11,9 @@ from mcp_bindings import v2025_11_25
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.subscriptions import list_changed
+from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
-from mcp_runtime.transports.http.client import position, streamable
+from mcp_runtime.transports.http.client import streamable
 from support.cutting import cutting
 from support.http import served
 from support.http_server import chatty
@@ -24,7 +24,7 @@ QUICK = HttpLimits(stream_after=0.02, retry=0.05)
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 async def test_a_server_that_is_away_for_a_moment_is_come_back_to(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(position, "RETRY", 0.05)
+    monkeypatch.setattr(streamable, "RETRY", 0.05)
     server = chatty("2025-11-25")
     endpoint, refused = asgi_app(server, limits=QUICK), 0
 
@@ -102,7 +102,7 @@ async def test_a_server_that_never_begins_another_session_ends_the_connection(mo
 async def test_a_server_that_forgets_each_session_is_not_asked_for_sessions_forever(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(position, "RETRY", 0.01)
+    monkeypatch.setattr(streamable, "RETRY", 0.01)
     endpoint, begun = asgi_app(chatty("2025-11-25")), 0
 
     async def front(scope: Any, receive: Any, send: Any) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mcp_runtime.transports.http.server.requests.delays import Delay, TimeLimit
+from mcp_runtime.transports.http.server.asgi import Delay, TimeLimit
 
 
 @pytest.mark.usefixtures("virtual_time")

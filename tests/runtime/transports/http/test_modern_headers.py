@@ -8,7 +8,7 @@ import pytest
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.bridge import bridge
-from mcp_runtime.subscriptions import list_changed
+from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.transports.http import asgi_app
 from support.http import BOTH
 from support.http_modern import ModernClient, asked, called, modern_client

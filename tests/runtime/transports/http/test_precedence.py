@@ -10,9 +10,9 @@ from typing import Any, Final
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.requires import requires
+from mcp_runtime.server import requires
 from mcp_runtime.transports.http import HttpLimits, asgi_app
-from mcp_runtime.transports.http.server.statuses import CHECKS, STATUSES
+from mcp_runtime.transports.http.server.checks import CHECKS, STATUSES
 from support.http import BOTH
 from support.http_modern import PREFIX, called, headers_for, meta, modern_client
 from support.http_server import chatty

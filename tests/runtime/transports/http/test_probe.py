@@ -13,7 +13,7 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import ConnectionClosed, PeerError, UnsupportedRevision
 from mcp_runtime.transports.http import connect_http, sse_app
-from mcp_runtime.transports.http.client import probe
+from mcp_runtime.transports.http.client import streamable
 from support.http import served
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, discovered, listed, modern_endpoint
 
@@ -146,7 +146,7 @@ async def test_silence_means_legacy_this_time() -> None:
     async with serving(silent) as endpoint:
         while len(endpoint.left) < 2:  # On a busy machine a question is perhaps not sent in time.
             assert await spoken(endpoint, probe_timeout=0.2) == LEGACY
-            assert not probe.servers.era(endpoint.url), "a server may only be slow"
+            assert not streamable.servers.era(endpoint.url), "a server may only be slow"
 
 
 async def test_a_client_of_one_era_asks_nothing_else() -> None:
@@ -160,7 +160,9 @@ async def test_a_client_of_one_era_asks_nothing_else() -> None:
     async with serving(discovered) as endpoint, connect_http(endpoint.url) as peer:
         await v2025_11_25.Client.open(peer)
         assert "server/discover" not in endpoint.methods
-        assert not probe.servers.era(endpoint.url), "a server that starts sessions may support the modern era as well"
+        assert not streamable.servers.era(
+            endpoint.url
+        ), "a server that starts sessions may support the modern era as well"
 
 
 @pytest.mark.requirement("posting.era-cached")
@@ -235,12 +237,12 @@ async def test_http_sse_is_the_last_resort(status: int, is_asked: bool) -> None:
 
 
 def test_a_limited_number_of_servers_is_remembered_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    servers = probe.Servers()
-    for number in range(probe.MAX_SERVERS + 10):
-        servers.learn(f"http://{number}/mcp", probe.LEGACY)
+    servers = streamable.Servers()
+    for number in range(streamable.MAX_SERVERS + 10):
+        servers.learn(f"http://{number}/mcp", streamable.LEGACY)
     assert [bool(servers.era(f"http://{number}/mcp")) for number in (0, 9, 10)] == [False, False, True]
     servers.learn("http://10/mcp", "")
     assert not servers.era("http://10/mcp")
     now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now + probe.SECONDS + 1)
+    monkeypatch.setattr(time, "monotonic", lambda: now + streamable.SECONDS + 1)
     assert not servers.era("http://11/mcp")

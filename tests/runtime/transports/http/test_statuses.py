@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.transports.http import HttpLimits, asgi_app
-from mcp_runtime.transports.http.server.statuses import status_of
+from mcp_runtime.transports.http.server.checks import status_of
 from support.http import BOTH, SESSION, RawClient, call, hello, raw_client, request
 from support.http_server import chatty
 

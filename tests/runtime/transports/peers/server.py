@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from mcp_runtime.transports.base import ACCEPTED, Channel, Outcome, TransportError
+from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, TransportError
 from mcp_runtime.transports.stdio import StdioServerTransport
 
 STRAY_CHILD = (sys.executable, "-S", "-E", "-c", "print('stray from a child')")

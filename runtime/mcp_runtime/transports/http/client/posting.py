@@ -1,18 +1,118 @@
-"""What both client transports have in common: every message of the client is a POST of its own."""
+"""What the client transports read of the messages that they receive; most they only carry."""
 
 import asyncio
+import json
 import logging
+import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from mcp_runtime.connection.transport import LostRequestReceiver, Receiver, TransportError
-from mcp_runtime.protocol.text import clipped
-from mcp_runtime.transports.http.client.received import error_of, is_answer_to
-from mcp_runtime.transports.http.client.sent import request_of
-from mcp_runtime.transports.http.client.wire import Endpoint, Refused, reason_for
+from mcp_runtime.errors import clipped
+from mcp_runtime.protocol.jsonrpc import MalformedMessage, is_object, parse
+from mcp_runtime.protocol.names import (
+    INITIALIZE,
+    LOGGING_SET_LEVEL,
+    NOTIFICATIONS_CANCELLED,
+    NOTIFICATIONS_INITIALIZED,
+    RESOURCES_SUBSCRIBE,
+    RESOURCES_UNSUBSCRIBE,
+)
+from mcp_runtime.transports.http.client.endpoint import Endpoint, Refused, reason_for
+
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,64}")
+
+
+def is_answer_to(message: bytes, id_: int | str) -> bool:
+    """Whether a message answers a request."""
+    value = object_in(message)
+    return value.get("id") == id_ and ("result" in value or "error" in value)
+
+
+def error_of(message: bytes) -> str:
+    """Return the text of an error response; empty if the message is none."""
+    error: Any = object_in(message).get("error")
+    said: Any = error.get("message") if is_object(error) else None
+    return said if isinstance(said, str) else ""
+
+
+def revision_of(message: bytes) -> str:
+    """Return the revision in the answer to `initialize`; empty if there is none."""
+    result: Any = object_in(message).get("result")
+    revision: Any = result.get("protocolVersion") if is_object(result) else None
+    return revision if isinstance(revision, str) and _VISIBLE.fullmatch(revision) else ""
+
+
+def object_in(message: bytes) -> dict[str, Any]:
+    """Return a message as an object; empty if it is not one."""
+    try:
+        value: Any = parse(message)
+    except MalformedMessage:
+        return {}
+    return value if is_object(value) else {}
+
+
+_REQUEST: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),"method":"([^"]+)"')
+_CANCELLED: Final = b'{"jsonrpc":"2.0","method":"%b"' % NOTIFICATIONS_CANCELLED.encode()
+_INITIALIZED: Final = b'{"jsonrpc":"2.0","method":"%b"' % NOTIFICATIONS_INITIALIZED.encode()
+
+
+def request_of(message: bytes) -> tuple[int, str] | None:
+    """Return the id and the method of a message if it is a request."""
+    found = _REQUEST.match(message)
+    return (int(found[1]), found[2].decode()) if found else None
+
+
+def cancelled_by(message: bytes) -> Any:
+    """Return the id of the request that a message cancels; None if it cancels none."""
+    return json.loads(message)["params"]["requestId"] if message.startswith(_CANCELLED) else None
+
+
+def is_initialized(message: bytes) -> bool:
+    """Whether a message completes the handshake."""
+    return message.startswith(_INITIALIZED)
+
+
+@dataclass(slots=True)
+class Standing:
+    """The state to restore in a new session, since the server has forgotten the old one.
+
+    Attributes:
+        hello: the id of the request that begins a session, and the request itself.
+        initialized: the notification that follows it.
+        level: the request that sets the log level; None if there was none.
+        subscriptions: the requests that subscribe to resources, by URI.
+    """
+
+    hello: tuple[int, bytes] = (0, b"")
+    initialized: bytes = b""
+    level: bytes | None = None
+    subscriptions: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+    @property
+    def rest(self) -> list[bytes]:
+        """Everything that follows the request that begins a session."""
+        return [message for message in (self.initialized, self.level, *self.subscriptions.values()) if message]
+
+    def note(self, id_: int, method: str, message: bytes) -> None:
+        """Remember a request if it changes state at the server."""
+        if method == INITIALIZE:
+            self.hello = (id_, message)
+        elif method == LOGGING_SET_LEVEL:
+            self.level = message
+        elif method == RESOURCES_SUBSCRIBE:
+            self.subscriptions[_uri(message)] = message
+        elif method == RESOURCES_UNSUBSCRIBE:
+            self.subscriptions.pop(_uri(message), None)
+
+
+def _uri(message: bytes) -> str:
+    return str(json.loads(message)["params"]["uri"])
+
 
 MAX_QUEUED: Final = 1 << 20
 """How many bytes may be queued before `drain` waits."""

@@ -7,10 +7,9 @@ from typing import Final, Unpack
 import httpx2
 
 from mcp_runtime.connection.transport import Receiver, TransportError
-from mcp_runtime.protocol.text import clipped
-from mcp_runtime.transports.http.client.posting import PostingTransport
-from mcp_runtime.transports.http.client.sent import cancelled_by
-from mcp_runtime.transports.http.client.wire import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
+from mcp_runtime.errors import clipped
+from mcp_runtime.transports.http.client.endpoint import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
+from mcp_runtime.transports.http.client.posting import PostingTransport, cancelled_by
 
 ENDPOINT_TIMEOUT: Final = 30.0
 """Seconds in which the server must have named the endpoint for messages, by default."""
@@ -31,7 +30,7 @@ class SseClientOptions(HttpClientOptions, total=False):
 
 
 class SseClientTransport(PostingTransport):
-    """Communicates with a server over HTTP+SSE; it implements `mcp_runtime.transports.base.Transport`.
+    """Communicates with a server over HTTP+SSE; it implements `mcp_runtime.connection.transport.Transport`.
 
     A GET opens the stream for the server's messages, and every message of the client is posted to the endpoint that the
     first event names. The stream is the session: it cannot be resumed, so its end is that of the connection. After

@@ -13,14 +13,13 @@ from contextlib import aclosing, suppress
 from typing import Any, Final, NamedTuple
 
 from mcp_runtime.connection.transport import TransportError
+from mcp_runtime.errors import clipped
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import dump, is_array, is_object, parse, write_request
 from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST
-from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http import mirrored
-from mcp_runtime.transports.http.client.received import object_in
-from mcp_runtime.transports.http.client.sent import request_of
-from mcp_runtime.transports.http.client.wire import EVENTS, Endpoint, Refused, read_rest, type_of
+from mcp_runtime.transports.http.client.endpoint import EVENTS, Endpoint, Refused, read_rest, type_of
+from mcp_runtime.transports.http.client.posting import object_in, request_of
 
 MAX_INTEGER: Final = (1 << 53) - 1
 """The largest integer that every program reads exactly."""

@@ -1,7 +1,9 @@
-"""The client's end of Streamable HTTP: each message is a separate request (specification: basic/transports)."""
+"""How far a stream of events was read, and when to resume it."""
 
 import asyncio
 import logging
+import time
+from collections import OrderedDict
 from functools import partial
 from http import HTTPStatus
 from typing import Final, Unpack
@@ -9,17 +11,10 @@ from typing import Final, Unpack
 import httpx2
 
 from mcp_runtime.connection.transport import TransportError
+from mcp_runtime.errors import clipped
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.names import INITIALIZE
-from mcp_runtime.protocol.text import clipped
-from mcp_runtime.transports.http.client import probe
-from mcp_runtime.transports.http.client.position import Position
-from mcp_runtime.transports.http.client.posting import PostingTransport
-from mcp_runtime.transports.http.client.received import is_answer_to, revision_of
-from mcp_runtime.transports.http.client.sent import Standing, cancelled_by, is_initialized
-from mcp_runtime.transports.http.client.sse import SseClientTransport
-from mcp_runtime.transports.http.client.standalone import Standalone, StandaloneRequests, standalone
-from mcp_runtime.transports.http.client.wire import (
+from mcp_runtime.transports.http.client.endpoint import (
     EVENTS,
     Endpoint,
     HttpClientOptions,
@@ -29,6 +24,82 @@ from mcp_runtime.transports.http.client.wire import (
     reason_for,
     type_of,
 )
+from mcp_runtime.transports.http.client.posting import (
+    PostingTransport,
+    Standing,
+    cancelled_by,
+    is_answer_to,
+    is_initialized,
+    revision_of,
+)
+from mcp_runtime.transports.http.client.sse import SseClientTransport
+from mcp_runtime.transports.http.client.standalone import Standalone, StandaloneRequests, standalone
+
+RETRY: Final = 1.0
+"""Seconds before a stream is requested again, unless the server sets another delay."""
+MIN_RETRY: Final = 0.05
+MAX_RETRY: Final = 60.0
+MAX_DOUBLINGS: Final = 16
+"""A server may be away for so long that doubling on would exceed every number."""
+LONGEST_RETRY: Final = 86_400_000
+"""The longest delay in milliseconds that a server can ask for: a day."""
+
+
+class Position:
+    """How far a stream was read, and when to resume it."""
+
+    __slots__ = ("id", "retry")
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.retry: float | None = None
+
+    def note(self, event: httpx2.ServerSentEvent) -> None:
+        """Process an event."""
+        self.id = event.id or self.id
+        if event.retry is not None and event.retry >= 0:
+            self.retry = min(event.retry, LONGEST_RETRY) / 1000
+
+    def wait(self, failures: int) -> float:
+        """Return the seconds to wait, longer after each of the first consecutive failures."""
+        asked = RETRY if self.retry is None else self.retry
+        return max(asked, MIN_RETRY, min(RETRY * 2 ** min(failures, MAX_DOUBLINGS), MAX_RETRY) if failures else 0)
+
+
+LEGACY: Final = "legacy"
+MAX_SERVERS: Final = 256
+"""How many servers are remembered."""
+SECONDS: Final = 3600.0
+"""Seconds for which a server is remembered."""
+
+
+class Servers:
+    """Servers by URL, without user, query and fragment; several on one origin may belong to different eras."""
+
+    def __init__(self) -> None:
+        self._eras: OrderedDict[str, tuple[str, float]] = OrderedDict()
+
+    def era(self, url: str) -> str:
+        """Return the era of a server; empty if unknown."""
+        era, until = self._eras.get(url, ("", 0.0))
+        return era if time.monotonic() < until else ""
+
+    def learn(self, url: str, era: str) -> None:
+        """Remember the era of a server; an empty one forgets it."""
+        self._eras.pop(url, None)
+        if era:
+            self._eras[url] = era, time.monotonic() + SECONDS
+            if len(self._eras) > MAX_SERVERS:
+                self._eras.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget all servers."""
+        self._eras.clear()
+
+
+servers: Final = Servers()
+"""The servers known in this process."""
+
 
 MAX_FAILURES: Final = 6
 """How often in a row a stream may fail before it is abandoned."""
@@ -42,7 +113,7 @@ log: Final = logging.getLogger("mcp_runtime")
 
 
 class HttpClientTransport(PostingTransport):
-    """Communicates with a server over HTTP; it implements `mcp_runtime.transports.base.Transport`.
+    """Communicates with a server over HTTP; it implements `mcp_runtime.connection.transport.Transport`.
 
     Args:
         url: the server's endpoint.
@@ -65,7 +136,7 @@ class HttpClientTransport(PostingTransport):
     @property
     def era(self) -> str:
         """The era of the server, as known from its answers or earlier connections; empty if unknown."""
-        return probe.LEGACY if self._is_refused else probe.servers.era(self._endpoint.shown)
+        return LEGACY if self._is_refused else servers.era(self._endpoint.shown)
 
     def learn_era(self, era: str) -> None:
         """Remember the era of the server.
@@ -74,7 +145,7 @@ class HttpClientTransport(PostingTransport):
             era: ``legacy`` or ``modern``; empty to forget it.
         """
         self._is_refused = False
-        probe.servers.learn(self._endpoint.shown, era)
+        servers.learn(self._endpoint.shown, era)
 
     def older(self) -> SseClientTransport | None:
         """Return a transport for HTTP+SSE, if the server refused to begin a session as one of 2024-11-05 does."""

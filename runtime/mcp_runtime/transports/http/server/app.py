@@ -1,31 +1,107 @@
-"""One MCP endpoint as a plain ASGI application (specification: basic/transports, Streamable HTTP)."""
+"""What both HTTP transports have in common as ASGI applications: access checks and lifespan."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.handshake.server import revisions_of
-from mcp_runtime.transports.http.events import EventStore
-from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.server.modern import ModernEndpoint
-from mcp_runtime.transports.http.server.posts import Post, Posts
-from mcp_runtime.transports.http.server.requests.application import Application
-from mcp_runtime.transports.http.server.requests.asgi import (
+from mcp_runtime.transports.http.events import EventStore, HttpLimits
+from mcp_runtime.transports.http.server.asgi import (
+    Delays,
+    Disconnected,
     Headers,
     Receive,
     Refusal,
     Scope,
     Send,
+    headers_of,
+    limited,
     respond,
 )
-from mcp_runtime.transports.http.server.requests.checks import ONLY_EVENTS, Places, check_accept
-from mcp_runtime.transports.http.server.requests.refusals import stopping, too_many_streams
+from mcp_runtime.transports.http.server.checks import ONLY_EVENTS, Places, check_accept, stopping, too_many_streams
+from mcp_runtime.transports.http.server.event_log import EventLog
+from mcp_runtime.transports.http.server.modern import ModernEndpoint
+from mcp_runtime.transports.http.server.posts import Post, Posts
+from mcp_runtime.transports.http.server.pump import pump
 from mcp_runtime.transports.http.server.sessions import Sessions
-from mcp_runtime.transports.http.server.streams.event_log import EventLog
-from mcp_runtime.transports.http.server.streams.pump import pump
-from mcp_runtime.transports.http.server.streams.stream import Stream
+from mcp_runtime.transports.http.server.streams import Stream
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
+
+
+class Application(ABC):
+    """An ASGI application that answers every path that it is asked for.
+
+    Args:
+        places: the hosts and origins that requests may name.
+        principal: returns the authenticated sender of a request, given its ASGI scope.
+        limits: resource limits for clients.
+
+    Attributes:
+        limits: the same.
+    """
+
+    def __init__(self, places: Places, principal: Callable[[Scope], str | None] | None, limits: HttpLimits) -> None:
+        self._places = places
+        self._principal = principal
+        self.limits = limits
+        self._delays = Delays(limits)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or handle the lifespan of the server."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
+        send = limited(send, self._delays.write)
+        try:
+            headers = headers_of(scope, self.limits.max_header_bytes)
+            client = scope.get("client")
+            self._places.check(headers, client[0] if client else None)
+            principal = self._principal(scope) if self._principal is not None else None
+            await self._answer(scope, headers, principal, receive, send)
+        except Refusal as refusal:
+            with suppress(Disconnected):
+                await refusal.answer(send)
+        except Disconnected:
+            pass
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
+        """End the sessions with the enclosing application: ``FastAPI(lifespan=endpoint.lifespan)``."""
+        try:
+            yield
+        finally:
+            await self.aclose()
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """End all sessions, and cancel what runs."""
+
+    @abstractmethod
+    def _answer(
+        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
+    ) -> Awaitable[None]:
+        """Answer a request that passed the access checks.
+
+        Raises:
+            Refusal: the request is refused.
+            Disconnected: the client disconnected, or does not read.
+        """
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.aclose()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
 
 METHODS: Final = ("GET", "POST", "DELETE")
 """The methods of an endpoint with sessions; without them it accepts POST only."""

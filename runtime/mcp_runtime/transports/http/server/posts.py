@@ -9,9 +9,10 @@ from mcp_runtime.protocol import jsonrpc, modern
 from mcp_runtime.protocol.jsonrpc import MalformedMessage
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
-from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.server.modern import ModernEndpoint, ModernStream
-from mcp_runtime.transports.http.server.requests.asgi import (
+from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.server.asgi import (
+    HIGH_WATER,
+    Delays,
     Headers,
     Receive,
     Refusal,
@@ -20,28 +21,31 @@ from mcp_runtime.transports.http.server.requests.asgi import (
     read_body,
     respond,
 )
-from mcp_runtime.transports.http.server.requests.checks import (
+from mcp_runtime.transports.http.server.checks import (
     EITHER,
     SESSION,
+    STATUSES,
     VERSION,
     check_accept,
     check_content_type,
-)
-from mcp_runtime.transports.http.server.requests.delays import Delays
-from mcp_runtime.transports.http.server.requests.refusals import (
     not_now,
+    status_of,
     stopping,
     too_many_of_session,
     too_many_requests,
     too_many_streams,
 )
-from mcp_runtime.transports.http.server.requests.unread import HIGH_WATER
-from mcp_runtime.transports.http.server.session import HttpSession
-from mcp_runtime.transports.http.server.sessions import Sessions, no_session
-from mcp_runtime.transports.http.server.stateless import ASSUMED, method_of, missing_before
-from mcp_runtime.transports.http.server.statuses import STATUSES, status_of
-from mcp_runtime.transports.http.server.streams.pump import pump, watch
-from mcp_runtime.transports.http.server.streams.stream import Stream
+from mcp_runtime.transports.http.server.modern import ModernEndpoint, ModernStream
+from mcp_runtime.transports.http.server.pump import pump, watch
+from mcp_runtime.transports.http.server.sessions import (
+    ASSUMED,
+    HttpSession,
+    Sessions,
+    method_of,
+    missing_before,
+    no_session,
+)
+from mcp_runtime.transports.http.server.streams import Stream
 
 _MARK: Final = modern.VERSION.encode()
 

@@ -1,0 +1,199 @@
+"""What a connection knows of its peer and reports to the program, and the middleware around its messages."""
+
+from abc import ABC
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.connection.conversation import CloseHook, Conversation
+from mcp_runtime.connection.link import ErrorHook, Link
+from mcp_runtime.connection.outbound import Outbound
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.errors import McpError
+from mcp_runtime.options import Progress
+from mcp_runtime.protocol.jsonrpc import Id, Key
+from mcp_runtime.protocol.legacy import Side
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.wire import Wire
+
+
+T = TypeVar("T")
+
+
+class KnowsPeer(ABC):
+    """Has a requester: that of the handshake, in the legacy era."""
+
+    _link: Link
+
+    @property
+    def requester(self) -> Requester:
+        """What is known of the peer: its revision, its capabilities."""
+        return self._link.requester
+
+    @property
+    def revision(self) -> str:
+        """The revision in use; empty until it is agreed on."""
+        return self._link.revision
+
+    @property
+    def current(self) -> Requester:
+        """The requester of the message being handled: in the modern era each request has one."""
+        return self._link.requester_for()
+
+    @property
+    def binding(self) -> Binding | None:
+        """The generated revision that this side is written against; None until it is agreed on."""
+        return self.requester.binding
+
+    @property
+    def declared(self) -> Mapping[Side, Mapping[str, Any]]:
+        """The capabilities of both sides, keyed by wire names."""
+        return self.requester.declared
+
+    @property
+    def peer_info(self) -> Mapping[str, Any]:
+        """The peer's name and version, keyed by wire names (``name``, ``version``, ...); empty until received."""
+        return self.requester.info
+
+    @property
+    def instructions(self) -> str | None:
+        """The server's instructions for use; None if it has none."""
+        return self.requester.instructions
+
+    @property
+    def log_level(self) -> str | None:
+        """The minimum level of log messages that the client wants; None until it sets one."""
+        return self.requester.log_level
+
+    def request_meta(self) -> Mapping[str, Any]:
+        """Return the `_meta` that every request must carry: none in the legacy era."""
+        return self.requester.meta
+
+    def bind(self, binding: Binding, stub: Any, context: Callable[..., Any], wire: "Wire | None" = None) -> None:
+        """Use a revision, or another one over a bridge.
+
+        Args:
+            binding: the revision that this side is written against; handlers of any other are removed.
+            stub: the peer, as handlers see it.
+            context: builds the second argument of handlers from the stub, the id of a request, and its `Exchange`.
+            wire: the bridge to the revision in use; None if there is none.
+        """
+        if self.binding is not None and self.binding is not binding:
+            for name in self.binding.methods:
+                self.requester.answers.handlers.pop(name, None)
+        self._link.bind(binding, wire)
+        answers = self._link.requester.answers
+        answers.stub, answers.context = stub, context
+
+    def learn(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> None:
+        """Set the declared capabilities of both sides, and what else is known of the peer.
+
+        Args:
+            own: the capabilities of this side, keyed by wire names.
+            peers: the capabilities of the peer.
+            known: fields of its `Requester`.
+        """
+        self._link.requester = self._link.requester.declaring(own, peers, **known)
+
+    def set_log_level(self, level: str) -> None:
+        """Send only log messages of at least this level.
+
+        Args:
+            level: the RFC 5424 name of the level.
+        """
+        self._link.requester = self._link.requester._replace(log_level=level)
+
+    @contextmanager
+    def set_up_for(self, requester: Requester) -> Generator[None]:
+        """Set up handlers and features for a requester other than that of the handshake, within this context.
+
+        Args:
+            requester: the requester.
+        """
+        kept, self._link.requester = self._link.requester, requester
+        try:
+            yield
+        finally:
+            self._link.requester = kept
+
+
+class Hooks(ABC):
+    """Reports progress to the peer, and what happens on a connection to the program."""
+
+    _conversation: Conversation
+    _link: Link
+    outbound: Outbound
+
+    def on_error(self, hook: ErrorHook) -> None:
+        """Register a hook for errors that do not end the conversation: violations, and values that were repaired.
+
+        Args:
+            hook: called with each error.
+        """
+        self._link.error_hooks.append(hook)
+
+    def on_close(self, hook: CloseHook) -> None:
+        """Register a hook that is called once when the connection has ended.
+
+        Args:
+            hook: called with the reason.
+        """
+        self._conversation.on_close(hook)
+
+    def before_close(self, hook: Callable[[], None]) -> None:
+        """Register a hook that is called once before the connection ends, while messages can still be sent.
+
+        Args:
+            hook: the function to call.
+        """
+        self._conversation.before_close = hook
+
+    async def report_progress(
+        self, key: Key, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Report progress on an open request of the peer; does nothing if it did not ask, or is answered.
+
+        Progress that does not increase is dropped and logged.
+
+        Args:
+            key: the id of the request; a modern-era request has a key instead (`Exchange.key`).
+            progress: how much is done so far.
+            total: how much there is to do; None if unknown.
+            message: a text to show; None if there is none.
+        """
+        line = self._conversation.reports.progress(key, progress, total, message)
+        if line is not None:
+            await line.channel.drain()
+
+    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
+        """Listen to progress reports under a token that outlives its request, as that of a task does.
+
+        Args:
+            token: the progress token.
+            listener: called with each report.
+
+        Returns:
+            A function that stops listening.
+        """
+        return self.outbound.expect_progress(token, listener)
+
+    def complain(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
+        """Write a line to the log, unless there were too many about this connection.
+
+        Args:
+            level: a level of Python's `logging`.
+            text: the text, with ``%`` placeholders.
+            args: the values of the placeholders.
+            exc_info: an exception to log with its traceback.
+        """
+        self._link.complain(level, text, *args, exc_info=exc_info)
+
+    def report_error(self, error: McpError) -> None:
+        """Pass an error that does not end the conversation to the hooks, or to the log if there are none.
+
+        Args:
+            error: the error.
+        """
+        self._link.report(error)

@@ -1,0 +1,344 @@
+"""Received and sent messages while they are open, and the channels that they belong to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from enum import StrEnum
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
+
+from mcp_runtime.connection.requester import Handler, Requester
+from mcp_runtime.connection.timers import Gate
+from mcp_runtime.connection.transport import Channel
+from mcp_runtime.method import AnyMethod, RequestMethod, WireType
+from mcp_runtime.options import CallOptions
+from mcp_runtime.protocol.jsonrpc import Id, Key, Notification, Request
+
+LIGHT: Final = 4096
+"""Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
+_VALUE: Final = 64
+"""Approximate memory in bytes of a JSON value in addition to its text."""
+
+
+def weight(text: bytes) -> int:
+    """Return the approximate memory of a parsed message: each value follows a bracket, a colon or a comma."""
+    values = text.count(b",") + text.count(b":") + text.count(b"[") + text.count(b"{")
+    return 2 * len(text) + _VALUE * values
+
+
+class Held:
+    """The share of a `Load` that one message has, until it is released."""
+
+    __slots__ = ("_load", "_weight")
+
+    def __init__(self, load: "Load", weight: int) -> None:
+        self._load = load
+        self._weight = weight
+
+    def release(self) -> None:
+        """Make room for others; safe to call again."""
+        self._load.size -= self._weight
+        self._weight = 0
+
+
+class Load:
+    """The memory taken by the messages of one peer.
+
+    Args:
+        limit: the maximum in bytes; a single message may exceed it.
+
+    Attributes:
+        size: the current approximate size in bytes.
+    """
+
+    __slots__ = ("_limit", "size")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.size = 0
+
+    def hold(self, text: bytes, parts: int) -> Held | None:
+        """Count a message, or one of `parts` in a batch; return None if there is no room."""
+        more = weight(text) // parts
+        if self.size and self.size + more > self._limit:
+            return None
+        self.size += more
+        return Held(self, more)
+
+
+MAX_UNREAD: Final = 1 << 20
+"""How many bytes of answers are sent before this side checks whether the peer is reading."""
+
+
+class Line:
+    """A channel, and the state that this side keeps for it.
+
+    Attributes:
+        channel: where messages are sent.
+        owner: the link that it belongs to.
+        open: the requests that are open on it; none are kept for the main line, which exists anyway.
+        unread: bytes of answers sent immediately since it was last drained.
+        owed: bytes of results that handlers' tasks wait for the peer to read.
+        is_deaf: whether reading from it is paused until it is drained.
+        posted: bytes of log messages sent since it was last drained.
+        logs: the gate for log messages; None before the first.
+    """
+
+    __slots__ = ("_room", "channel", "is_deaf", "logs", "open", "owed", "owner", "posted", "unread")
+
+    def __init__(self, channel: Channel, owner: object) -> None:
+        self.channel = channel
+        self.owner = owner
+        self.open: set[Key] = set()
+        self.unread = 0
+        self.owed = 0
+        self.posted = 0
+        self._room: asyncio.Event | None = None
+        self.is_deaf = False
+        self.logs: Gate[bytes] | None = None
+
+    async def wait_for_room(self) -> None:
+        """Wait until the peer has read most of the results."""
+        while self.owed > MAX_UNREAD:
+            self._room = self._room or asyncio.Event()
+            await self._room.wait()
+
+    async def drain(self, size: int) -> None:
+        """Wait until the peer has read most of what was sent, including a result of `size` bytes."""
+        self.owed += size
+        try:
+            await self.channel.drain()
+        finally:
+            self.owed -= size
+            if self._room is not None and self.owed <= MAX_UNREAD:
+                self._room.set()
+                self._room = None
+
+
+T = TypeVar("T")
+
+
+class Way(StrEnum):
+    """The direction of a message."""
+
+    RECEIVED = "received"
+    SENT = "sent"
+
+
+class Keeper(Protocol):
+    """Keeps a request open after its handler has returned."""
+
+    def hold(self, answer: bytes) -> None:
+        """Receive the encoded answer, to be sent at the end."""
+        ...
+
+    def ended(self) -> None:
+        """Learn that the request is no longer open, whatever the cause; called once."""
+        ...
+
+
+class Work:
+    """A request or a notification; see `Exchange`, which handlers and middleware receive.
+
+    Attributes:
+        requester: its sender, or the peer that it is sent to.
+        line: the line it came over; None for a message of this side.
+        key: identifies the request among open ones; None unless it is a received request.
+        held: its share of the limit on held messages; None if it has none.
+        is_open: whether it is a request of the peer that is neither answered nor cancelled.
+        resumed: done when a handler that asked its requester in a result can continue with another request; its result
+            is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
+        keeper: keeps it open after its handler has returned; None for most.
+    """
+
+    __slots__ = (
+        "_raw",
+        "cancel_reason",
+        "held",
+        "id",
+        "is_cancelled",
+        "is_open",
+        "keeper",
+        "key",
+        "line",
+        "method",
+        "params",
+        "requester",
+        "resumed",
+        "way",
+    )
+
+    def __init__(
+        self,
+        method: AnyMethod,
+        params: Any,
+        *,
+        way: Way,
+        requester: Requester,
+        line: Line | None = None,
+        id_: Id | None = None,
+        key: Key | None = None,
+        raw: dict[str, Any] | None = None,
+    ) -> None:
+        self.requester = requester
+        self.line = line
+        self.key = key
+        self.held: Held | None = None
+        self.is_open = key is not None
+        self.method = method
+        self.params = params
+        self.way = way
+        self.id = id_
+        self.is_cancelled = False
+        self.cancel_reason: str | None = None
+        self.resumed: asyncio.Future[Any] | None = None
+        self.keeper: Keeper | None = None
+        self._raw = raw
+
+    def mark_closed(self) -> None:
+        """Note that the request was answered or refused, or that its answer is no longer wanted."""
+        self.is_open = False
+        keeper, self.keeper = self.keeper, None
+        if keeper is not None:
+            keeper.ended()
+
+    def mark_cancelled(self, reason: str | None) -> None:
+        """Note that the answer is no longer wanted, and the `reason`; None if there is none."""
+        self.is_cancelled, self.cancel_reason = True, reason
+        self.mark_closed()
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether its handler waits for another request to continue with."""
+        return self.resumed is not None and not self.resumed.done()
+
+    def suspend(self, resumed: "asyncio.Future[Any]") -> None:
+        """Detach from the request, which was answered, until another one resumes it and completes `resumed`."""
+        self.is_open, self.key, self.resumed = False, None, resumed
+
+    def resume(
+        self, key: Key, id_: Id, requester: Requester, line: Line, raw: dict[str, Any] | None, *, by: object
+    ) -> None:
+        """Continue with another request of the same requester, whose capabilities apply from now on.
+
+        It is answered by `by`; see `resumed`.
+        """
+        self.requester, self.line, self.id, self.key, self._raw = requester, line, id_, key, raw
+        self.is_open = True
+        if self.resumed is not None and not self.resumed.done():
+            self.resumed.set_result(by)
+
+    def home(self, first: T) -> T:
+        """Return what answers it: `first`, unless its handler continues with a request that something else answers."""
+        resumed = self.resumed
+        return first if resumed is None or not resumed.done() or resumed.cancelled() else cast("T", resumed.result())
+
+    @property
+    def raw_params(self) -> Mapping[str, Any]:
+        """The params as received, keyed by wire names; empty if there were none."""
+        return self._raw or {}
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` of the message, keyed by wire names; empty if it has none, or if it was not received."""
+        meta = self._raw.get("_meta") if self._raw else None
+        return cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
+
+
+CURRENT: Final[ContextVar[Work | None]] = ContextVar("mcp_exchange", default=None)
+"""The message being handled; tasks and `asyncio.to_thread` inherit it."""
+
+
+class Received:
+    """A received request or notification, with its sender, its line and its key.
+
+    Its text may be that of a batch with `parts` messages.
+    """
+
+    __slots__ = ("key", "line", "message", "parts", "requester", "text")
+
+    def __init__(
+        self,
+        message: Request | Notification,
+        text: bytes,
+        line: Line,
+        requester: Requester,
+        key: Key | None = None,
+        *,
+        parts: int = 1,
+    ) -> None:
+        self.message = message
+        self.text = text
+        self.line = line
+        self.requester = requester
+        self.key = key
+        self.parts = parts
+
+
+class TaggedStreams(Protocol):
+    """Receives the notifications that name the request of this side to which they belong."""
+
+    def take(self, received: Received) -> None:
+        """Process a notification, if it belongs to such a request."""
+        ...
+
+
+class Handling(Protocol):
+    """Creates the exchange of a received message, and runs its handler."""
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether middleware wants to see every message."""
+        ...
+
+    def open(self, method: AnyMethod, params: Any, received: Received) -> Work:
+        """Return the exchange of a received message."""
+        ...
+
+    def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
+        """Pass a message to its handler, through the middleware."""
+        ...
+
+
+class Pending:
+    """A request that waits for its answer.
+
+    `latest` is when it expires regardless of progress, `call` the timeout of the whole call that it belongs to.
+    """
+
+    __slots__ = ("call", "future", "latest", "limit", "line", "method", "options", "type")
+
+    def __init__(
+        self,
+        method: RequestMethod[Any, Any],
+        type_: WireType[Any],
+        future: "asyncio.Future[Any]",
+        options: CallOptions,
+        line: Line,
+    ) -> None:
+        self.call: asyncio.Timeout | None = None
+        self.line = line
+        self.method = method
+        self.type = type_
+        self.future = future
+        self.options = options
+        self.limit = 0.0
+        self.latest: float | None = None
+
+
+Proceed: TypeAlias = Callable[[], Awaitable[Any]]
+"""Passes a message on: to the next middleware, and finally to the handler or the peer."""
+
+
+async def through(middleware: Sequence[Callable[[T, Proceed], Awaitable[Any]]], message: T, last: Proceed) -> Any:
+    """Pass a message through middleware, the first one outermost."""
+    proceed = last
+    for each in reversed(middleware):
+        proceed = _around(each, message, proceed)
+    return await proceed()
+
+
+def _around(each: Callable[[T, Proceed], Awaitable[Any]], message: T, proceed: Proceed) -> Proceed:
+    def go_on() -> Awaitable[Any]:
+        return each(message, proceed)
+
+    return go_on

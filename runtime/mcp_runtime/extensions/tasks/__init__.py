@@ -1,0 +1,47 @@
+"""Tasks (2025-11-25, basic/utilities/tasks): requests that are answered at once and whose results are fetched later.
+
+A side with a store (``ServerOptions(tasks=MemoryTaskStore())``, likewise for a client) runs requests of its peer as
+tasks; `run_as_task` and `start_task` are for the peer.
+
+Tasks belong to the connection over which they were created and end with it; nobody else sees them, even by guessing an
+id. If the transport authenticates the peer (`Requester.principal`), or `OWNER` among the connection's features names an
+owner before the handshake, the same peer finds its tasks over another connection; a handler still ends with the
+connection that it was called over.
+"""
+
+from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle, run_as_task, start_task
+from mcp_runtime.extensions.tasks.receiver import OWNER
+from mcp_runtime.extensions.tasks.related import RELATED, related_task
+from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
+from mcp_runtime.extensions.tasks.store import (
+    InvalidTransition,
+    MemoryTaskStore,
+    TaskError,
+    TaskStore,
+    TooManyTasks,
+    UnknownCursor,
+    UnknownTask,
+)
+
+__all__ = [
+    "OWNER",
+    "RELATED",
+    "TRANSITIONS",
+    "Failure",
+    "InvalidTransition",
+    "MemoryTaskStore",
+    "Outcome",
+    "Status",
+    "Success",
+    "TaskError",
+    "TaskFailed",
+    "TaskHandle",
+    "TaskRecord",
+    "TaskStore",
+    "TooManyTasks",
+    "UnknownCursor",
+    "UnknownTask",
+    "related_task",
+    "run_as_task",
+    "start_task",
+]

@@ -1,1 +1,0 @@
-"""Elicitation: a server asks the user through the client, in a form or on a web page."""

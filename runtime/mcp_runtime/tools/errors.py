@@ -1,0 +1,187 @@
+"""Errors of tool calls, differences between tools and the contract, and where values differ from a schema."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from mcp_runtime.errors import McpError, clipped
+from mcp_runtime.protocol.jsonrpc import spell_pointer
+from mcp_runtime.protocol.validation import locate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """How a server's tools differ from those that a client was generated from; falsy if they do not.
+
+    Attributes:
+        added: new tools, which break no caller.
+        removed: tools that no longer exist.
+        changed: the parts of the contract that differ, by tool.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def __str__(self) -> str:
+        parts = [f"{clipped(name, 80)}: {', '.join(members)} changed" for name, members in self.changed.items()]
+        parts += [f"{clipped(name, 80)} is gone" for name in self.removed]
+        parts += [f"{clipped(name, 80)} is new" for name in self.added]
+        return "; ".join(parts) or "no drift"
+
+
+class ToolArgumentError(McpError, ValueError):
+    """The arguments do not match the tool's schema; the tool was not called.
+
+    Args:
+        tool: the name of the tool.
+        pointer: the location in the value, as a JSON pointer.
+        reason: what is wrong there.
+    """
+
+    def __init__(self, tool: str, pointer: str, reason: str) -> None:
+        super().__init__(f"{tool}: arguments{pointer and f' at {pointer}'}: {reason}")
+        self.tool, self.pointer, self.reason = tool, pointer, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.pointer, self.reason))
+
+
+class ToolOutputError(McpError):
+    """The structured content does not match the tool's schema; the tool did run. `content` has its content blocks.
+
+    Args:
+        tool: the name of the tool.
+        pointer: the location in the value, as a JSON pointer.
+        reason: what is wrong there.
+    """
+
+    content: tuple[Any, ...] = ()
+
+    def __init__(self, tool: str, pointer: str, reason: str) -> None:
+        super().__init__(f"{tool}: structured content{pointer and f' at {pointer}'}: {reason}")
+        self.tool, self.pointer, self.reason = tool, pointer, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.pointer, self.reason), {"content": self.content})
+
+
+class ToolError(McpError):
+    """A tool ran and reported a failure (``isError``).
+
+    Attributes:
+        tool: the name of the tool.
+        content: its content blocks.
+        structured: its structured content, if any.
+    """
+
+    def __init__(self, tool: str, content: tuple[Any, ...], structured: Any = None) -> None:
+        super().__init__(f"{tool}: {clipped(text_of(content) or 'the tool failed and gave no reason')}")
+        self.tool, self.content, self.structured = tool, content, structured
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.content, self.structured))
+
+
+class UnknownTool(McpError, LookupError):
+    """The contract has no tool of that name.
+
+    Args:
+        client: the name of the client class.
+        tool: the name that was asked for.
+        known: the names of the tools of the contract.
+    """
+
+    def __init__(self, client: str, tool: str, known: Iterable[str]) -> None:
+        names = tuple(known)
+        near = get_close_matches(tool, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else "`tools list` shows those of its server"
+        super().__init__(f"{clipped(tool, 80)}: {client} has no such tool; {hint}")
+        self.client, self.tool, self.known = client, tool, names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.client, self.tool, self.known))
+
+
+class ToolRefused(McpError):
+    """The program does not allow a tool; it was not called.
+
+    Args:
+        tool: the name of the tool.
+    """
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(f"{tool}: this program does not allow it")
+        self.tool = tool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool,))
+
+
+class ToolDrift(McpError):
+    """A server's tools are no longer those that its client was generated from.
+
+    Args:
+        client: the name of the client class.
+        drift: how they differ.
+    """
+
+    def __init__(self, client: str, drift: Drift) -> None:
+        super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` shows whether callers break")
+        self.client, self.drift = client, drift
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.client, self.drift))
+
+
+def text_of(content: tuple[Any, ...]) -> str:
+    """Return the text of all text blocks in `content`, separated by newlines."""
+    return "\n".join(block.text for block in content if getattr(block, "type", "") == "text")
+
+
+def structured_of(result: Any) -> Any:
+    """Return the structured content of a result; in older revisions it is kept as an undeclared property."""
+    known = getattr(result, "structured_content", None)
+    extra: Mapping[str, Any] = result.model_extra or {}
+    return extra.get("structuredContent") if known is None else known
+
+
+def first_fault(error: ValidationError, value: Any) -> tuple[str, str]:
+    """Return the location and the reason of the first validation error."""
+    found = error.errors(include_url=False)[0]
+    return spell_pointer(locate(found, value)), clipped(str(found["msg"]))
+
+
+def mismatch_of(schema: str, value: Any) -> tuple[str, str] | None:
+    """Return where a value does not match a schema, and why; None for schemas that cannot be evaluated."""
+    if not schema:
+        return None
+    from mcp_runtime.protocol.json_schema import UnusableSchema
+
+    try:
+        mismatch = _compiled(schema).find(value)
+    except UnusableSchema:
+        return None
+    return (mismatch.pointer, mismatch.reason) if mismatch else None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(schema: str) -> Any:
+    from mcp_runtime.protocol.json_schema import Check
+
+    return Check(json.loads(schema), is_trusted=False)
+
+
+@lru_cache(maxsize=4096)
+def adapter_of(type_: Any) -> TypeAdapter[Any]:
+    """Return a type's validator and serializer; models bring their own configuration."""
+    has_own = hasattr(type_, "model_config")
+    return TypeAdapter[Any](type_, config=None if has_own else ConfigDict(strict=True))

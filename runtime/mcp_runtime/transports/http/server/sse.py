@@ -1,0 +1,368 @@
+"""HTTP+SSE as an ASGI application (specification of 2024-11-05: basic/transports, HTTP with SSE)."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, quote
+
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.journal import Journal, endpoint_journal
+from mcp_runtime.connection.transport import ACCEPTED, Identifying, Outcome, Receiver, Verdict
+from mcp_runtime.handshake.server import revisions_of, start_session
+from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.legacy import State
+from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.server.app import Application
+from mcp_runtime.transports.http.server.asgi import (
+    Delay,
+    Headers,
+    Receive,
+    Refusal,
+    Scope,
+    Send,
+    TooLarge,
+    Unread,
+    read_body,
+    respond,
+)
+from mcp_runtime.transports.http.server.checks import (
+    ONLY_EVENTS,
+    Places,
+    check_accept,
+    check_content_type,
+    stopping,
+    too_many_of_session,
+    too_many_requests,
+    too_many_sessions,
+)
+from mcp_runtime.transports.http.server.event_log import EventLog
+from mcp_runtime.transports.http.server.pump import pump
+from mcp_runtime.transports.http.server.sessions import ID_BYTES, method_of
+from mcp_runtime.transports.http.server.streams import Outlet, Stream
+
+if TYPE_CHECKING:
+    from mcp_runtime.handshake.server import AnyServer
+
+
+class SseSession:
+    """The transport of one session, which lives for as long as its stream.
+
+    Args:
+        id_: the id of the session.
+        endpoint: where the client posts its messages: the path and the query of a URL.
+        headers: the headers of the request that opened the stream.
+        principal: who sent that request; None if unknown.
+        limits: resource limits.
+        unread: counts the bytes that clients have not read yet, for all sessions.
+        journal: limits the log lines about all sessions.
+
+    Attributes:
+        connection: the conversation over it.
+        stream: the stream to the client.
+        posts: how many of its POSTs are being answered.
+    """
+
+    __slots__ = (
+        "_readable",
+        "_receiver",
+        "connection",
+        "events",
+        "id",
+        "is_closed",
+        "journal",
+        "limits",
+        "posts",
+        "primes",
+        "principal",
+        "stream",
+        "unread",
+    )
+
+    connection: Connection
+
+    def __init__(
+        self,
+        id_: str,
+        endpoint: bytes,
+        headers: Headers,
+        *,
+        principal: str | None,
+        limits: HttpLimits,
+        unread: Unread,
+        journal: Journal,
+    ) -> None:
+        self.id = id_
+        self.principal = principal
+        self.limits = limits
+        self.unread = unread
+        self.journal = journal
+        # A stream of HTTP+SSE cannot be resumed, so nothing is stored.
+        self.events: EventLog | None = None
+        self.primes = False
+        self.is_closed = False
+        self.posts = 0
+        self.stream = SseStream(self, endpoint, headers)
+        self._receiver: Receiver
+        self._readable = asyncio.Event()
+        self._readable.set()
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of the request that opened the stream, as handlers see them."""
+        return self.stream.headers
+
+    async def ready(self) -> None:
+        """Wait until the client has read enough of what it was sent."""
+        await self._readable.wait()
+
+    async def take(self, body: bytes) -> Outcome:
+        """Process a message as soon as the session is ready for it.
+
+        A refused message counts as accepted if its sender gets the error on the stream.
+        """
+        await self.ready()
+        sent = self.stream.last
+        outcome = self._receiver.message_received(body, self)
+        is_told = self.stream.last > sent and outcome.verdict is not Verdict.MALFORMED
+        return ACCEPTED if is_told else outcome
+
+    def skip(self, refusal: TooLarge) -> None:
+        """Handle a message that was too large to read; its sender gets the error on the stream."""
+        if isinstance(self._receiver, Identifying):
+            self._receiver.message_skipped(refusal.reason, self, refusal.start, refusal.end)
+        else:
+            self._receiver.message_refused(refusal.reason, self)
+
+    def finished(self, stream: Stream) -> None:
+        """Do nothing: the stream ends with the session."""
+
+    def send(self, message: bytes) -> None:
+        """Send a message to the client."""
+        self.stream.send(message)
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough, or is gone."""
+        await self.stream.drain()
+
+    def pause_reading(self) -> None:
+        """Let POSTs wait until `resume_reading`."""
+        self._readable.clear()
+
+    def resume_reading(self) -> None:
+        """Accept messages again."""
+        self._readable.set()
+
+    async def start(self, receiver: Receiver) -> None:
+        """Start carrying messages."""
+        self._receiver = receiver
+
+    async def close(self) -> None:
+        """End the stream once everything queued has been sent."""
+        if not self.is_closed:
+            self.is_closed = True
+            self.stream.finish()
+            self._readable.set()
+            self._receiver.connection_lost(None)
+
+
+class SseStream(Stream):
+    """The stream of a session: its first event names the endpoint for messages.
+
+    Args:
+        owner: the session.
+        endpoint: where the client posts its messages.
+        headers: the headers of the request that it answers.
+    """
+
+    __slots__ = ("_endpoint",)
+
+    def __init__(self, owner: SseSession, endpoint: bytes, headers: Headers) -> None:
+        super().__init__(owner, 0, headers, owner.principal)
+        self._endpoint = endpoint
+
+    def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
+        """Send events through a response, which begins with the endpoint."""
+        outlet.put(b"event: endpoint\ndata: %b\n\n" % self._endpoint)
+        super().attach(outlet, missed)
+
+    def _encoded(self, number: int, message: bytes) -> bytes:
+        # Encoded JSON contains no line ends.
+        return b"event: message\ndata: %b\n\n" % message
+
+
+SESSION: Final = "session_id"
+"""The query parameter that names the session in the endpoint for messages."""
+
+
+class SseApp(Application):
+    """HTTP+SSE at one path; created by `sse_app`. It answers every path that it is asked for.
+
+    A GET opens a stream, whose first event names the endpoint for messages: the same path, with the id of the session.
+
+    Args:
+        servers: the servers, one object per revision.
+        places: the hosts and origins that requests may name.
+        principal: returns the authenticated sender of a request, given its ASGI scope.
+        limits: resource limits for clients.
+
+    Attributes:
+        sessions: the open sessions, by id.
+        is_stopping: whether new requests are refused.
+    """
+
+    def __init__(
+        self,
+        servers: "Sequence[AnyServer]",
+        *,
+        places: Places,
+        principal: Callable[[Scope], str | None] | None,
+        limits: HttpLimits,
+    ) -> None:
+        super().__init__(places, principal, limits)
+        if not revisions_of(servers).legacy:
+            raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
+        self.sessions: dict[str, SseSession] = {}
+        self.is_stopping = False
+        self._servers = servers
+        self._unread = Unread(limits.max_unread_total)
+        self._journal = endpoint_journal()
+        self._silent: Delay[SseSession] = Delay(limits.session_idle, _end_stream)
+        self._posts = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a stream or a POST is being answered."""
+        return self._posts > 0 or any(session.connection.open_requests for session in self.sessions.values())
+
+    def stop(self) -> None:
+        """Refuse new requests; open ones are still answered."""
+        self.is_stopping = True
+
+    async def aclose(self) -> None:
+        """End all sessions."""
+        self.stop()
+        for session in tuple(self.sessions.values()):
+            await session.connection.aclose("the server is shutting down")
+        self._silent.clear()
+        self._delays.clear()
+
+    async def _answer(
+        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
+    ) -> None:
+        id_ = _session_of(scope)
+        match scope["method"]:
+            case "GET" if id_ is None:
+                await self._open(scope, headers, principal, receive, send)
+            case "POST" if id_ is not None:
+                await self._post(self._find(id_, principal), headers, receive, send)
+            case _:
+                # With this status, clients that try Streamable HTTP first know that they have to open a stream.
+                taken = b"GET" if id_ is None else b"POST"
+                why = "a GET opens a stream, whose first event says where messages are posted"
+                raise Refusal(405, why, [(b"allow", taken)])
+
+    async def _open(self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
+        """Begin a session, which ends with its stream."""
+        limits = self.limits
+        if b"accept" in headers:
+            check_accept(headers, ONLY_EVENTS)
+        if self.is_stopping:
+            raise stopping()
+        if len(self.sessions) >= min(limits.max_sessions, limits.max_streams):
+            raise too_many_sessions()
+        id_ = secrets.token_hex(ID_BYTES)
+        session = SseSession(
+            id_,
+            _endpoint(scope, id_),
+            headers,
+            principal=principal,
+            limits=limits,
+            unread=self._unread,
+            journal=self._journal,
+        )
+        session.connection = await start_session(session, *self._servers)
+        self.sessions[id_] = session
+        self._silent.begin(session)
+        try:
+            await pump(session.stream, self._delays, self._unread, receive, send)
+        finally:
+            del self.sessions[id_]
+            self._silent.end(session)
+            await session.connection.aclose("the client closed the stream")
+
+    async def _post(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
+        limits = self.limits
+        check_content_type(headers)
+        if self._posts >= limits.max_requests:
+            raise too_many_requests()
+        if session.posts >= limits.max_session_requests:
+            raise too_many_of_session()
+        self._posts += 1
+        session.posts += 1
+        try:
+            await self._take(session, headers, receive, send)
+        finally:
+            session.posts -= 1
+            self._posts -= 1
+
+    async def _take(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
+        limits = self.limits
+        # Before the body is read, so that what waits stays with the client.
+        await session.ready()
+        try:
+            body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
+        except TooLarge as refusal:
+            session.skip(refusal)
+            raise
+        if self.is_stopping and _is_call(body):
+            raise stopping()
+        outcome = await session.take(body)
+        if session.is_closed:
+            raise _no_session()
+        if session.connection.state is not State.NEW:
+            self._silent.end(session)
+        if outcome.is_accepted:
+            await respond(send, 202)
+        else:
+            await respond(send, 400, jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False))
+
+    def _find(self, id_: str, principal: str | None) -> SseSession:
+        session = self.sessions.get(id_)
+        if session is None or session.principal != principal or session.is_closed:
+            raise _no_session()
+        return session
+
+
+def _session_of(scope: Scope) -> str | None:
+    """Return the id of the session that a request names; None if it names none."""
+    try:
+        given = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True, max_num_fields=10)
+    except ValueError:
+        raise Refusal(400, "the query of the URL has too many parameters") from None
+    return given[SESSION][0] if SESSION in given else None
+
+
+def _endpoint(scope: Scope, id_: str) -> bytes:
+    """Return the endpoint for the messages of a session: the path of the stream, with the session's id."""
+    path, root = scope["path"], scope.get("root_path", "")
+    # Frameworks differ in whether the path includes that of the mounted application.
+    whole = path if path.startswith(root) else root + path
+    # Two slashes at the beginning would name another host.
+    return f"/{quote(whole.lstrip('/'))}?{SESSION}={id_}".encode()
+
+
+def _is_call(body: bytes) -> bool:
+    """Whether a message is a request or a notification, not an answer that a handler may be waiting for."""
+    try:
+        return method_of(body) is not None
+    except jsonrpc.MalformedMessage:
+        return True
+
+
+def _end_stream(session: SseSession) -> None:
+    session.stream.finish()
+
+
+def _no_session() -> Refusal:
+    return Refusal(404, "there is no such session; open a new stream")

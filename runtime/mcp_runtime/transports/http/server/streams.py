@@ -1,0 +1,390 @@
+"""An open HTTP response through which the events of a stream are sent."""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delay, Headers, Unread, resolve
+from mcp_runtime.transports.http.server.event_log import EventLog
+
+
+class Outlet:
+    """An open HTTP response through which the events of a stream are sent.
+
+    Args:
+        unread: counts the bytes that wait to be sent.
+
+    Attributes:
+        is_over: whether nothing more will be queued.
+        was_cut: whether it was ended because the client did not read.
+        queued: how many bytes wait to be sent.
+    """
+
+    __slots__ = ("_drained", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
+
+    def __init__(self, unread: Unread) -> None:
+        self._queue: deque[bytes] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._drained: asyncio.Future[None] | None = None
+        self._task = asyncio.current_task()
+        self._unread = unread
+        self.queued = 0
+        self.is_over = False
+        self.was_cut = False
+
+    def put(self, data: bytes) -> None:
+        """Queue bytes for the response."""
+        if not self.is_over:
+            self._queue.append(data)
+            self.queued += len(data)
+            self._unread.size += len(data)
+            self._wake()
+
+    def take(self) -> tuple[bytes, bool]:
+        """Return what is queued, or as much as is written at once, and whether that is the end."""
+        queue = self._queue
+        if self.queued <= HIGH_WATER or len(queue) <= 1:
+            data = b"".join(queue)
+            queue.clear()
+            return data, self.is_over
+        parts, size = [queue.popleft()], 0
+        while queue and (size := size + len(parts[-1])) + len(queue[0]) <= HIGH_WATER:
+            parts.append(queue.popleft())
+        return b"".join(parts), self.is_over and not queue
+
+    def written(self, data: bytes) -> None:
+        """Record that bytes have been sent."""
+        self.queued -= len(data)
+        self._unread.size -= len(data)
+        if self._drained is not None and self.queued <= HIGH_WATER and not self._drained.done():
+            self._drained.set_result(None)
+
+    def end(self) -> None:
+        """End the response once everything queued has been sent."""
+        self.is_over = True
+        self._wake()
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    def cut(self) -> None:
+        """End the response now: the client reads too slowly, or disconnected."""
+        self._queue.clear()
+        self.was_cut = True
+        self.end()
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    def leave(self) -> None:
+        """Handle that the client disconnected."""
+        # Once the end is being written, the ASGI server reports it in the same way.
+        if not self.is_over:
+            self.cut()
+
+    def close(self) -> None:
+        """Handle that the response is over; queued bytes are dropped."""
+        self._queue.clear()
+        self._unread.size -= self.queued
+        self.queued = 0
+
+    async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:
+        """Wait until something is queued or the end has come; return False after a delay."""
+        if self._queue or self.is_over:
+            return True
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        quiet.begin(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+            quiet.end(waiter)
+        return bool(self._queue) or self.is_over
+
+    async def drained(self) -> None:
+        """Wait until few bytes are queued, or the response has ended."""
+        if self.queued > HIGH_WATER and not self.is_over:
+            if self._drained is None or self._drained.done():
+                self._drained = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._drained)
+
+    def _wake(self) -> None:
+        if self._waiter is not None:
+            resolve(self._waiter)
+
+
+class Owner(Protocol):
+    """What streams use of their session.
+
+    Attributes:
+        id: its id.
+        limits: resource limits.
+        events: stores what was sent; None to store nothing.
+        unread: counts the bytes that clients have not read yet, for all sessions.
+        primes: whether streams begin with an event without data, so that clients can resume them from the start.
+    """
+
+    id: str
+    limits: HttpLimits
+    events: EventLog | None
+    unread: Unread
+    primes: bool
+
+    def finished(self, stream: "Stream") -> None:
+        """Handle that a stream is finished."""
+        ...
+
+
+class Stream:
+    """A stream of messages to the client: what belongs to one POST.
+
+    Until the HTTP response is known to be a stream, messages wait; then each becomes an event, which is stored for
+    clients that reconnect if the session has an event store.
+
+    Args:
+        owner: the session that it belongs to.
+        number: identifies it in the session.
+        headers: the headers of its request.
+        principal: who sent that request; None if unknown.
+
+    Attributes:
+        is_finished: whether nothing more belongs to it.
+        last: the number of its last event.
+        outlet: the response that its events are sent through; None if there is none now.
+    """
+
+    __slots__ = (
+        "_begun",
+        "_early",
+        "_headers",
+        "_owner",
+        "_waiter",
+        "is_finished",
+        "last",
+        "number",
+        "outlet",
+        "principal",
+    )
+
+    def __init__(self, owner: Owner, number: int, headers: Headers, principal: str | None = None) -> None:
+        self.number = number
+        self._headers = headers
+        self.principal = principal
+        self.is_finished = False
+        self.last = 0
+        self.outlet: Outlet | None = None
+        self._owner = owner
+        self._early: list[bytes] | None = []
+        self._waiter: asyncio.Future[None] | None = None
+        self._begun: asyncio.Future[None] | None = None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of its request, as handlers see them."""
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
+
+    @property
+    def sole(self) -> bytes | None:
+        """The only message that waits; None if there are none or several."""
+        return self._early[0] if self._early is not None and len(self._early) == 1 else None
+
+    def send(self, message: bytes) -> None:
+        """Send a message to the client, now or when it reconnects; without an event store it may be lost until then."""
+        if self._early is None:
+            self._put(message)
+        else:
+            self._early.append(message)
+            self.wake()
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough, or is gone."""
+        if self._early and not self.is_finished and sum(map(len, self._early)) > HIGH_WATER:
+            self._begun = self._begun or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._begun)
+        if self.outlet is not None:
+            await self.outlet.drained()
+
+    def pause_reading(self) -> None:
+        """Do nothing: a client that does not read its answers is slowed down by its own HTTP requests."""
+
+    def resume_reading(self) -> None:
+        """Do nothing."""
+
+    def finish(self) -> None:
+        """Handle that nothing more belongs to it: the response ends."""
+        self.is_finished = True
+        self._owner.finished(self)
+        if self.outlet is not None:
+            self.outlet.end()
+        self.wake()
+
+    async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
+        """Wait for the first message, or for the end of the stream or of the delay."""
+        if self._early or self.is_finished:
+            return
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        delay.begin(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+            delay.end(waiter)
+
+    async def missed(self, after: int) -> Sequence[tuple[int, bytes]]:
+        """Return the messages that followed an event, with their numbers.
+
+        Raises:
+            LookupError: there was no such event, or what followed it is no longer stored.
+        """
+        if after > self.last:
+            raise LookupError(after)
+        found: list[tuple[int, bytes]] = []
+        events = self._owner.events
+        # More may be sent while the store reads.
+        while after < self.last:
+            more = await events.after(self._owner.id, self.number, after) if events is not None else None
+            if not more:
+                raise LookupError(after)
+            found += more
+            after = more[-1][0]
+        return found
+
+    def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
+        """Send events through a response; an earlier one ends.
+
+        Args:
+            outlet: the response.
+            missed: what a reconnecting client has missed; None for a client that has received nothing yet.
+        """
+        if self.outlet is not None:
+            self.outlet.end()
+        self.outlet = outlet
+        if missed is None and self._owner.primes:
+            retry = self._owner.limits.retry * 1000
+            outlet.put(b"id: %b\nretry: %d\ndata: \n\n" % (self._event_id(self.last), retry))
+        for number, message in missed or ():
+            outlet.put(self._encoded(number, message))
+        early, self._early = self._early, None
+        if self._begun is not None:
+            resolve(self._begun)
+        for message in early or ():
+            outlet.put(self._event(message))
+        if self.is_finished:
+            outlet.end()
+
+    def detach(self, outlet: Outlet) -> None:
+        """Handle the end of a response."""
+        if self.outlet is outlet:
+            self.outlet = None
+        outlet.end()
+
+    def _put(self, message: bytes) -> None:
+        event, outlet, owner = self._event(message), self.outlet, self._owner
+        if outlet is None:
+            return
+        is_behind = outlet.queued and outlet.queued + len(event) > owner.limits.max_unread
+        if is_behind or not owner.unread.has_room(len(event), outlet.queued):
+            self.detach(outlet)
+            outlet.cut()
+        else:
+            outlet.put(event)
+
+    def _event(self, message: bytes) -> bytes:
+        """Build the next event, and store its message for clients that reconnect."""
+        self.last += 1
+        owner = self._owner
+        if owner.events is not None:
+            owner.events.append(owner.id, self.number, self.last, message)
+        return self._encoded(self.last, message)
+
+    def _encoded(self, number: int, message: bytes) -> bytes:
+        # Encoded JSON contains no line ends.
+        if self._owner.events is None:
+            return b"data: %b\n\n" % message
+        return b"id: %b\ndata: %b\n\n" % (self._event_id(number), message)
+
+    def _event_id(self, number: int) -> bytes:
+        return b"%d-%d" % (self.number, number)
+
+    def wake(self) -> None:
+        """Wake up the waiters for the first message."""
+        if self._waiter is not None:
+            resolve(self._waiter)
+        if self.is_finished and self._begun is not None:
+            resolve(self._begun)
+
+
+class ResumableStream(Stream):
+    """A stream that its client can resume, so that a handler may close the response early."""
+
+    __slots__ = ("_is_closing",)
+
+    def __init__(self, owner: Owner, number: int, headers: Headers, principal: str | None = None) -> None:
+        super().__init__(owner, number, headers, principal)
+        self._is_closing = False
+
+    async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
+        """Wait for the first message, or the end of the stream or of the delay, unless the stream is to be closed."""
+        if not self._is_closing:
+            await super().first(delay)
+
+    def close_stream(self) -> None:
+        """End the response; messages sent from now on are stored until the client reconnects."""
+        if self._early is not None:
+            # It has not begun yet: it will, with the event that lets the client resume it.
+            self._is_closing = True
+            self.wake()
+        elif self.outlet is not None:
+            self.detach(self.outlet)
+
+    def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
+        """Send events through a response, which ends at once if it was closed before it began."""
+        super().attach(outlet, missed)
+        if self._is_closing:
+            self._is_closing = False
+            self.detach(outlet)
+
+
+class CommonStream(Stream):
+    """The stream of messages that belong to no request; without a response they wait for the next one."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self, owner: Owner) -> None:
+        super().__init__(owner, 0, {})
+        self._kept = 0
+
+    def send(self, message: bytes) -> None:
+        """Send a message to the client, now or when it listens again; beyond the limit the oldest are dropped."""
+        super().send(message)
+        early, owner = self._early, self._owner
+        if early is None:
+            return
+        self._keep(len(message))
+        while len(early) > 1 and (self._kept > owner.limits.max_unread or owner.unread.is_full):
+            self._keep(-len(early.pop(0)))
+
+    def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
+        """Send events through a response, starting with those that waited."""
+        super().attach(outlet, missed)
+        self._keep(-self._kept)
+
+    def close(self) -> None:
+        """Drop waiting messages, since the session is over."""
+        self._early = []
+        self._keep(-self._kept)
+
+    def _keep(self, size: int) -> None:
+        self._kept += size
+        self._owner.unread.size += size
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough; does not wait for a client that does not listen."""
+        if self.outlet is not None:
+            await self.outlet.drained()
+
+    def detach(self, outlet: Outlet) -> None:
+        """Handle the end of a response, and wait for the next one."""
+        if self.outlet is outlet:
+            self._early = []
+        super().detach(outlet)
