@@ -11,9 +11,9 @@ from support.samples import REVISIONS
 LEGACY, MODERN = (f"v{revision.replace('-', '_')}" for revision in REVISIONS[-2:])
 
 
-@pytest.fixture(params=[LEGACY, MODERN])
+@pytest.fixture(params=[pytest.param(LEGACY, marks=pytest.mark.slow), MODERN])
 def examples(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the examples, as they are or with the bindings of the modern era."""
+    """The folder of the examples, as they are (in the slow tier) or with the bindings of the modern era."""
     if request.param == LEGACY:
         return EXAMPLES
     folder = shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("examples") / "modern")

@@ -1,16 +1,16 @@
 """The examples of tools, prompts, resources, completion, pagination, progress, revisions and vendor methods."""
 
-import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+
 from support.at_terminal import EXAMPLES
+from support.programs import run_program
 
 
 def run(client: str, *words: str | Path, examples: Path = EXAMPLES, stderr: str = "") -> list[str]:
     """Run the client of an example, which starts its server; returns the lines that it prints."""
-    command = [sys.executable, str(examples / f"{client}_client.py"), *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = run_program(examples / f"{client}_client.py", *words)
     assert done.returncode == 0, done.stderr
     assert done.stderr == stderr
     return done.stdout.splitlines()
@@ -64,6 +64,9 @@ def test_debugging_in_several_steps(examples: Path) -> None:
         "assistant: Good, that rules out 2 of the usual causes. What changed last?",
         "     user: I do not know. Tell me how to find out, one step after the other.",
     ]
+
+
+def test_debugging_without_arguments(examples: Path) -> None:
     assert run("debugging", examples=examples)[-1] == "     user: Nothing yet."
 
 
@@ -107,6 +110,7 @@ def test_progress_and_cancellation(examples: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_several_revisions() -> None:
     assert run("revisions") == [
         "both speak 2025-11-25",
@@ -137,6 +141,7 @@ def test_each_example_explains_itself() -> None:
         assert path.read_text("utf-8").startswith('"""'), path.name
 
 
+@pytest.mark.slow
 def test_both_eras() -> None:
     deleted = [
         "  Delete letter? no",
@@ -150,6 +155,7 @@ def test_both_eras() -> None:
     assert run("eras", "legacy") == ["both speak 2025-11-25", *deleted]
 
 
+@pytest.mark.slow
 def test_a_server_for_clients_of_every_revision() -> None:
     assert run("bridged") == [
         "2024-11-05 booked in the stalls",

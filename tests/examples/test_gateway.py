@@ -1,15 +1,16 @@
 """The example of a gateway between clients and servers of different revisions."""
 
-import subprocess
-import sys
+import pytest
 
 from support.at_terminal import EXAMPLES
+from support.programs import run_program
+
+pytestmark = pytest.mark.slow
 
 
 def run(*words: str) -> tuple[list[str], list[str]]:
     """Run the client, which starts the gateway, which starts the server; returns what they print and complain of."""
-    command = [sys.executable, str(EXAMPLES / "gateway_client.py"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = run_program(EXAMPLES / "gateway_client.py", *words)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), done.stderr.splitlines()
 

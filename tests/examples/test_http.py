@@ -13,6 +13,8 @@ import pytest
 
 from support.at_terminal import EXAMPLES
 
+pytestmark = pytest.mark.slow
+
 CALLED = "{'sum': 5.5}\n"
 FASTAPI = """
 import socket, uvicorn

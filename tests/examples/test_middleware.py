@@ -1,19 +1,17 @@
 """The examples of middleware, logging and tracing do what they say."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from support.at_terminal import EXAMPLES
+from support.programs import Done, run_program
 
 
-def run(name: str, *words: str, examples: Path = EXAMPLES) -> subprocess.CompletedProcess[str]:
+def run(name: str, *words: str, examples: Path = EXAMPLES) -> Done:
     """Run the client of an example, which starts its server."""
-    command = [sys.executable, str(examples / f"{name}_client.py"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = run_program(examples / f"{name}_client.py", *words)
     assert done.returncode == 0, done.stderr
     return done
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.at_terminal import EXAMPLES, at_terminal
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="they ask at /dev/tty")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="they ask at /dev/tty")]
 
 BROWSER = """
 import sys, urllib.request

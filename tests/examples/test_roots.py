@@ -1,8 +1,8 @@
 """The example of two roots."""
 
-import subprocess
-import sys
 from pathlib import Path
+
+from support.programs import run_program
 
 
 def test_files_are_read_inside_the_current_roots(examples: Path, tmp_path: Path) -> None:
@@ -11,13 +11,8 @@ def test_files_are_read_inside_the_current_roots(examples: Path, tmp_path: Path)
         (tmp_path / name).write_text(f"this is {name}")
     front, back = str(tmp_path / "front"), str(tmp_path / "back")
     paths = ["app.js", f"{back}/app.py", "../secret", f"{tmp_path}/secret"]
-    done = subprocess.run(
-        [sys.executable, str(examples / "roots_client.py"), front, back, *paths],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_program(examples / "roots_client.py", front, back, *paths)
+    assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         f"roots ->  Front end: {front}",
         f"Back end: {back}",

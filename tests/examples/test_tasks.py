@@ -1,19 +1,12 @@
 """The example of tasks."""
 
-import subprocess
-import sys
-
 from support.at_terminal import EXAMPLES
+from support.programs import run_program
 
 
 def test_it_watches_one_task_and_cancels_another() -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "tasks_client.py"), "to be or not"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_program(EXAMPLES / "tasks_client.py", "to be or not")
+    assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [line for line in lines if " of " in line] == [
         "  1 of 4: to",

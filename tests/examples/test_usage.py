@@ -1,26 +1,20 @@
 """Every example that is a program says how to call it when it is called wrongly."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from support.at_terminal import EXAMPLES
+from support.programs import Done, run_program
 
 SOURCES = {path.name: path.read_text("utf-8") for path in sorted(EXAMPLES.glob("*.py"))}
 PROGRAMS = [name for name, source in SOURCES.items() if '__name__ == "__main__"' in source]
 
 
-def called(name: str, *words: str) -> "subprocess.CompletedProcess[str]":
+def called(name: str, *words: str) -> Done:
     """Run an example on a terminal of 200 columns, so that its usage is one line."""
-    command = [sys.executable, str(EXAMPLES / name), *words]
-    columns = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run(
-        command, env=columns, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
-    )
+    return run_program(EXAMPLES / name, *words, COLUMNS="200")
 
 
 def test_other_files_are_imported_by_examples() -> None:

@@ -16,6 +16,7 @@ from mcp_runtime import errors
 from mcp_runtime.options import Limits
 from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
 from support.documents import ROOT, Program, pages, programs, session
+from support.programs import run_program
 from support.sessions import Played, play
 
 PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in pages() for program in programs(page)]
@@ -43,10 +44,7 @@ def played(page: str, folder: Path) -> list[Played]:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_prints_what_the_page_says(program: Program, tmp_path: Path) -> None:
     program.write(tmp_path)
-    command = [sys.executable, program.entry]
-    done = subprocess.run(
-        command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60
-    )
+    done = run_program(tmp_path / program.entry, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == program.output
     assert done.stderr == ""

@@ -26,10 +26,17 @@ WORKER_KEY: Final = "times"
 TOTAL: Final = "total"
 
 
+spent_elsewhere = 0.0
+"""CPU seconds of processes that other processes started for the tests (`support.programs`)."""
+
+spent_on_all = 0.0
+"""The same for what serves all tests, and is charged to none."""
+
+
 def cpu_seconds() -> float:
-    """Return the CPU time that this process and its ended children have taken so far."""
+    """Return the CPU time that this process, its ended children and others on its behalf have taken so far."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return time.process_time() + children.ru_utime + children.ru_stime + spent_elsewhere
 
 
 class Times:
@@ -55,7 +62,9 @@ class Times:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         workers = session.config.getoption("numprocesses", None)
-        self._costs[TOTAL] += time.process_time() if workers else cpu_seconds()  # workers count themselves
+        self._costs[TOTAL] += (
+            time.process_time() if workers else cpu_seconds() + spent_on_all
+        )  # workers count themselves
         output: dict[str, object] | None = getattr(session.config, "workeroutput", None)
         if output is not None:
             output[WORKER_KEY] = dict(self._costs)
