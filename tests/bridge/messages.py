@@ -60,19 +60,26 @@ def accepts(tried: Subject, definitions: tuple[str, ...], value: Json) -> bool:
     return any(tried.judge.accepts(name, value) for name in definitions)
 
 
-def valid_messages(source: str, part: Part, count: int, purpose: str) -> Iterator[Json]:
-    """Iterate over values that are valid in their revision, many with properties of other revisions."""
+def valid_messages(source: str, part: Part, count: int) -> tuple[Json, ...]:
+    """Return values that are valid in their revision, many with properties of other revisions; they are shared."""
+    return _valid_messages(source, str(part), part.source, count)
+
+
+@cache
+def _valid_messages(source: str, part: str, definitions: tuple[str, ...], count: int) -> tuple[Json, ...]:
     tried = subject(source)
-    rng = Random(f"{SEED} {source} {part} {purpose}")
+    rng = Random(f"{SEED} {source} {part}")
     maker = Instances(tried.protocol, rng)
+    found: list[Json] = []
     for index in range(count):
-        value = maker.valid(Ref(name=part.source[index % len(part.source)]), fuel=rng.choice((2, 4, 6)))
+        value = maker.valid(Ref(name=definitions[index % len(definitions)]), fuel=rng.choice((2, 4, 6)))
         if index % 3 == 1:
             value = maker.mutated(value)
         if index % 2:
             value = _with_strangers(value, rng)
-        if is_map(value) and depth_of(value) < MAX_DEPTH and accepts(tried, part.source, value):
-            yield value
+        if is_map(value) and depth_of(value) < MAX_DEPTH and accepts(tried, definitions, value):
+            found.append(value)
+    return tuple(found)
 
 
 def _with_strangers(value: Json, rng: Random) -> Json:

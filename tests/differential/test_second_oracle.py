@@ -23,7 +23,7 @@ from differential.subjects import REFUSED, Subject, subject
 from differential.values import Json, is_list, is_map, write
 from support.samples import REVISIONS
 
-pytestmark = pytest.mark.differential
+pytestmark = [pytest.mark.differential, pytest.mark.slow]
 
 MAX_SHOWN = 10
 

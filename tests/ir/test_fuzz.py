@@ -87,9 +87,8 @@ def mutate(root: object, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-@pytest.mark.parametrize("both", [False, True], ids=["alone", "with-typescript"])
+@pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["alone", "with-typescript"])
 def test_mutated_json_is_loaded_or_refused(revision: str, both: bool, cases: int) -> None:
-    """300 documents per revision unless `--cases` says otherwise, and 30 that are merged with the schema.ts."""
     rng = random.Random(f"{revision} {both}")
     text = official_schema(revision).read_text("utf-8")
     other = [shipped_source(revision, SourceKind.TYPESCRIPT)] if both else []

@@ -92,6 +92,7 @@ def add_new(folder: Path, environment: dict[str, str]) -> list[str]:
     return ran(folder, environment, "scripts/add_revision.py", NEW, *files).splitlines()
 
 
+@pytest.mark.slow
 def test_a_new_revision_needs_no_code(tmp_path: Path) -> None:
     """In a copy of the repository: add it, generate, and use what is new in it."""
     repository, environment = copied(tmp_path)

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.tool_clients.contract import Contract, make_contract
 from mcp_bindgen.tool_clients.module import module
+from support.formatting import unformatted
 
 _NUMBERS = count()
 
@@ -41,10 +43,17 @@ def objects(properties: Mapping[str, Any], *required: str, **keywords: Any) -> d
     return {"type": "object", "properties": dict(properties), "required": list(required), **keywords}
 
 
-def text_of(tools: Sequence[Any], *, client: str = "TestTools", diagnostics: Diagnostics | None = None) -> str:
-    """Return the module that is generated for tools."""
+def text_of(
+    tools: Sequence[Any],
+    *,
+    client: str = "TestTools",
+    diagnostics: Diagnostics | None = None,
+    is_formatted: bool = False,
+) -> str:
+    """Return the module that is generated for tools, by default without formatting, which takes most of the time."""
     found = Diagnostics() if diagnostics is None else diagnostics
-    return module(contract(tools, diagnostics=found), client, found)
+    with nullcontext() if is_formatted else unformatted():
+        return module(contract(tools, diagnostics=found), client, found)
 
 
 def load(text: str, folder: Path) -> ModuleType:

@@ -53,14 +53,14 @@ def test_the_client_and_jsonschema_agree(name: str, tools: dict[str, Tool[Any]])
         expected = bool(judge.is_valid(arguments))
         found = accepts(tools[name], arguments)
         seen[expected] += 1
-        if found and not expected and what in LOOSER:
-            continue
-        assert found == expected, arguments
+        assert found == expected or (found and what in LOOSER), arguments
+        assert not found or tools[name].check(arguments) == arguments, "sent unchanged"
     assert seen[True] or what in ("false", "enum that contradicts"), "nothing was accepted, so nothing was compared"
 
 
-def test_answers_agree_with_jsonschema_and_are_unchanged(tmp_path: Path) -> None:
+def test_answers_agree_with_jsonschema_and_are_unchanged(tmp_path: Path, cases: int) -> None:
     schemas = {name: schema for name, schema in SCHEMAS.items() if is_object(schema) and "patternProp" not in name}
+    schemas = dict(islice(schemas.items(), None, None, 1 if cases >= 3000 else 3))
     module = load(text_of([tool(name, {"type": "object"}, schema) for name, schema in schemas.items()]), tmp_path)
     for name, schema in schemas.items():
         judge, known = validator(schema), module.TestTools.__tools__[name]
@@ -89,19 +89,13 @@ def test_most_tools_carry_no_schema() -> None:
     assert 0 < carried < len(SCHEMAS) * 0.6
 
 
-def test_arguments_are_sent_unchanged(tools: dict[str, Tool[Any]]) -> None:
-    for name, known in tools.items():
-        for arguments in instances(SCHEMAS[name]):
-            if accepts(known, arguments):
-                assert known.check(arguments) == arguments
-
-
-def test_a_change_without_a_gap_refuses_nothing() -> None:
+def test_a_change_without_a_gap_refuses_nothing(cases: int) -> None:
     """Compare every schema with some others; without a gap, the second must accept all that the first allows."""
     names = list(SCHEMAS)
+    steps = (1, 3, 31) if cases >= 3000 else (1,)
     safe = broken = checked = 0
     for number, name in enumerate(names):
-        for other in (names[(number + step) % len(names)] for step in (1, 3, 31)):
+        for other in (names[(number + step) % len(names)] for step in steps):
             found = gaps(SCHEMAS[name], SCHEMAS[other])
             ours, theirs = validator(SCHEMAS[name]), validator(SCHEMAS[other])
             for gap in found:
@@ -115,9 +109,9 @@ def test_a_change_without_a_gap_refuses_nothing() -> None:
                     if sent.is_valid(value) and ours.is_valid(value):
                         assert theirs.is_valid(value), (name, other, value)
                         checked += 1
-    assert safe > 10
-    assert broken > 200
-    assert checked > 1000
+    assert safe > 3 * len(steps)
+    assert broken > 60 * len(steps)
+    assert checked > 300 * len(steps)
 
 
 def instances(schema: Any) -> Iterator[dict[str, Any]]:

@@ -122,7 +122,7 @@ class TestNames:
 
     def test_definitions_keep_their_names(self) -> None:
         schema = {**objects({"unit": {"$ref": "#/$defs/Unit"}}, "unit"), "$defs": {"Unit": {"enum": ["m", "ft"]}}}
-        assert 'ItInputUnit: TypeAlias = Literal["m", "ft"]' in text_of([tool("it", schema)])
+        assert 'ItInputUnit: TypeAlias = Literal["m", "ft"]' in text_of([tool("it", schema)], is_formatted=True)
 
 
 class TestShapes:

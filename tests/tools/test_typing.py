@@ -12,6 +12,8 @@ from functional.test_hostile import HOSTILE
 from tools.schemas import corpus
 from tools.talking import check_types, objects, text_of, tool
 
+pytestmark = pytest.mark.slow
+
 NAMES = (
     "list dict str int float bool Any Literal annotated ToolResult tool tool_model optional Field options self None"
     " print type object call check_drift property super"
@@ -31,11 +33,10 @@ def everything() -> list[Any]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("typing")
-    (found / "made.py").write_text(text_of(everything()), "utf-8")
+    (found / "made.py").write_text(text_of(everything(), is_formatted=True), "utf-8")
     return found
 
 
-@pytest.mark.slow
 def test_type_checkers_accept_it(folder: Path) -> None:
     assert check_types(folder, "made.py") == ""
 
