@@ -139,6 +139,10 @@ test-times: $(READY) ## Run the quick tests, and print those that belong in the 
 	$(BIN)/pytest -q -n $(JOBS) -m "$(QUICK)" --times build/times.json
 	@PYTHONPATH=tests $(BIN)/python -m support.times build/times.json
 
+.PHONY: planted
+planted: $(READY) ## Plant every fault of tests/planted, and print which tier of the tests detects how many.
+	JOBS=$(JOBS) PYTHONPATH=tests $(BIN)/python -m support.planting
+
 # Each resolution has an environment of its own; the lock file has no say in it.
 .PHONY: test-lowest
 test-lowest: ## Run `make test` on the oldest release of each dependency that pyproject.toml admits.
