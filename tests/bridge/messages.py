@@ -21,6 +21,7 @@ from mcp_bindings.bridges import REVISIONS as BRIDGED
 from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.bridge.revisions import Bridges, Conversions
 from mcp_runtime.bridge.table import Table
+from support.formatting import unformatted
 from support.samples import TRANSCRIBED
 
 REVISIONS = tuple(revision for revision in BRIDGED if revision in TRANSCRIBED)
@@ -120,11 +121,18 @@ def direct(old: str, new: str) -> Bridge:
     return derive(subject(old).protocol, subject(new).protocol, Rows())
 
 
+@cache
+def direct_table(old: str, new: str) -> Table:
+    """Return the conversions between two revisions that may be further apart, as the runtime reads them."""
+    return runtime_table(direct(old, new))
+
+
 def runtime_table(bridge: Bridge) -> Table:
     """Return conversions as the runtime reads them: the module that is emitted for them, executed."""
     page = table_page(bridge)
     names: dict[str, Any] = {}
-    exec(Templates().render([page], ())[page.path], names)
+    with unformatted():
+        exec(Templates().render([page], ())[page.path], names)
     table: Table = names["TABLE"]
     return table
 

@@ -16,8 +16,8 @@ from bridge.messages import (
     bridges,
     conversions,
     direct,
+    direct_table,
     parts,
-    runtime_table,
     valid_messages,
 )
 from differential.subjects import REFUSED, subject
@@ -206,7 +206,7 @@ def test_messages_without_findings_are_not_converted(old: str, new: str) -> None
 def test_conversions_in_steps_equal_direct_ones(old: str, new: str, up: bool, count: int) -> None:
     source, target = (old, new) if up else (new, old)
     composed = conversions(source, target)
-    at_once = Conversions([runtime_table(direct(old, new))], up=up, policy={})
+    at_once = Conversions([direct_table(old, new)], up=up, policy={})
     for part in parts(source, target):
         for value in valid_messages(source, part, count):
             outcomes: list[Json] = []

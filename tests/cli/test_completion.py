@@ -1,4 +1,4 @@
-"""Completion in a bash that has installed it as a user does."""
+"""Completion: what the command offers, and a bash that has installed it as a user does."""
 
 import os
 import subprocess
@@ -9,6 +9,7 @@ import pytest
 
 from mcp_bindgen.diff.rules import CATALOGUE
 from mcp_bindgen.ingest.revisions import released
+from support.command import Cli
 
 RULES = [rule.id for rule in CATALOGUE]
 
@@ -47,6 +48,15 @@ def completions(home: Path, *words: str) -> list[str]:
     return done.stdout.split()
 
 
+def offered(cli: Cli, monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
+    """Return what the command offers bash for the last word of a command line."""
+    with monkeypatch.context() as asked:
+        asked.setenv("_MCP_BINDGEN_COMPLETE", "complete_bash")
+        asked.setenv("COMP_WORDS", " ".join(words))
+        asked.setenv("COMP_CWORD", str(len(words) - 1))
+        return cli().out.split()
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -66,22 +76,30 @@ def completions(home: Path, *words: str) -> list[str]:
     ],
     ids=" ".join,
 )
-def test_revisions_are_completed(home: Path, words: tuple[str, ...]) -> None:
+def test_revisions_are_offered(cli: Cli, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
     expected = [name for name in released() if name.startswith(words[-1])]
-    assert expected and completions(home, "mcp-bindgen", *words) == expected
+    assert expected and offered(cli, monkeypatch, "mcp-bindgen", *words) == expected
 
 
 @pytest.mark.parametrize("start", ["", "property-", "capability-"])
-def test_rules_are_completed(home: Path, start: str) -> None:
+def test_rules_are_offered(cli: Cli, monkeypatch: pytest.MonkeyPatch, start: str) -> None:
     expected = [rule for rule in RULES if rule.startswith(start)]
-    assert expected and completions(home, "mcp-bindgen", "rules", start) == expected
+    assert expected and offered(cli, monkeypatch, "mcp-bindgen", "rules", start) == expected
 
 
-def test_commands_are_completed(home: Path) -> None:
+def test_commands_are_offered(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert offered(cli, monkeypatch, "mcp-bindgen", "ge") == ["generate"]
+    assert offered(cli, monkeypatch, "mcp-bindgen", "tools", "") == ["generate", "list", "check"]
+
+
+@pytest.mark.slow
+def test_bash_completes_what_is_offered(home: Path) -> None:
+    assert completions(home, "mcp-bindgen", "generate", "2024-11-05", "2025-0") == ["2025-03-26", "2025-06-18"]
+    assert completions(home, "mcp-bindgen", "rules", "capability-") == [r for r in RULES if r.startswith("capability-")]
     assert completions(home, "mcp-bindgen", "ge") == ["generate"]
-    assert completions(home, "mcp-bindgen", "tools", "") == ["generate", "list", "check"]
 
 
+@pytest.mark.slow
 def test_where_no_revision_fits_bash_completes_files(home: Path) -> None:
     assert completions(home, "mcp-bindgen", "diff", "schema.j") == []
     assert "-o default" in bash("source ~/.bashrc\ncomplete -p mcp-bindgen", home).stdout

@@ -10,6 +10,8 @@ from mcp_bindgen.emit.tree import STAGING
 from support.command import files_below, start
 from support.samples import HANDSHAKE
 
+pytestmark = pytest.mark.slow
+
 ARGUMENTS = ("generate", "2099-01-01", "--schema", "schema.json", "--package", "acme")
 
 WHILE_STAGING = f"""

@@ -19,9 +19,19 @@ PAIRS = list(pairwise(released()))
 MAX_LINES = 560
 
 
+_guides: dict[tuple[str, str], str] = {}
+
+
+def guide(cli: Cli, old: str, new: str) -> str:
+    """Return the guide from one revision to another, which is written once."""
+    if (old, new) not in _guides:
+        _guides[old, new] = cli("migrate", old, new).out
+    return _guides[old, new]
+
+
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
 def test_every_real_pair_has_a_guide(cli: Cli, old: str, new: str) -> None:
-    text = cli("migrate", old, new).out
+    text = guide(cli, old, new)
     lines = text.splitlines()
     assert lines[0] == f"# From {old} to {new}"
     headings = [line for line in lines if line.startswith("## ")]
@@ -36,12 +46,11 @@ def test_every_real_pair_has_a_guide(cli: Cli, old: str, new: str) -> None:
     assert "\n\n\n" not in text
     for box in re.findall(r"^- \[.*$", text, re.MULTILINE):
         assert box.startswith(("- [ ] ", "- [x] nothing"))
-    assert text == cli("migrate", old, new).out
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
 def test_its_examples_are_messages(cli: Cli, old: str, new: str) -> None:
-    text = cli("migrate", old, new).out
+    text = guide(cli, old, new)
     blocks = re.findall(r"```jsonc\n(.*?)```", text, re.DOTALL)
     assert blocks
     for block in blocks:
@@ -79,7 +88,7 @@ CHANGELOGS: dict[tuple[str, str], str] = {
 
 @pytest.mark.parametrize("pair", CHANGELOGS, ids="_to_".join)
 def test_it_mentions_what_the_official_changelog_mentions(cli: Cli, pair: tuple[str, str]) -> None:
-    text = cli("migrate", *pair).out
+    text = guide(cli, *pair)
     assert [name for name in CHANGELOGS[pair].split() if name not in text] == []
 
 
@@ -88,7 +97,7 @@ def section(text: str, title: str) -> str:
 
 
 def test_it_lists_what_each_role_has_to_do(cli: Cli) -> None:
-    text = cli("migrate", "2024-11-05", "2025-03-26").out
+    text = guide(cli, "2024-11-05", "2025-03-26")
     topics = section(text, "## Topic by topic")
     assert "- **client**: A form was added to a value's type. Your client refuses what a new server may send." in topics
     assert "  - `CallToolResult.content[]: AudioContent`; in `tools/call`" in topics
@@ -97,7 +106,7 @@ def test_it_lists_what_each_role_has_to_do(cli: Cli) -> None:
 
 
 def test_the_guide_to_2026_07_28(cli: Cli) -> None:
-    text = cli("migrate", "2025-11-25", "2026-07-28").out
+    text = guide(cli, "2025-11-25", "2026-07-28")
     methods = section(text, "## Methods")
     assert "| `initialize`: request, client to server | - |" in methods
     assert "| `notifications/roots/list_changed`: notification, client to server | - |" in methods
@@ -114,13 +123,13 @@ def test_the_guide_to_2026_07_28(cli: Cli) -> None:
 
 
 def test_every_note_applies_somewhere(cli: Cli) -> None:
-    guides = [cli("migrate", old, new).out for old, new in PAIRS]
+    guides = [guide(cli, old, new) for old, new in PAIRS]
     assert [note.text for note in NOTES if not any(note.text in guide for guide in guides)] == []
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
 def test_its_code_runs(cli: Cli, old: str, new: str) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", cli("migrate", old, new).out, re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", guide(cli, old, new), re.DOTALL)
     assert len(blocks) == 4
     names: list[dict[str, Any]] = [{} for _ in blocks]
     for block, defined in zip(blocks, names, strict=True):
@@ -139,7 +148,7 @@ def test_its_code_runs(cli: Cli, old: str, new: str) -> None:
 
 
 def test_names_of_the_bindings_are_python_names(cli: Cli) -> None:
-    text = cli("migrate", "2025-11-25", "2026-07-28").out.split("## For code that uses the bindings")[1]
+    text = guide(cli, "2025-11-25", "2026-07-28").split("## For code that uses the bindings")[1]
     assert "- `CallToolRequestParams`: `meta=...`" in text and "`ListToolsResult`: `cache_scope" not in text
     assert "- `RequestParamsMeta` is `RequestMetaObject`" in text
     assert "`notify_initialized()`" in text
@@ -147,13 +156,13 @@ def test_names_of_the_bindings_are_python_names(cli: Cli) -> None:
 
 
 def test_advice_suits_the_role(cli: Cli) -> None:
-    topics = section(cli("migrate", "2025-03-26", "2025-06-18").out, "## Topic by topic")
+    topics = section(guide(cli, "2025-03-26", "2025-06-18"), "## Topic by topic")
     (line,) = [line for line in topics.splitlines() if line.startswith("- **client**: A request, or a direction")]
     assert "Answer it" in line and "Send it only" not in line
 
 
 def test_equal_revisions_leave_nothing_to_do(cli: Cli) -> None:
-    assert cli("migrate", "2025-11-25", "2025-11-25").out == (
+    assert guide(cli, "2025-11-25", "2025-11-25") == (
         "# From 2025-11-25 to 2025-11-25\n\nNothing changed: there is nothing to do.\n"
     )
 
@@ -161,7 +170,7 @@ def test_equal_revisions_leave_nothing_to_do(cli: Cli) -> None:
 def test_it_is_written_to_a_file(cli: Cli, tmp_path: Path) -> None:
     outcome = cli("migrate", "2025-03-26", "2025-06-18", "--output", tmp_path / "guide.md")
     assert outcome.out == f"wrote {tmp_path / 'guide.md'}\n"
-    assert (tmp_path / "guide.md").read_text("utf-8") == cli("migrate", "2025-03-26", "2025-06-18").out
+    assert (tmp_path / "guide.md").read_text("utf-8") == guide(cli, "2025-03-26", "2025-06-18")
 
 
 def test_bad_input(cli: Cli, tmp_path: Path) -> None:

@@ -2,19 +2,21 @@
 
 import asyncio
 import importlib
-import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import httpx2
 import pytest
 
+from mcp_bindings import bridges
 from mcp_bindings import v2026_07_28 as modern
 from mcp_bindings.v2025_11_25 import Client
 from mcp_runtime.errors import UnsupportedRevision
 from mcp_runtime.transports.stdio import connect_stdio
+from support.command import Cli
 from support.http import RawClient, hello
 from support.http_modern import called, headers_for
 
@@ -53,6 +55,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", ":app", ":Other"])
 async def test_a_file_is_served(folder: Path, name: str) -> None:
     async with connect_stdio(*COMMAND, f"{folder / 'server.py'}{name}") as peer:
@@ -62,7 +65,11 @@ async def test_a_file_is_served(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("server", "client"),
-    [("2025_11_25", "2024_11_05"), ("2025_11_25", "2026_07_28"), ("2026_07_28", "2025_06_18")],
+    [
+        ("2025_11_25", "2026_07_28"),
+        pytest.param("2025_11_25", "2024_11_05", marks=pytest.mark.slow),
+        pytest.param("2026_07_28", "2025_06_18", marks=pytest.mark.slow),
+    ],
 )
 async def test_stdio_clients_of_other_revisions_are_served(folder: Path, server: str, client: str) -> None:
     (folder / "server.py").write_text(SERVER.replace("2025_11_25", server), "utf-8")
@@ -72,6 +79,7 @@ async def test_stdio_clients_of_other_revisions_are_served(folder: Path, server:
         assert added.content[0].text == "3"
 
 
+@pytest.mark.slow
 async def test_a_bridged_server_offers_only_the_revisions_that_it_names(folder: Path) -> None:
     limited = "from mcp_runtime.bridge import bridge\n" + SERVER + 'only = bridge(app, ["2025-06-18"])\n'
     (folder / "server.py").write_text(limited, "utf-8")
@@ -80,12 +88,14 @@ async def test_a_bridged_server_offers_only_the_revisions_that_it_names(folder: 
             await modern.Client.open(peer)
 
 
+@pytest.mark.slow
 async def test_a_server_without_conversions_serves_its_own_revision(folder: Path) -> None:
     (folder / "server.py").write_text(f"import sys\nsys.modules['mcp_bindings.bridges'] = None\n{SERVER}", "utf-8")
     async with connect_stdio(*COMMAND, str(folder / "server.py:app")) as peer:
         assert (await Client.open(peer)).connection.revision == "2025-11-25"
 
 
+@pytest.mark.slow
 async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> None:
     (folder / "bare.py").write_text(BARE, "utf-8")
     async with connect_stdio(sys.executable, str(folder / "bare.py"), "run", str(folder / "server.py")) as peer:
@@ -116,21 +126,19 @@ async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> No
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, target: str, said: str) -> None:
-    (tmp_path / "bad.py").write_text(text, "utf-8")
-    done = subprocess.run(
-        [*COMMAND, target],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-    assert done.returncode == 2
-    assert done.stderr.count("bad.py:3") <= 1, "the place is said once"
-    assert said in done.stderr and "Traceback" not in done.stderr and done.stdout == ""
+def test_what_is_wrong_is_said_with_its_line(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, text: str, target: str, said: str
+) -> None:
+    Path("bad.py").write_text(text, "utf-8")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "bad", ModuleType("bad"))
+    monkeypatch.setattr(bridges, "ERAS", bridges.ERAS)  # a case deletes it
+    done = cli("run", target, expect=2)
+    assert done.err.count("bad.py:3") <= 1, "the place is said once"
+    assert said in done.err and "Traceback" not in done.err and done.out == ""
 
 
+@pytest.mark.slow
 def test_without_the_extra_http(folder: Path) -> None:
     text = f"import sys\nsys.modules['uvicorn'] = None\n{SERVER}"
     (folder / "server.py").write_text(text, "utf-8")
@@ -141,23 +149,18 @@ def test_without_the_extra_http(folder: Path) -> None:
     assert done.stderr.splitlines()[-1] == "mcp-bindgen: HTTP needs uvicorn: pip install 'mcp-bindgen[http]'"
 
 
-def test_help_and_a_wrong_host(folder: Path) -> None:
-    shown = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
+def test_help_and_a_wrong_host(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "server", ModuleType("server"))
+    shown = cli("run", "--help").out
     assert "FILE[:NAME]" in shown and "--http" in shown
-    done = subprocess.run(
-        [*COMMAND, "server.py", "--http", "--host", "0.0.0.0"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2 and "host" in done.stderr and "Traceback" not in done.stderr
-    done = subprocess.run(
-        [*COMMAND, "server.py", "--port", "1"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2 and "--host, --port and --allowed-host are for --http" in done.stderr
+    done = cli("run", "server.py", "--http", "--host", "0.0.0.0", expect=2)
+    assert "host" in done.err and "Traceback" not in done.err
+    done = cli("run", "server.py", "--port", "1", expect=2)
+    assert "--host, --port and --allowed-host are for --http" in done.err
 
 
+@pytest.mark.slow
 async def test_over_http_clients_of_both_eras_are_served_under_the_names_that_are_allowed(folder: Path) -> None:
     command = (*COMMAND, "server.py:app", "--http", "--port", "0", "--allowed-host", "mcp.example.com")
     process = await asyncio.create_subprocess_exec(*command, cwd=folder, stderr=asyncio.subprocess.PIPE)

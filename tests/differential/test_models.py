@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 
 import pytest
 
@@ -23,9 +24,10 @@ def test_models_and_schema_agree_on_random_values(revision: str, cases: int) -> 
     assert verdicts[False] > cases // 10, "few cases are refused: the test says little about refused values"
 
 
-def test_models_and_schema_agree_on_every_property(revision: str) -> None:
+def test_models_and_schema_agree_on_every_property(revision: str, cases: int) -> None:
+    """With few cases, on every fourth value of the properties."""
     tried = subject(revision)
-    _agree(tried, tried.instances("systematic").systematic())
+    _agree(tried, islice(tried.instances("systematic").systematic(), None, None, 1 if cases >= 3000 else 4))
 
 
 def _agree(tried: Subject, cases: Iterable[Case]) -> Counter[bool]:

@@ -60,7 +60,7 @@ def test_the_client_and_jsonschema_agree(name: str, tools: dict[str, Tool[Any]])
 
 def test_answers_agree_with_jsonschema_and_are_unchanged(tmp_path: Path, cases: int) -> None:
     schemas = {name: schema for name, schema in SCHEMAS.items() if is_object(schema) and "patternProp" not in name}
-    schemas = dict(islice(schemas.items(), None, None, 1 if cases >= 3000 else 3))
+    schemas = dict(islice(schemas.items(), None, None, 1 if cases >= 3000 else 4))
     module = load(text_of([tool(name, {"type": "object"}, schema) for name, schema in schemas.items()]), tmp_path)
     for name, schema in schemas.items():
         judge, known = validator(schema), module.TestTools.__tools__[name]
@@ -91,7 +91,7 @@ def test_most_tools_carry_no_schema() -> None:
 
 def test_a_change_without_a_gap_refuses_nothing(cases: int) -> None:
     """Compare every schema with some others; without a gap, the second must accept all that the first allows."""
-    names = list(SCHEMAS)
+    names = list(SCHEMAS) if cases >= 3000 else list(SCHEMAS)[::2]
     steps = (1, 3, 31) if cases >= 3000 else (1,)
     safe = broken = checked = 0
     for number, name in enumerate(names):
@@ -109,9 +109,9 @@ def test_a_change_without_a_gap_refuses_nothing(cases: int) -> None:
                     if sent.is_valid(value) and ours.is_valid(value):
                         assert theirs.is_valid(value), (name, other, value)
                         checked += 1
-    assert safe > 3 * len(steps)
-    assert broken > 60 * len(steps)
-    assert checked > 300 * len(steps)
+    assert safe > 2 * len(steps)
+    assert broken > 30 * len(steps)
+    assert checked > 150 * len(steps)
 
 
 def instances(schema: Any) -> Iterator[dict[str, Any]]:
