@@ -21,7 +21,7 @@ from mcp_bindings.bridges import REVISIONS as BRIDGED
 from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.bridge.revisions import Bridges, Conversions
 from mcp_runtime.bridge.table import Table
-from support.formatting import unformatted
+from support.once import unformatted
 from support.samples import TRANSCRIBED
 
 REVISIONS = tuple(revision for revision in BRIDGED if revision in TRANSCRIBED)

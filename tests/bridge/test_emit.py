@@ -29,6 +29,7 @@ def test_bridges_between_the_eras_are_generated(cli: Cli) -> None:
     assert sorted(path.name for path in BRIDGES.glob("*.py")) == ["__init__.py", "v2025_11_25_v2026_07_28.py"]
 
 
+@pytest.mark.slow
 def test_a_check_reports_changed_and_orphaned_files(cli: Cli) -> None:
     cli("generate", "2024-11-05", "2025-03-26")
     table = BRIDGES / "v2024_11_05_v2025_03_26.py"

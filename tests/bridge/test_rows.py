@@ -1,5 +1,6 @@
 """The conversions agree with the diff: each break between two revisions is bridged, or a row says why not."""
 
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -28,9 +29,15 @@ def rule_of(finding: Finding) -> str:
     return finding.rule.id.replace("property-constraint-dropped", "property-removed-optional")
 
 
+@cache
+def findings(old: str, new: str) -> tuple[Finding, ...]:
+    """Return the findings between two revisions on the wire."""
+    return compare_messages(subject(old).protocol, subject(new).protocol)
+
+
 def breaking(old: str, new: str) -> list[Finding]:
     """Return the findings that break peers of the two revisions on the wire."""
-    return [f for f in compare_messages(subject(old).protocol, subject(new).protocol) if f.breaks]
+    return [found for found in findings(old, new) if found.breaks]
 
 
 def entries(old: str, new: str) -> dict[tuple[str, str, str, str], Entry]:
@@ -56,8 +63,7 @@ def test_every_break_is_bridged_or_explained(old: str, new: str) -> None:
 
 @pytest.mark.parametrize(("old", "new"), NEIGHBOURS)
 def test_the_bridge_finds_nothing_that_the_diff_does_not(old: str, new: str) -> None:
-    findings = compare_messages(subject(old).protocol, subject(new).protocol)
-    known = {(rule_of(f), f.place, f.old, f.new) for f in findings}
+    known = {(rule_of(f), f.place, f.old, f.new) for f in findings(old, new)}
     # The eras declare capabilities in messages that the diff does not pair.
     is_paired = ERAS[old] == ERAS[new]
     found = [e for e in entries(old, new).values() if is_paired or e.kind != "capability"]

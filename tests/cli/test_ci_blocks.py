@@ -67,6 +67,7 @@ def test_the_workflow_passes_until_a_change_needs_a_new_date(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("repository")
+@pytest.mark.slow
 def test_the_hooks_pass_until_something_breaks(cli: Cli) -> None:
     commands_of = hooks()
     assert commands_of.keys() == {"mcp-bindgen-diff", "mcp-bindgen-impact"}

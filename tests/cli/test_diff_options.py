@@ -161,6 +161,7 @@ def test_json_for_real_revisions_matches_its_schema(cli: Cli) -> None:
     assert len(answer_of(cli, "2025-11-25", "2026-07-28", "--fail-on", "never")["findings"]) > 50
 
 
+@pytest.mark.slow
 def test_output_does_not_depend_on_hash_seeds() -> None:
     code = (
         "import sys\nfrom mcp_bindgen.cli.run import run\n"

@@ -39,6 +39,7 @@ class TestPlaces:
         for path in DEFAULT_PLACE.rglob("*.py"):
             assert path.read_text("utf-8").startswith(HEADER_MARK)
 
+    @pytest.mark.slow
     def test_all_released_revisions_are_the_default(self, cli: Cli) -> None:
         done = cli("generate", "--format", "json")
         assert [found["revision"] for found in done.json["revisions"]] == list(REVISIONS)
@@ -86,6 +87,7 @@ class TestPlaces:
         assert not list(Path("src/acme").glob("v*"))
         cli("generate", "2024-11-05", *place, "--check")
 
+    @pytest.mark.slow
     def test_naming_no_revision_removes_those_that_are_not_released(self, cli: Cli, schema: str) -> None:
         cli("generate", "2099-01-01", "--schema", schema)
         assert "removed" in cli("generate").out
@@ -276,6 +278,7 @@ class TestCache:
         cli(*self.ARGUMENTS)
         cli(*self.ARGUMENTS)
 
+    @pytest.mark.slow
     def test_it_needs_neither_the_runtime_nor_bindings(self, tmp_path: Path) -> None:
         code = (
             "import sys; sys.modules['mcp_runtime'] = sys.modules['mcp_bindings'] = None;"
@@ -287,6 +290,7 @@ class TestCache:
         )
         assert (done.returncode, done.stdout.count("wrote ")) == (0, len(released())), done.stderr
 
+    @pytest.mark.slow
     def test_it_needs_neither_black_nor_jinja_nor_tree_sitter(self, tmp_path: Path) -> None:
         program = (
             "import atexit\n"

@@ -272,8 +272,9 @@ class TestSecrets:
 
 
 class TestHostileServers:
-    def test_output_is_escaped_and_bounded(self, tmp_path: Path, cli: Cli) -> None:
-        bad = "\x1b[2J\u202e\x07[bold]" * 2_000
+    @pytest.mark.parametrize("size", [200, pytest.param(2_000, marks=pytest.mark.slow)])
+    def test_output_is_escaped_and_bounded(self, size: int, tmp_path: Path, cli: Cli) -> None:
+        bad = "\x1b[2J\u202e\x07[bold]" * size
         listed = [
             {"name": f"{bad}{n}", "description": bad, "inputSchema": {bad: 1, "properties": {bad: {"type": bad}}}}
             for n in range(20)
@@ -284,7 +285,7 @@ class TestHostileServers:
             "serverInfo": {"name": bad, "version": bad, "title": bad},
         }
         resources = {"resources": [{"uri": bad, "name": bad, "mimeType": bad}]}
-        prompts = {"prompts": [{"name": bad, "arguments": [{"name": bad}] * 1000}]}
+        prompts = {"prompts": [{"name": bad, "arguments": [{"name": bad}] * (size // 2)}]}
         command = server_with(
             tmp_path, initialize=hello, tools_list={"tools": listed}, resources_list=resources, prompts_list=prompts
         )

@@ -122,7 +122,7 @@ def test_an_odd_schema_is_generated_with_a_warning(cli: Cli, case: str) -> None:
     assert {path.split("/")[0] for path in files_below(Path()).keys() - before.keys()} == {"generated"}
 
 
-@pytest.mark.parametrize("kind", ["alias", "base"])
+@pytest.mark.parametrize("kind", [pytest.param("alias", marks=pytest.mark.slow), "base"])
 def test_a_chain_of_references_that_is_too_long_is_refused(cli: Cli, kind: str) -> None:
     Path("s.json").write_text(chain(2_000, kind), "utf-8")
     done = cli("generate", "2099-01-01", "--schema", "s.json", expect=2)

@@ -125,6 +125,7 @@ def test_revisions_complete_in_the_shell(tmp_path: Path) -> None:
     assert done.stdout.split() == [b"2025-03-26", b"2025-06-18", b"2025-11-25"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "shown"), [((), True), (("--quiet",), False)])
 def test_progress_is_shown_on_terminals(tmp_path: Path, arguments: tuple[str, ...], shown: bool) -> None:
     main, terminal = pty.openpty()

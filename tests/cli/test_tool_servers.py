@@ -28,6 +28,7 @@ class TestListing:
         assert marked == {"ask", "look", "think"}
         assert "needs capabilities" in cli("tools", "list", *program("ask")).out
 
+    @pytest.mark.slow
     def test_the_generated_client_mentions_the_capabilities(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--out", "asking.py", *program("ask"))
         text = (tmp_path / "asking.py").read_text("utf-8")
@@ -85,6 +86,7 @@ class TestProject:
             two={"command": command, "module": "src/two", "lock": "locks/two.json"},
         )
 
+    @pytest.mark.slow
     def test_one_command_generates_all_and_one_checks_all(self, tmp_path: Path, cli: Cli) -> None:
         self.prepare(tmp_path)
         (tmp_path / "locks").mkdir()

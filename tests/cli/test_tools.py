@@ -33,6 +33,7 @@ def serve(path: Path) -> tuple[object, ...]:
 
 
 class TestGenerate:
+    @pytest.mark.slow
     async def test_a_live_server_becomes_a_module_that_works(self, tmp_path: Path) -> None:
         path = saved(LISTED, tmp_path)
         command = [sys.executable, "-m", "mcp_bindgen", "tools", "generate", "--out", "src/acme.py"]
@@ -50,6 +51,7 @@ class TestGenerate:
             assert json.loads((await tools.odd({"b": 1})).text) == {"b": 1}
             assert not await tools.check_drift()
 
+    @pytest.mark.slow
     def test_both_type_checkers_accept_it(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "acme.py", "--quiet")
         call = 'return (await t.say(text="x", loud=True)).text'

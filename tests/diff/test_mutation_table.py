@@ -15,7 +15,7 @@ from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
 from support.mutation_table import Expected, Mutation, mutations
 from support.official import official_schema
-from support.samples import load
+from support.samples import REVISIONS, load
 
 ALL = list(mutations())
 MIN_MUTATIONS = 120
@@ -45,7 +45,15 @@ def test_the_table_is_large_enough() -> None:
     assert len({(m.revision, m.name) for m in ALL}) == len(ALL)
 
 
-@pytest.mark.parametrize("mutation", ALL, ids=lambda m: f"{m.revision} {m.name}")
+def tiered(mutation: Mutation) -> Any:
+    """Return the parameter of a change: the quick tests make each change in one revision."""
+    names = list(dict.fromkeys(m.name for m in ALL))
+    is_quick = REVISIONS[names.index(mutation.name) % len(REVISIONS)] == mutation.revision
+    id_ = f"{mutation.revision} {mutation.name}"
+    return pytest.param(mutation, id=id_, marks=[] if is_quick else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize("mutation", map(tiered, ALL))
 def test_everything_is_found_and_nothing_else(mutation: Mutation) -> None:
     before, after = json.loads(text(mutation.revision)), json.loads(text(mutation.revision))
     mutation.edit(after[container(after)])

@@ -83,7 +83,7 @@ JSON: dict[str, dict[str, Any]] = {
     "many places": {
         "T": {
             "type": "object",
-            "properties": {f"p{n}": {"$ref": f"#/$defs/T/properties/p{n + 1}"} for n in range(WIDE)} | {f"p{WIDE}": {}},
+            "properties": {f"p{n}": {"$ref": f"#/$defs/T/properties/p{n + 1}"} for n in range(2000)} | {"p2000": {}},
         }
     },
     "product of unions": {

@@ -30,10 +30,10 @@ class Cli:
     """Runs mcp-bindgen in this process."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        from support.formatting import format_once  # Only tests that run commands need black.
+        from support.once import work_once  # Only tests that run commands need black.
 
         self._capsys = capsys
-        format_once()
+        work_once()
 
     def __call__(self, *arguments: object, expect: int = 0) -> Outcome:
         """Run a command and check its exit status."""

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from support.requirement_table import proof_of, rows
 
@@ -103,8 +103,8 @@ class Fault:
 def faults() -> list[Fault]:
     """Read the tables."""
     tables = {root: tomllib.loads((TABLES / f"{root}.toml").read_text("utf-8")) for root in PACKAGES}
-    found = ((root, row) for root, table in tables.items() for row in table["fault"])
-    return [Fault(root=root, **{**row, "tests": tuple(row.get("tests", ()))}) for root, row in found]
+    found: list[tuple[str, dict[str, Any]]] = [(root, row) for root, table in tables.items() for row in table["fault"]]
+    return [Fault(root=root, **row | {"tests": tuple(row.get("tests", ()))}) for root, row in found]
 
 
 def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -> str:

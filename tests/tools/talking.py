@@ -16,7 +16,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.tool_clients.contract import Contract, make_contract
 from mcp_bindgen.tool_clients.module import module
-from support.formatting import unformatted
+from support.once import unformatted
 
 _NUMBERS = count()
 
