@@ -17,6 +17,7 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
+from support.findings import definitions_between, messages_between
 from support.official import official_schema, seed_typescript
 from support.samples import HANDSHAKE, REVISIONS, load
 from support.source_view import Case, check, found, read
@@ -183,7 +184,7 @@ class TestDescriptions:
     def test_our_own_descriptions_are_not_compared(self) -> None:
         """The shipped structure is described in docs.toml, partly by revision; the official files by their authors."""
         for older, newer in pairwise(REVISIONS):
-            findings = compare_definitions(load_released(older), load_released(newer))
+            findings = definitions_between(older, newer)
             assert not [f for f in findings if f.rule.id.startswith("description-")]
 
     def test_descriptions_of_the_official_files_are_compared(self) -> None:
@@ -227,7 +228,7 @@ class TestDeprecations:
         assert found(compare_definitions(old, new)) == [("deprecated-added", "Extra.x", "-", "deprecated")]
 
     def test_the_deprecations_of_2026_07_28_are_found(self) -> None:
-        findings = compare_definitions(load_released("2025-11-25"), load_released("2026-07-28"))
+        findings = definitions_between("2025-11-25", "2026-07-28")
         places = {f.place for f in findings if f.rule.id == "deprecated-added"}
         assert {"ClientCapabilities.roots", "ServerCapabilities.logging", "CreateMessageRequest"} <= places
         assert "RequestMetaObject.io.modelcontextprotocol/logLevel" in places, "new and deprecated at once"
@@ -240,10 +241,10 @@ class TestConstants:
     def test_error_codes_and_the_revision_have_their_own_rules(self) -> None:
         """Error codes are sent, so the wire view has them; the constant of the revision is the revision itself."""
         for older, newer in pairwise(REVISIONS):
-            findings = compare_definitions(load_released(older), load_released(newer))
+            findings = definitions_between(older, newer)
             assert not [f.place for f in findings if f.rule.id.startswith("constant-")]
             assert [(f.old, f.new) for f in findings if f.rule.id == "protocol-version-changed"] == [(older, newer)]
-        codes = compare_messages(load_released("2025-06-18"), load_released("2025-11-25"))
+        codes = messages_between("2025-06-18", "2025-11-25")
         assert {f.rule.id for f in codes if f.place == "URL_ELICITATION_REQUIRED"} == {"error-code-added"}
 
     def test_constants_missing_from_a_schema_json_are_not_removed(self) -> None:

@@ -15,6 +15,7 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.names import inline_name
 from mcp_bindgen.load import load_released
+from support.findings import definitions_between, messages_between
 from support.official import official_schema
 from support.samples import REVISIONS, load
 from support.source_view import Case, check, found, read
@@ -132,7 +133,7 @@ class TestRules:
 
 
 def released(old: str, new: str) -> tuple[Finding, ...]:
-    return compare_definitions(load_released(old), load_released(new))
+    return definitions_between(old, new)
 
 
 def of(rule: str, findings: tuple[Finding, ...]) -> set[tuple[str, str]]:
@@ -213,7 +214,7 @@ class TestReleased:
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
     def test_the_two_views_do_not_overlap(self, old: str, new: str) -> None:
         """Properties that messages carry, including JSON-RPC frames, belong to the wire view."""
-        wire = {(f.before, f.after) for f in compare_messages(load_released(old), load_released(new))}
+        wire = {(f.before, f.after) for f in messages_between(old, new)}
         members = [f for f in released(old, new) if f.rule.id.startswith("member-") or f.rule.id == "alias-changed"]
         assert not [f.place for f in members if (f.before, f.after) in wire]
 
@@ -242,20 +243,24 @@ def objects(tree: Json) -> list[str]:
     return [n for n, d in every if "properties" in d and not n.endswith(("Request", "Notification", "Result"))]
 
 
+TIERED = [pytest.param(r, marks=[] if r == REVISIONS[0] else [pytest.mark.slow]) for r in REVISIONS]
+
+
 class TestLaws:
-    @pytest.mark.parametrize("revision", REVISIONS)
+    @pytest.mark.parametrize("revision", TIERED)
     def test_a_new_name_is_only_a_rename(self, revision: str) -> None:
         """A renamed definition is found under its new name, along with its inline objects, which are named after it."""
         tree = tree_of(revision)
+        whole = read(tree)
         for name in random.Random(revision).sample(objects(tree), 6):
             ref = f'"#/{container(tree)}/%s"'
             renamed = json.loads(json.dumps(tree).replace(ref % name, ref % f"{name}Renamed"))
             renamed[container(tree)][f"{name}Renamed"] = renamed[container(tree)].pop(name)
-            findings = compare_definitions(read(tree), read(renamed))
+            findings = compare_definitions(whole, read(renamed))
             assert (name, f"{name}Renamed") in of("definition-renamed", findings)
             assert all(f.new == f.old.replace(name, f"{name}Renamed", 1) for f in findings), found(findings)
 
-    @pytest.mark.parametrize("revision", REVISIONS)
+    @pytest.mark.parametrize("revision", TIERED)
     def test_naming_an_inline_object_does_not_change_messages(self, revision: str) -> None:
         """An inline object gets the name that its class already has; in reverse, it is inlined."""
         tree = tree_of(revision)
@@ -265,16 +270,17 @@ class TestLaws:
             for key, member in definition.get("properties", {}).items()
             if member.get("properties")
         ]
+        whole = read(tree)
         for name, key in random.Random(revision).sample(inline, 4):
             lifted = tree_of(revision)
             members = lifted[container(tree)][name]["properties"]
             lifted[container(tree)][inline_name(name, key)] = members[key]
             members[key] = {"$ref": f"#/{container(tree)}/{inline_name(name, key)}"}
-            there = compare_definitions(read(tree), read(lifted))
-            back = compare_definitions(read(lifted), read(tree))
+            named = read(lifted)
+            there, back = compare_definitions(whole, named), compare_definitions(named, whole)
             assert [(f.rule.id, f.place) for f in there] == [("type-named", f"{name}.{key}")]
             assert [(f.rule.id, f.place) for f in back] == [("type-inlined", f"{name}.{key}")]
-            assert compare_messages(read(tree), read(lifted)) == ()
+            assert compare_messages(whole, named) == ()
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
     def test_pointers_resolve(self, old: str, new: str) -> None:

@@ -36,12 +36,17 @@ def text(revision: str) -> str:
     return official_schema(revision).read_text("utf-8")
 
 
+@cache
+def untouched(revision: str) -> Protocol:
+    return read(json.loads(text(revision)))
+
+
 def changed(edit: Edit, revision: str = NOVEMBER, *, back: bool = False) -> tuple[Finding, ...]:
     """Compare an official schema.json with an edited copy."""
-    tree, other = json.loads(text(revision)), json.loads(text(revision))
+    other = json.loads(text(revision))
     edit(other["$defs"] if "$defs" in other else other["definitions"])
-    sides = (read(other), read(tree)) if back else (read(tree), read(other))
-    return compare(*sides)
+    sides = untouched(revision), read(other)
+    return compare(*(reversed(sides) if back else sides))
 
 
 def wire(findings: tuple[Finding, ...]) -> Found:

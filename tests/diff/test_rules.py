@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel, breaks
 from mcp_bindgen.diff.rule import Change, Severity
 from mcp_bindgen.diff.rules import CATALOGUE, messages, properties, rules_of, values
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.load import load_released
+from support.findings import definitions_between, messages_between, proven_between
 from support.official import official_schema
 from support.rule_cases import CASES, found, read
 from support.samples import REVISIONS, TRANSCRIBED
@@ -120,8 +120,7 @@ def test_the_reverse_of_a_case_finds_the_mirrors(rule: str) -> None:
 
 @pytest.mark.parametrize(("old", "new"), list(combinations(REVISIONS, 2)))
 def test_the_reverse_of_two_revisions_finds_the_mirrors(old: str, new: str) -> None:
-    before, after = load_released(old), load_released(new)
-    there, back = compare_messages(before, after), compare_messages(after, before)
+    there, back = messages_between(old, new), messages_between(new, old)
     assert seen(back) == mirrored(there)
     assert len({f.fingerprint for f in there}) == len(there)
     assert {f.rule.id for f in there if not f.pointer} <= {
@@ -132,7 +131,7 @@ def test_the_reverse_of_two_revisions_finds_the_mirrors(old: str, new: str) -> N
 @pytest.mark.parametrize(("old", "new"), list(permutations(REVISIONS, 2)))
 def test_pointers_resolve(old: str, new: str) -> None:
     files = [json.loads(official_schema(revision).read_text("utf-8")) for revision in (new, old)]
-    for finding in compare(load_released(old), load_released(new), proven=False):
+    for finding in (*messages_between(old, new), *definitions_between(old, new)):
         assert any(resolves(finding.pointer, file) for file in files), (finding.rule.id, finding.pointer)
 
 
@@ -170,9 +169,7 @@ def test_a_message_proves_the_case(rule: str) -> None:
 
 @pytest.mark.parametrize(("old", "new"), list(pairwise(TRANSCRIBED)))
 def test_only_enums_with_titles_are_unproven(old: str, new: str) -> None:
-    testimony = Witnesses(load_released(old), load_released(new))
-    found = [testimony.testify(f) for f in compare_messages(load_released(old), load_released(new))]
-    unproven = {(f.rule.id, f.new): set(f.why_unproven.values()) for f in found if f.unproven}
+    unproven = {(f.rule.id, f.new): set(f.why_unproven.values()) for f in proven_between(old, new) if f.unproven}
     reasons = {key: why for key, why in unproven.items() if not key[0].startswith("error-code")}
     if (old, new) == ("2025-06-18", "2025-11-25"):
         # To a peer without support for titles, an enum with titles is a string.
@@ -186,14 +183,11 @@ def test_only_enums_with_titles_are_unproven(old: str, new: str) -> None:
 
 @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
 def test_proven_breaks_are_proven_in_reverse(old: str, new: str) -> None:
-    before, after = load_released(old), load_released(new)
-    there, back = Witnesses(before, after), Witnesses(after, before)
-    proven = {
-        (MIRRORS[f.rule.id], f.now, f.new, f.old): f.proven for f in map(there.testify, compare_messages(before, after))
+    there, back = proven_between(old, new), proven_between(new, old)
+    proven = {(MIRRORS[f.rule.id], f.now, f.new, f.old): f.proven for f in there}
+    assert {(f.rule.id, f.place, f.old, f.new): f.proven for f in back} == {
+        key: frozenset(SWAPPED[pair] for pair in pairs) for key, pairs in proven.items()
     }
-    assert {
-        (f.rule.id, f.place, f.old, f.new): f.proven for f in map(back.testify, compare_messages(after, before))
-    } == {key: frozenset(SWAPPED[pair] for pair in pairs) for key, pairs in proven.items()}
 
 
 def test_a_message_that_is_refused_for_another_reason_proves_nothing() -> None:

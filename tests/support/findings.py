@@ -1,7 +1,8 @@
-"""Hand-made findings and reports, for tests of the code that reads them."""
+"""Findings between released revisions, compared once; and hand-made ones, with reports, for tests of their readers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from mcp_bindgen.diff.baseline import Baseline
 from mcp_bindgen.diff.compatibility import Compatibility
@@ -10,12 +11,35 @@ from mcp_bindgen.diff.report.model import Report, Side, make_report
 from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.diff.report.places import SourceFile
 from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindgen.diff.wire.witness import Witnesses
+from mcp_bindgen.load import load_released
 
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>\x1b[31m\u202e\r\n::error::x%0A ::error::y ##[error]z"
     "| `a` ``b`` [c](http://d.example) *e* ]]>&\"'"
 )
 """A name that tries to be markup, a control sequence, a line of its own or a command, whatever the format."""
+
+
+@cache
+def messages_between(old: str, new: str) -> tuple[Finding, ...]:
+    """Return the findings on messages between two released revisions."""
+    return compare_messages(load_released(old), load_released(new))
+
+
+@cache
+def definitions_between(old: str, new: str) -> tuple[Finding, ...]:
+    """Return the findings on definitions between two released revisions."""
+    return compare_definitions(load_released(old), load_released(new))
+
+
+@cache
+def proven_between(old: str, new: str) -> tuple[Finding, ...]:
+    """Return the findings on messages between two released revisions, with the messages that prove them."""
+    testimony = Witnesses(load_released(old), load_released(new))
+    return tuple(map(testimony.testify, messages_between(old, new)))
 
 
 def finding(
