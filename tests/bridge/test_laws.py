@@ -18,6 +18,7 @@ from bridge.messages import (
     direct,
     direct_table,
     parts,
+    runtime_table,
     valid_messages,
 )
 from differential.subjects import REFUSED, subject

@@ -317,6 +317,18 @@ class TestTypes:
         assert type_of({"$ref": "#/$defs/a~1b~0c"}, **{"a/b~c": True}) == Ref(name="a/b~c")
         assert type_of({"type": "array", "items": {"$ref": "#/$defs/A"}}) == ListOf(item=Ref(name="A"))
 
+    def test_a_pointer_is_unescaped_once(self) -> None:
+        """RFC 6901, section 4: ~01 is ~1, and not a slash."""
+        declarations, found = read_json(
+            {
+                "A": {"type": "object", "properties": {"~1": {"type": "string"}, "/": {"type": "null"}}},
+                "B": {"$ref": "#/$defs/A/properties/~01"},
+            }
+        )
+        assert found == []
+        target = declarations["B"].type
+        assert isinstance(target, Ref) and declarations[target.name].type == STRING
+
     @pytest.mark.parametrize(
         ("target", "message"),
         [
@@ -433,6 +445,11 @@ class TestTypes:
     )
     def test_an_invalid_schema_is_reported(self, node: object, found: list[str]) -> None:
         assert complaints(node) == found
+
+    def test_each_property_is_required_or_not(self) -> None:
+        node = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"]}
+        fields = (Field(wire_name="a", type=STRING, required=False), Field(wire_name="b", type=STRING, required=True))
+        assert type_of(node) == struct(*fields)
 
     def test_required_but_undeclared_properties_are_properties(self) -> None:
         anything = type_of({"type": "object", "required": ["a"]})

@@ -246,6 +246,9 @@ class TestDocs:
     def test_text(self, comment: str, text: str) -> None:
         assert parse_doc(comment).text == text
 
+    def test_tags_follow_a_block_of_code(self) -> None:
+        assert parse_doc("/**\n * ```\n * @code\n * ```\n * @internal\n */").tags == {"internal": True}
+
     def test_tags(self) -> None:
         doc = parse_doc("""/**
              * Prose.
