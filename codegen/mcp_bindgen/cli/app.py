@@ -7,6 +7,7 @@ import typer
 from mcp_bindgen.cli.bridge import bridge
 from mcp_bindgen.cli.diff import diff
 from mcp_bindgen.cli.errata import errata
+from mcp_bindgen.cli.export import export
 from mcp_bindgen.cli.generate import generate
 from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.impact import impact
@@ -56,6 +57,8 @@ bindings.add(
     verify, "Compare a shipped revision with an official schema.", "verify 2025-11-25 --against schema.json", _READINGS
 )
 bindings.add(errata, "List where schema.json contradicts schema.ts.", "errata 2026-07-28", _READINGS)
+
+app.add_typer(export, name="export", short_help="Write the protocol as documents.", rich_help_panel=bindings.title)
 
 changes = Task(app=app, title="Changes")
 changes.add(diff, "Show what breaks between two revisions.", "diff 2025-06-18 2025-11-25 --all", "docs/diff.md")

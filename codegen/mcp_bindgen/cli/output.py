@@ -58,6 +58,14 @@ def answer_verbatim(text: str) -> None:
     _print(text.removesuffix("\n"))
 
 
+def answer_document(text: str, output: Path | None) -> None:
+    """Print a document to stdout unchanged, or write it to a file."""
+    if output is None:
+        answer_verbatim(text)
+    else:
+        write_file(output, text)
+
+
 def write_file(path: Path, text: str) -> None:
     """Write a file atomically.
 

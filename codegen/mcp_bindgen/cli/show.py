@@ -1,28 +1,29 @@
 """`mcp-bindgen show`: one method or one definition, as a table.
 
-The JSON output has ``kind``, ``name``, ``revision``, ``revisions`` (all with that name),
-``doc`` and ``deprecated``. A ``struct`` adds ``bases`` and
-``members``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``, ``deprecated`` and ``inherited``; an
-``alias`` adds ``type`` and ``bounds``; a ``method`` adds ``direction``, ``message``, ``params``, ``params_required``,
-``result``, ``alternatives`` and ``flags``.
+The JSON output has the facts of `mcp_bindgen.export.facts` and ``revision``, ``revisions`` (all with that name),
+``kind``, ``name``, ``doc``, ``deprecated``, ``since`` and ``removed``. A ``struct`` adds ``bases``, ``users`` and
+``properties``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``, ``deprecated``, ``inherited``,
+``capability`` and ``since``; an ``alias`` adds ``type``, ``bounds`` and ``users``; a ``method`` adds ``direction``,
+``sender``, ``message``, ``params``, ``params_required``, ``result``, ``alternatives``, ``flags`` and ``capability``.
 """
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, load, newest, revision_option
-from mcp_bindgen.cli.output import Format, answer, answer_json, table
+from mcp_bindgen.cli.output import Format, answer_as, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.ir.nodes import Alias, Definition, Field, Method, Protocol, Struct
-from mcp_bindgen.ir.spell import spell, spell_bounds
 from mcp_bindgen.settings import find_settings
+
+if TYPE_CHECKING:
+    from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFacts
 
 MAX_CLOSE = 5
 """The number of suggestions for an unknown name."""
-_FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "payload")
 
 
 def show(
@@ -34,117 +35,74 @@ def show(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show a method or a definition of a revision."""
-    protocol = load(revision or _of_project() or newest())
-    having = [known for known in released() if _knows(load(known), name)]
+    from mcp_bindgen.export.facts import Facts
+
+    protocol = load(revision or of_project() or newest())
+    facts = Facts(protocol, [load(known) for known in released()])
+    having = facts.revisions(name)
     method = next((method for method in protocol.methods if method.name == name), None)
-    if method is not None:
-        facts, text = _method_facts(method, protocol), _method_text(method, protocol)
-    elif name in protocol.definitions:
-        facts, text = _definition_facts(protocol.definitions[name]), _definition_text(protocol.definitions[name])
+    if method is None and name not in protocol.definitions:
+        raise _unknown(name, facts, having)
+    found: MethodFacts | TypeFacts
+    if method is None:
+        found = facts.type(protocol.definitions[name])
+        text = _type(found)
     else:
-        raise _unknown(name, protocol, having)
-    if format_ is Format.JSON:
-        answer_json({**facts, "revision": protocol.revision, "revisions": having})
-    elif not quiet:
-        others = [known for known in having if known != protocol.revision]
-        where = f"also in {', '.join(others)}" if others else "in no other revision"
-        answer(f"{text}\n\nrevision {protocol.revision}; {where}")
+        found = facts.method(method)
+        text = _method(found, facts)
+    others = [known for known in having if known != protocol.revision]
+    where = f"also in {', '.join(others)}" if others else "in no other revision"
+    answer_as(
+        format_,
+        lambda: {**asdict(found), "revision": protocol.revision, "revisions": having},
+        lambda: f"{text}\n\nrevision {protocol.revision}; {where}",
+        quiet=quiet,
+    )
 
 
-def _of_project() -> str | None:
+def of_project() -> str | None:
     """Return the newest revision whose bindings the project has; None if it names none."""
     named = [name for name in find_settings(Path.cwd()).revisions if name in released()]
     return max(named, default=None)
 
 
-def _knows(protocol: Protocol, name: str) -> bool:
-    return name in protocol.definitions or any(method.name == name for method in protocol.methods)
-
-
-def _unknown(name: str, protocol: Protocol, having: list[str]) -> InputError:
-    known = (*protocol.definitions, *(method.name for method in protocol.methods))
+def _unknown(name: str, facts: "Facts", having: list[str]) -> InputError:
+    known = (*facts.protocol.definitions, *(method.name for method in facts.protocol.methods))
     hint = f"it exists in {', '.join(having)}" if having else did_you_mean(name, known, MAX_CLOSE)
-    hint = f"; {hint}" if hint else ""
-    return InputError.at(name, f"{protocol.revision} has no method or definition of that name{hint}")
+    revision = facts.protocol.revision
+    return InputError.at(name, f"{revision} has no method or definition of that name{f'; {hint}' if hint else ''}")
 
 
-def _method_facts(method: Method, protocol: Protocol) -> dict[str, Any]:
-    return {
-        "kind": "method",
-        "name": method.name,
-        "doc": protocol.definitions[method.message].doc,
-        "deprecated": method.deprecated,
-        "direction": method.direction.value,
-        "message": method.message,
-        "params": method.params,
-        "params_required": method.params_required,
-        "result": method.result,
-        "alternatives": list(method.alternatives),
-        "flags": [flag for flag in _FLAGS if getattr(method, flag)],
-    }
-
-
-def _method_text(method: Method, protocol: Protocol) -> str:
-    facts = _method_facts(method, protocol)
+def _method(found: "MethodFacts", facts: "Facts") -> str:
     rows = [
-        ("kind", "request" if method.is_request else "notification"),
-        ("direction", method.direction.value.replace("_", " ")),
-        ("message", method.message),
-        ("params", f"{method.params or 'none of its own'}{'' if method.params_required else ' (optional)'}"),
-        ("result", " | ".join([method.result, *method.alternatives]) if method.result else "none"),
-        ("flags", ", ".join(flag.replace("_", " ") for flag in facts["flags"]) or "none"),
+        ("kind", "request" if found.result else "notification"),
+        ("direction", found.direction.replace("_", " ")),
+        ("message", found.message),
+        ("params", f"{found.params or 'none of its own'}{'' if found.params_required else ' (optional)'}"),
+        ("result", " | ".join([found.result, *found.alternatives]) if found.result else "none"),
+        ("needs", found.capability or "nothing"),
+        ("flags", ", ".join(flag.replace("_", " ") for flag in found.flags) or "none"),
     ]
-    parts = [_heading(method.name, facts["doc"], method.deprecated), table(("", ""), rows).lstrip("\n")]
-    definition = protocol.definitions.get(method.params or "")
-    if definition is not None:
-        parts.append(_definition_text(definition))
+    parts = [_heading(found), table(("", ""), rows).lstrip("\n")]
+    if found.params:
+        parts.append(_type(facts.type(facts.protocol.definitions[found.params])))
     return "\n\n".join(parts)
 
 
-def _definition_facts(definition: Definition) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": definition.name, "doc": definition.doc, "deprecated": definition.deprecated}
-    match definition:
-        case Alias(type=type_):
-            return {"kind": "alias", **facts, "type": spell(type_), "bounds": spell_bounds(type_)}
-        case Struct(bases=bases, fields=fields, own=own):
-            properties = [_property_facts(field) | {"inherited": field.wire_name not in own} for field in fields]
-            return {"kind": "struct", **facts, "bases": [base.name for base in bases], "properties": properties}
+def _type(found: "TypeFacts") -> str:
+    if found.kind == "alias":
+        return f"{_heading(found)}\n\n{found.name} = {found.type}{f'  ({found.bounds})' if found.bounds else ''}"
+    extends = f"\n\nextends {', '.join(found.bases)}" if found.bases else ""
+    rows = [_row(each) for each in found.properties]
+    shown = table(("property", "type", "required", "meaning"), rows) if rows else "no properties"
+    return f"{_heading(found)}{extends}\n\n{shown}"
 
 
-def _property_facts(field: Field) -> dict[str, Any]:
-    return {
-        "name": field.wire_name,
-        "type": spell(field.type),
-        "required": field.required,
-        "bounds": spell_bounds(field.type),
-        "doc": field.doc,
-        "deprecated": field.deprecated,
-    }
+def _row(each: "PropertyFacts") -> tuple[str, str, str, str]:
+    words = [each.doc, f"({each.bounds})" if each.bounds else "", "Deprecated." if each.deprecated else ""]
+    return each.name, each.type, "yes" if each.required else "no", " ".join(word for word in words if word)
 
 
-def _definition_text(definition: Definition) -> str:
-    heading = _heading(definition.name, definition.doc, definition.deprecated)
-    if isinstance(definition, Alias):
-        bounds = spell_bounds(definition.type)
-        return f"{heading}\n\n{definition.name} = {spell(definition.type)}{f'  ({bounds})' if bounds else ''}"
-    rows = [_property_row(field) for field in definition.fields]
-    bases = ", ".join(base.name for base in definition.bases)
-    extends = f"\n\nextends {bases}" if bases else ""
-    return (
-        f"{heading}{extends}\n\n{table(('property', 'type', 'required', 'meaning'), rows) if rows else 'no properties'}"
-    )
-
-
-def _property_row(field: Field) -> tuple[str, str, str, str]:
-    bounds = spell_bounds(field.type)
-    words = [field.doc, f"({bounds})" if bounds else "", "Deprecated." if field.deprecated else ""]
-    return (
-        field.wire_name,
-        spell(field.type),
-        "yes" if field.required else "no",
-        " ".join(word for word in words if word),
-    )
-
-
-def _heading(name: str, doc: str, deprecated: bool) -> str:
-    return "\n".join([f"{name}{' (deprecated)' if deprecated else ''}", *([doc] if doc else [])])
+def _heading(found: "MethodFacts | TypeFacts") -> str:
+    title = f"{found.name}{' (deprecated)' if found.deprecated else ''}"
+    return "\n".join([title, *([found.doc] if found.doc else [])])

@@ -24,7 +24,17 @@ from mcp_bindgen.cli.options import (
     QuietOption,
     VerboseOption,
 )
-from mcp_bindgen.cli.output import Format, answer, answer_json, print_diff, report, table, warnings_json, write_file
+from mcp_bindgen.cli.output import (
+    Format,
+    answer,
+    answer_document,
+    answer_json,
+    print_diff,
+    report,
+    table,
+    warnings_json,
+    write_file,
+)
 from mcp_bindgen.cli.tool_sources import (
     CommandArgument,
     CwdOption,
@@ -188,11 +198,28 @@ def check(
     raise typer.Exit(int(fails))
 
 
+def export(
+    lock: Annotated[
+        Path, typer.Option(metavar="FILE", help="The lock file with the contract; by default tools.lock.json.")
+    ] = Path("tools.lock.json"),
+    output: OutputOption = None,
+) -> None:
+    """Write the contract of a server as an OpenRPC document, with a method for each tool."""
+    from mcp_bindgen.emit.json_schema import dump
+    from mcp_bindgen.export.openrpc import openrpc_of
+    from mcp_bindgen.tool_clients.contract import read_contract
+
+    diagnostics = Diagnostics()
+    answer_document(dump(openrpc_of(read_contract(lock, diagnostics))), output)
+    report(diagnostics)
+
+
 task = Task(app=tools, prefix="mcp-bindgen tools")
 task.add(
     generate, "Write a typed client and the lock file.", "generate --out src/my_tools.py -- python server.py", _PAGE
 )
 task.add(list_, "List the tools of a server with their arguments.", "list -- python server.py", _PAGE)
+task.add(export, "Write the contract as OpenRPC.", "export --lock tools.lock.json", "docs/reference.md")
 task.add(check, "Check servers against their lock files.", "check --lock tools.lock.json -- python server.py", _PAGE)
 
 

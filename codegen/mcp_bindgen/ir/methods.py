@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ir.names import closure, lineage, method_constant, reference, references
+from mcp_bindgen.ir.names import closure, contained, lineage, method_constant, reference, references
 from mcp_bindgen.ir.nodes import (
     Alias,
     Definition,
@@ -223,12 +223,7 @@ class _Derivation:
     def _is_embedded(self, message: str) -> bool:
         """Whether a result carries the message, through unions and maps."""
         results = [name for name in self._definitions if name.endswith("Result") and name not in _ROOTS]
-        return message in closure(results, self._contained)
-
-    def _contained(self, name: str) -> Iterator[str]:
-        definition = self._definitions[name]
-        types = [f.type for f in definition.fields] if isinstance(definition, Struct) else [definition.type]
-        return (inner for type_ in types for inner in references(type_))
+        return message in closure(results, lambda name: contained(self._definitions[name]))
 
     def _params(self, message: Struct, params: Field | None) -> str | None:
         if params is None:

@@ -84,6 +84,13 @@ def references(type_: Shape) -> Iterator[str]:
                 yield from references(inner)
 
 
+def contained(definition: Definition) -> Iterator[str]:
+    """Iterate over the names that a definition refers to: in its properties, or in its type."""
+    types = [definition.type] if not isinstance(definition, Struct) else [f.type for f in definition.fields]
+    extra = [definition.extra] if isinstance(definition, Struct) and definition.extra else []
+    return (name for type_ in (*types, *extra) for name in references(type_))
+
+
 def lineage(name: str, definitions: Mapping[str, Definition]) -> tuple[str, ...]:
     """Return the names of all types that a struct extends, nearest first."""
     found: dict[str, None] = {}

@@ -1,0 +1,181 @@
+"""The facts of one revision as frozen views: its methods and types, with history, users and gates.
+
+History comes from the names in all revisions; no revision is compared with another here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from mcp_bindgen.ir.names import closure, contained
+from mcp_bindgen.ir.nodes import Definition, Direction, Field, Method, Protocol, Struct
+from mcp_bindgen.ir.spell import spell, spell_bounds
+
+FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "payload")
+_SENDERS = {
+    Direction.CLIENT_TO_SERVER: "the client",
+    Direction.SERVER_TO_CLIENT: "the server",
+    Direction.BOTH: "either side",
+    Direction.EMBEDDED: "the server, inside a result",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertyFacts:
+    """One property; `capability` is what must be declared before it may be used, `since` the first revision with it."""
+
+    name: str
+    type: str
+    required: bool
+    bounds: str
+    doc: str
+    deprecated: bool
+    inherited: bool
+    capability: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeFacts:
+    """One definition; `type` and `bounds` are empty for a struct.
+
+    `users` are the methods whose messages contain it: the part and the method. `since` is the first revision that has
+    it, and `removed` the first one without it again.
+    """
+
+    kind: str
+    name: str
+    doc: str
+    deprecated: bool
+    bases: tuple[str, ...]
+    type: str
+    bounds: str
+    properties: tuple[PropertyFacts, ...]
+    users: tuple[tuple[str, str], ...]
+    since: str
+    removed: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodFacts:
+    """One method; `sender` is its direction in words, and `capability` what must be declared (``server.tools``)."""
+
+    kind: str
+    name: str
+    doc: str
+    deprecated: bool
+    direction: str
+    sender: str
+    message: str
+    params: str | None
+    params_required: bool
+    result: str | None
+    alternatives: tuple[str, ...]
+    flags: tuple[str, ...]
+    capability: str
+    since: str
+    removed: str
+
+
+class Facts:
+    """The facts of one revision.
+
+    Args:
+        protocol: the revision.
+        every: all revisions, oldest first, itself included.
+    """
+
+    def __init__(self, protocol: Protocol, every: Sequence[Protocol]) -> None:
+        self.protocol = protocol
+        self._every = every
+
+    def methods(self) -> Iterator[MethodFacts]:
+        """Iterate over the methods, requests first."""
+        return map(self.method, self.protocol.methods)
+
+    def types(self) -> Iterator[TypeFacts]:
+        """Iterate over the definitions, in the order of the schema."""
+        return map(self.type, self.protocol.definitions.values())
+
+    def revisions(self, name: str) -> list[str]:
+        """Return the revisions that have a method or a definition of this name."""
+        return [protocol.revision for protocol in self._every if name in _names(protocol)]
+
+    def method(self, method: Method) -> MethodFacts:
+        """Return the facts of a method."""
+        since, removed = self._history(method.name)
+        return MethodFacts(
+            kind="method",
+            name=method.name,
+            doc=self.protocol.definitions[method.message].doc,
+            deprecated=method.deprecated,
+            direction=method.direction.value,
+            sender=_SENDERS[method.direction],
+            message=method.message,
+            params=method.params,
+            params_required=method.params_required,
+            result=method.result,
+            alternatives=method.alternatives,
+            flags=tuple(flag for flag in FLAGS if getattr(method, flag)),
+            capability=method.capability,
+            since=since,
+            removed=removed,
+        )
+
+    def type(self, definition: Definition) -> TypeFacts:
+        """Return the facts of a definition."""
+        struct = definition if isinstance(definition, Struct) else None
+        type_ = None if isinstance(definition, Struct) else definition.type
+        since, removed = self._history(definition.name)
+        return TypeFacts(
+            kind="struct" if struct else "alias",
+            name=definition.name,
+            doc=definition.doc,
+            deprecated=definition.deprecated,
+            bases=tuple(base.name for base in struct.bases) if struct else (),
+            type=spell(type_) if type_ else "",
+            bounds=spell_bounds(type_) if type_ else "",
+            properties=tuple(self._property(struct, field) for field in struct.fields) if struct else (),
+            users=self._users.get(definition.name, ()),
+            since=since,
+            removed=removed,
+        )
+
+    def _property(self, struct: Struct, field: Field) -> PropertyFacts:
+        place = f"{struct.name}.{field.wire_name}"
+        return PropertyFacts(
+            name=field.wire_name,
+            type=spell(field.type),
+            required=field.required,
+            bounds=spell_bounds(field.type),
+            doc=field.doc,
+            deprecated=field.deprecated,
+            inherited=field.wire_name not in struct.own,
+            capability=self.protocol.capabilities.get(place, ""),
+            since=next(each.revision for each in self._every if _has(each, struct.name, field.wire_name)),
+        )
+
+    def _history(self, name: str) -> tuple[str, str]:
+        having = self.revisions(name)
+        later = (each.revision for each in self._every if each.revision > having[-1])
+        return having[0], next(later, "")
+
+    @cached_property
+    def _users(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        found: dict[str, list[tuple[str, str]]] = {}
+        definitions = self.protocol.definitions
+        for method in self.protocol.methods:
+            results = [name for name in (method.result, *method.alternatives) if name]
+            for part, roots in (("params", [method.params] if method.params else []), ("result", results)):
+                for name in closure(roots, lambda name: contained(definitions[name])):
+                    found.setdefault(name, []).append((part, method.name))
+        return {name: tuple(users) for name, users in found.items()}
+
+
+def _names(protocol: Protocol) -> set[str]:
+    return {*protocol.definitions, *(method.name for method in protocol.methods)}
+
+
+def _has(protocol: Protocol, definition: str, name: str) -> bool:
+    found = protocol.definitions.get(definition)
+    return isinstance(found, Struct) and found.field(name) is not None
