@@ -74,13 +74,14 @@ class CommandGroup(TyperGroup):
         formatter.write_paragraph()
         for line in self._commands(ctx):
             formatter.write(f"{line}\n")
-        formatter.write_paragraph()
         options = (max(param.opts, key=len) for param in self.get_params(ctx))
         formatter.write(f"  {'Options':{_LABEL_WIDTH}}{', '.join(options)}\n")
 
     def _commands(self, ctx: Any) -> Iterator[str]:
         found: list[Any] = [self.get_command(ctx, name) for name in self.list_commands(ctx)]
         width = max(len(command.name) for command in found) + 2
+        tasks = list(dict.fromkeys(command.rich_help_panel for command in found))
+        found.sort(key=lambda command: tasks.index(command.rich_help_panel))  # groups of commands are listed last
         for title, commands in groupby(found, key=lambda command: command.rich_help_panel):
             for number, command in enumerate(commands):
                 label = "" if number else title or "Commands"
