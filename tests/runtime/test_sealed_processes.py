@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.transports.stdio import connect_stdio
 from support.asking import asked, meta, text
@@ -63,6 +65,7 @@ async def test_suspended_the_payment_is_made_once(tmp_path: Path) -> None:
     assert payments.read_text().startswith("3 teas ") and len(payments.read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 async def test_sealed_with_each_round_in_another_process_it_is_recorded(tmp_path: Path) -> None:
     payments, old, new = tmp_path / "payments", secrets.token_hex(32), secrets.token_hex(32)
     worker = (str(payments), old)
