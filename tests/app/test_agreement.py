@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -62,9 +63,13 @@ def function_of(types: list[Any], defaulted: bool) -> Function:
     return Function(scope["f"], "tool", None)
 
 
-@given(st.lists(TYPES, max_size=3), st.booleans(), st.data())
-@settings(max_examples=500, deadline=None)
-def test_the_schema_and_the_function_agree(types: list[Any], defaulted: bool, data: st.DataObject) -> None:
+@pytest.mark.parametrize("examples", [60, pytest.param(500, marks=pytest.mark.slow)])
+def test_the_schema_and_the_function_agree(examples: int) -> None:
+    check = given(st.lists(TYPES, max_size=3), st.booleans(), st.data())(agree)
+    settings(max_examples=examples, deadline=None)(check)()
+
+
+def agree(types: list[Any], defaulted: bool, data: st.DataObject) -> None:
     function = function_of(types, defaulted)
     schema = function.schema
     Draft202012Validator.check_schema(schema)

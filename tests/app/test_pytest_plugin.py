@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = """
 import asyncio, logging
 from mcp_bindings.v2025_11_25 import App
@@ -31,6 +33,7 @@ def test_expected(mcp_errors):
 """
 
 
+@pytest.mark.slow
 def test_a_server_that_logs_errors_fails_the_test(tmp_path: Path) -> None:
     (tmp_path / "test_server.py").write_text(TESTS, "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)]
