@@ -3,6 +3,7 @@
 import pytest
 
 from support.requirement_table import REVISIONS, rows
+from support.samples import LEGACY
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -11,4 +12,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     ids = [str(id_) for mark in metafunc.definition.iter_markers("requirement") for id_ in mark.args]
     held = [revision for revision in REVISIONS if all(revision in rows()[id_].revisions for id_ in ids)]
-    metafunc.parametrize("revision", held)
+    is_dear = any(metafunc.definition.iter_markers("dear"))
+    slow = {revision for revision in held if is_dear and revision not in (LEGACY[-1], held[-1])}
+    marks = {revision: [pytest.mark.slow] if revision in slow else [] for revision in held}
+    metafunc.parametrize("revision", [pytest.param(revision, marks=marks[revision]) for revision in held])

@@ -26,6 +26,7 @@ ODD = "a\nb\r\nc \u2028\u2029\x85 blåbær \U0001f980"
 """A text with all that some programs take for the end of a line."""
 
 
+@pytest.mark.dear
 @requirement("stdio.utf-8", "stdio.one-line")
 async def test_a_client_and_a_server_speak_in_any_locale(revision: str) -> None:
     environment = {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
@@ -35,6 +36,7 @@ async def test_a_client_and_a_server_speak_in_any_locale(revision: str) -> None:
         assert result.content[0].text == ODD
 
 
+@pytest.mark.dear
 @requirement("stdio.one-line")
 def test_a_message_is_one_line_of_utf_8_and_nothing_else_is_written(revision: str) -> None:
     out, _ = run(revision, [*hello(revision), called(revision, 2, ODD), called(revision, 3, "x")])
@@ -44,6 +46,7 @@ def test_a_message_is_one_line_of_utf_8_and_nothing_else_is_written(revision: st
     assert json.loads(lines[1])["result"]["content"][0]["text"] == ODD
 
 
+@pytest.mark.dear
 @requirement("stdio.stdout-clean")
 def test_what_handlers_and_children_print_is_not_on_standard_output(revision: str) -> None:
     out, err = run(revision, [*hello(revision), called(revision, 2, "x")])
