@@ -33,6 +33,7 @@ async def test_each_pair_exchanges_everything_both_support(server: str, client: 
         assert both.judge(spoken) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bridged", ["server", "client"])
 @pytest.mark.parametrize(("server", "client"), ACROSS[:1] + ACROSS[-1:])
 async def test_the_same_with_processes(server: str, client: str, bridged: str) -> None:

@@ -30,6 +30,7 @@ class TestList:
             assert pin["schema_json_sha256"] in out
         assert cli("list", "--quiet").out == ""
 
+    @pytest.mark.slow
     def test_a_terminal_shows_the_table_as_plain_text(self) -> None:
         command = str(Path(sys.executable).with_name("mcp-bindgen"))
         shown = at_terminal(command, "show", "PingRequest", "--revision", "2025-11-25", answers=[], COLUMNS="80")

@@ -15,7 +15,7 @@ from mcp_bindgen.ir.nodes import Direction, Protocol
 from mcp_bindgen.load import load_released
 from support.command import Cli
 from support.official import official_schema, seed_typescript
-from support.samples import REVISIONS
+from support.samples import OLDEST_IS_QUICK, REVISIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = list(pairwise(REVISIONS))
@@ -109,7 +109,7 @@ def accepts_inner(protocol: Protocol, message: Any, finding: dict[str, Any], inn
     return bool(validator.is_valid(embedded["params"] if inner == "inputRequests" else embedded))
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", OLDEST_IS_QUICK)
 def test_nothing_changes_between_a_revision_and_its_official_file(cli: Cli, revision: str) -> None:
     assert cli("diff", revision, revision, "--format", "json").json["findings"] == []
     assert cli("diff", revision, official_schema(revision), "--format", "json").json["findings"] == []

@@ -60,6 +60,7 @@ class TestPlaces:
         assert (Path("src/acme/mcp") / "methods.py").is_file()
         assert [path.name for path in Path("src/acme").iterdir()] == ["mcp"]
 
+    @pytest.mark.slow
     def test_several_revisions_are_written_side_by_side(self, cli: Cli) -> None:
         cli("generate", "2024-11-05", "2025-03-26", "--out", "src", "--package", "acme")
         names = sorted(path.name for path in Path("src/acme").iterdir())

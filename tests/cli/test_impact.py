@@ -116,6 +116,7 @@ def test_bindings_in_a_custom_package_are_found(
     assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, *options, expect=1).out
 
 
+@pytest.mark.slow
 def test_generated_bindings_are_not_scanned(cli: Cli, app: Path) -> None:
     cli("generate", "2025-11-25", "--out", "src", "--package", "acme.mcp")
     (app / "src" / "app.py").write_text(APP.replace("mcp_bindings.v2025_11_25", "acme.mcp"))

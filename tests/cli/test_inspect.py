@@ -65,6 +65,7 @@ instructions
   sum   a: number, b: number  Adds two numbers.
 """
 
+    @pytest.mark.slow
     def test_a_server_of_the_modern_era_is_shown_too(self, cli: Cli) -> None:
         command = ("--", sys.executable, EXAMPLES / "eras_server.py")
         printed = cli("inspect", "--timeout", 90, *command).out
@@ -194,6 +195,7 @@ class TestCalls:
         assert "did you mean forecast" in cli("inspect", "--call", "forcast", *command, expect=2).err
         assert "no prompt of that name" in cli("inspect", "--prompt", "x", *command, expect=2).err
 
+    @pytest.mark.slow
     def test_questions_of_a_tool_are_declined(self, cli: Cli) -> None:
         command = ("--", sys.executable, EXAMPLES / "eras_server.py")
         for revision in ("2025-11-25", "2026-07-28"):
@@ -300,6 +302,7 @@ class TestHostileServers:
         assert "and 800 more (--format json has all)" in printed
         assert len(cli("inspect", "--format", "json", *command).json["tools"]) == 1_000
 
+    @pytest.mark.slow
     def test_an_endless_list_is_cut_off(self, tmp_path: Path, cli: Cli) -> None:
         answer = {**tools("t"), "nextCursor": "again"}
         assert (

@@ -217,7 +217,7 @@ class TestBadInput:
 
 
 class TestEnds:
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+    @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
     def test_a_killed_server_ends_the_proxy(self, number: int) -> None:
         with started(server=(sys.executable, "-c", f"{PIDS}sys.stdin.read()")) as process:
             assert process.stderr is not None

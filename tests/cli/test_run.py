@@ -96,6 +96,7 @@ def test_a_defect_is_one_message_with_its_own_exit_status(cli: Cli, monkeypatch:
     assert "Traceback" in cli("list", expect=70).err
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     process = start("errata", "--all", cwd=tmp_path)
     assert process.stdout is not None
@@ -105,6 +106,7 @@ def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     assert process.wait() == 141
 
 
+@pytest.mark.slow
 def test_a_terminal_without_unicode_gets_escapes(tmp_path: Path) -> None:
     code = "import sys; from mcp_bindgen.cli.run import run; sys.exit(run(sys.argv[1:]))"
     done = subprocess.run(
@@ -179,6 +181,7 @@ class TestUrls:
         for path in Path("generated").rglob("*.py"):
             assert "secret" not in path.read_text("utf-8")
 
+    @pytest.mark.slow
     def test_a_query_appears_in_no_output(self, cli: Cli, server: str) -> None:
         """It appears in no file, report or message: a query may contain a token."""
         Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")

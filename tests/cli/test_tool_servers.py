@@ -19,6 +19,7 @@ def program(what: str) -> tuple[object, ...]:
 
 
 class TestListing:
+    @pytest.mark.slow
     def test_hidden_tools_are_listed_and_requests_are_refused(self, cli: Cli) -> None:
         found = {row["name"]: row for row in cli("tools", "list", "--format", "json", *program("ask")).json}
         assert found["ask"]["description"] == "decline"
@@ -35,6 +36,7 @@ class TestListing:
         assert text.count("The server shows it only to clients that declare capabilities") == 3
         cli("tools", "check", *program("ask"))
 
+    @pytest.mark.slow
     def test_env_and_cwd(self, tmp_path: Path, cli: Cli) -> None:
         (tmp_path / "there").mkdir()
         arguments = ("tools", "list", "--format", "json", "--env", "TOOL_NAME=a=b", "--cwd", tmp_path / "there")
@@ -100,6 +102,7 @@ class TestProject:
         assert "error tool-input-narrowed" in cli("tools", "check", expect=1).out
         cli("tools", "check", "--server", "two")
 
+    @pytest.mark.slow
     def test_variables_come_from_the_environment(
         self, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -111,6 +114,7 @@ class TestProject:
         monkeypatch.setenv("SECRET", "named")
         assert cli("tools", "list", "--format", "json").json[0]["name"] == "named"
 
+    @pytest.mark.slow
     def test_a_json_report_needs_one_server(self, tmp_path: Path, cli: Cli) -> None:
         self.prepare(tmp_path)
         (tmp_path / "locks").mkdir()

@@ -172,6 +172,7 @@ class TestList:
         assert lines[1].split() == ["count", "n?:", "integer|null", "read", "only"]
         assert lines[3].split() == ["say", "text:", "string,", "loud?:", "boolean", "Says", "it."]
 
+    @pytest.mark.slow
     def test_as_json(self, tmp_path: Path, cli: Cli) -> None:
         found = cli("tools", "list", "--format", "json", *serve(saved(LISTED, tmp_path))).json
         assert found == sorted(LISTED, key=lambda known: known["name"])

@@ -17,7 +17,7 @@ from mcp_bindgen.ir.names import inline_name
 from mcp_bindgen.load import load_released
 from support.findings import definitions_between, messages_between
 from support.official import official_schema
-from support.samples import REVISIONS, load
+from support.samples import OLDEST_IS_QUICK, REVISIONS, load
 from support.source_view import Case, check, found, read
 
 CONTENT = 'export interface Content { type: "text" | "image"; size: number; text?: string; data?: string; }'
@@ -243,11 +243,8 @@ def objects(tree: Json) -> list[str]:
     return [n for n, d in every if "properties" in d and not n.endswith(("Request", "Notification", "Result"))]
 
 
-TIERED = [pytest.param(r, marks=[] if r == REVISIONS[0] else [pytest.mark.slow]) for r in REVISIONS]
-
-
 class TestLaws:
-    @pytest.mark.parametrize("revision", TIERED)
+    @pytest.mark.parametrize("revision", OLDEST_IS_QUICK)
     def test_a_new_name_is_only_a_rename(self, revision: str) -> None:
         """A renamed definition is found under its new name, along with its inline objects, which are named after it."""
         tree = tree_of(revision)
@@ -260,7 +257,7 @@ class TestLaws:
             assert (name, f"{name}Renamed") in of("definition-renamed", findings)
             assert all(f.new == f.old.replace(name, f"{name}Renamed", 1) for f in findings), found(findings)
 
-    @pytest.mark.parametrize("revision", TIERED)
+    @pytest.mark.parametrize("revision", OLDEST_IS_QUICK)
     def test_naming_an_inline_object_does_not_change_messages(self, revision: str) -> None:
         """An inline object gets the name that its class already has; in reverse, it is inlined."""
         tree = tree_of(revision)

@@ -12,11 +12,11 @@ from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
 from support.official import seed_typescript
-from support.samples import REVISIONS
+from support.samples import OLDEST_IS_QUICK
 from support.source_view import found
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", OLDEST_IS_QUICK)
 def test_only_the_edit_of_a_copy_is_found(revision: str, tmp_path: Path) -> None:
     """A schema.json that differs from its schema.ts is used alone; still, only the edit is found."""
     schema = json.loads(shipped_source(revision, SourceKind.JSON_SCHEMA).data)

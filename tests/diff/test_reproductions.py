@@ -96,13 +96,13 @@ class TestDirections:
             ("ServerNotification", "ToolListChangedNotification", NOVEMBER),
         ],
     )
-    @pytest.mark.parametrize("back", [False, True])
+    @pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)])
     def test_a_forgotten_message_has_the_direction_of_the_other_side(
         self, root: str, message: str, revision: str, back: bool
     ) -> None:
         assert changed(unlisted(root, message), revision, back=back) == ()
 
-    @pytest.mark.parametrize("back", [False, True])
+    @pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)])
     def test_a_guessed_direction_is_not_an_error(self, back: bool) -> None:
         """The sender of a message that only one side has and no union lists is unknown."""
 
@@ -166,7 +166,7 @@ class TestNames:
 
 
 class TestFrames:
-    @pytest.mark.parametrize("back", [False, True])
+    @pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)])
     def test_dropping_integer_ids_breaks_every_request(self, back: bool) -> None:
         def edit(definitions: dict[str, Any]) -> None:
             definitions["RequestId"]["type"] = "string"

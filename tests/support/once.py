@@ -1,11 +1,15 @@
-"""What commands do over and over in tests, done once per process: formatting, and comparing released revisions."""
+"""What tests make the generator do over and over, done once per process.
+
+That is: formatting the same module, compiling the same template, and comparing the same released revisions.
+"""
 
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import black
+import jinja2
 
 from mcp_bindgen.diff import compare as comparison
 from mcp_bindgen.diff.finding import Finding
@@ -15,14 +19,17 @@ from mcp_bindgen.load import load_released
 
 _HEADER: Final = re.compile(r"(?:# .*\S\n)*")
 _format: Final = black.format_str
+_compile: Final[Any] = jinja2.Environment.compile
 _compare: Final = comparison.compare
 _formatted: Final[dict[tuple[str, str], str]] = {}
+_compiled: Final[dict[tuple[object, ...], Any]] = {}
 _compared: Final[dict[tuple[str, str, bool], tuple[Finding, ...]]] = {}
 
 
 def work_once() -> None:
-    """Let this process remember modules that it formatted, and the findings between released revisions."""
+    """Let this process remember what it formatted, compiled and compared."""
     setattr(black, "format_str", _format_once)  # noqa: B010 # for type checkers it is a constant
+    setattr(jinja2.Environment, "compile", _compile_once)  # noqa: B010
     setattr(comparison, "compare", _compare_once)  # noqa: B010
 
 
@@ -30,11 +37,16 @@ def work_once() -> None:
 def unformatted() -> Generator[None]:
     """Leave out the formatting where a test only runs or parses what is generated."""
     before = black.format_str
-    setattr(black, "format_str", lambda text, *, mode: text)  # noqa: B010
+    setattr(black, "format_str", _unchanged)  # noqa: B010
     try:
         yield
     finally:
         setattr(black, "format_str", before)  # noqa: B010
+
+
+def _unchanged(text: str, *, mode: black.Mode) -> str:
+    del mode
+    return text
 
 
 def _format_once(text: str, *, mode: black.Mode) -> str:
@@ -46,6 +58,13 @@ def _format_once(text: str, *, mode: black.Mode) -> str:
     if key not in _formatted:
         _formatted[key] = _format(key[0], mode=mode).removeprefix(placeholder)
     return header[0] + _formatted[key]
+
+
+def _compile_once(environment: jinja2.Environment, *arguments: object) -> Any:
+    """Compile a template; the environments of the generator differ only in the folders that they look in."""
+    if arguments not in _compiled:
+        _compiled[arguments] = _compile(environment, *arguments)
+    return _compiled[arguments]
 
 
 def _compare_once(old: Protocol, new: Protocol, *, proven: bool = True) -> tuple[Finding, ...]:

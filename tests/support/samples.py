@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import pytest
+
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
@@ -20,6 +22,9 @@ REVISIONS = tuple(released())
 LEGACY = legacy_revisions()
 TRANSCRIBED = tuple(revision for revision in REVISIONS if revision <= "2026-07-28")
 """The revisions for which tests have hand-written tables; later ones only have tests that apply to all revisions."""
+
+OLDEST_IS_QUICK = [pytest.param(name, marks=[pytest.mark.slow] if name != REVISIONS[0] else []) for name in REVISIONS]
+"""The revisions as parameters of tests: the quick ones take the oldest revision, which is the smallest."""
 
 HANDSHAKE_TS = """
 export interface InitializeRequest { method: "initialize"; params: InitializeRequestParams; }

@@ -16,7 +16,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.tool_clients.contract import Contract, make_contract
 from mcp_bindgen.tool_clients.module import module
-from support.once import unformatted
+from support.once import unformatted, work_once
 
 _NUMBERS = count()
 
@@ -52,6 +52,7 @@ def text_of(
 ) -> str:
     """Return the module that is generated for tools, by default without formatting, which takes most of the time."""
     found = Diagnostics() if diagnostics is None else diagnostics
+    work_once()
     with nullcontext() if is_formatted else unformatted():
         return module(contract(tools, diagnostics=found), client, found)
 
