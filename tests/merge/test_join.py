@@ -1,9 +1,35 @@
 """Joining intersections: objects, unions, scalars, and what no type expresses."""
 
+from typing import Any
+
 import pytest
 
 from mcp_bindgen.ir.nodes import ANY, STRING, Bounds, Kind, Literal, Primitive, Ref, TypeRef, Union
 from support.definitions import alias, build_json, built, good, shape, struct
+
+
+class TestComputedTypes:
+    def test_a_property_that_may_be_undefined_is_optional(self) -> None:
+        definitions = good("interface A { x: string | undefined; y: string }")
+        assert shape(struct(definitions, "A")) == {"x": (STRING, False), "y": (STRING, True)}
+
+    @pytest.mark.parametrize(("utility", "required"), [("Partial", False), ("Required", True)])
+    def test_partial_and_required(self, utility: str, required: bool) -> None:
+        definitions = good(f"interface A {{ x: string; y?: string }} type B = {utility}<A>;")
+        assert shape(struct(definitions, "B")) == {"x": (STRING, required), "y": (STRING, required)}
+
+    def test_exclude_and_extract_choose_among_constants_only(self) -> None:
+        definitions = good("""type A = Exclude<"a" | "b", "a">; type B = Extract<"a" | "b", "a">;
+               type C = Exclude<string | number, string>;""")
+        assert [alias(definitions, name) for name in "AB"] == [Literal(values=("b",)), Literal(values=("a",))]
+        assert alias(definitions, "C") == ANY, "kept as text"
+
+    @pytest.mark.parametrize(("kind", "is_exact"), [({"const": "b"}, True), ({"type": "string"}, False)])
+    def test_exactly_one_of_objects_needs_a_tag(self, kind: Any, is_exact: bool) -> None:
+        kinds = ({"const": "a"}, kind)
+        parts = [{"type": "object", "properties": {"kind": one}, "required": ["kind"]} for one in kinds]
+        definitions, _ = build_json({"A": {"oneOf": parts}})
+        assert (alias(definitions, "A").opaque is None) is is_exact
 
 
 class TestIntersections:
@@ -25,6 +51,15 @@ class TestIntersections:
     def test_a_property_is_required_if_one_part_requires_it(self) -> None:
         definitions = good("type C = A & B; interface A { x: string } interface B { x?: string }")
         assert shape(struct(definitions, "C"))["x"] == (STRING, True)
+
+    def test_a_later_part_does_not_make_a_property_optional(self) -> None:
+        """An inline part narrows a property of a named one; in JSON, two parts may both declare it."""
+        definitions = good("type C = A & { x?: 'a' }; interface A { x: string }")
+        assert shape(struct(definitions, "C"))["x"] == (Literal(values=("a",)), True)
+        parts = [
+            {"type": "object", "properties": {"x": {"type": "string"}}, "required": names} for names in (["x"], [])
+        ]
+        assert shape(struct(build_json({"A": {"allOf": parts}})[0], "A")) == {"x": (STRING, True)}
 
     def test_an_intersection_with_a_union_is_a_union_of_intersections(self) -> None:
         definitions, _ = built("""type A = B & ({ kind: "x"; x: string } | C); interface B { b: string }
