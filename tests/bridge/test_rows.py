@@ -1,5 +1,6 @@
 """The conversions agree with the diff: each break between two revisions is bridged, or a row says why not."""
 
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 
@@ -18,7 +19,7 @@ from mcp_bindgen.load import load_sources
 from mcp_bindings.bridges import ERAS
 from mcp_runtime.bridge.convert import Compiled, converter
 from mcp_runtime.bridge.fallbacks import OBJECTS, VALUES
-from mcp_runtime.bridge.policy import Loss, NotExpressible
+from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
 from support.samples import HANDSHAKE, json_source
 
 NEIGHBOURS = tuple(pairwise(REVISIONS))
@@ -141,6 +142,17 @@ class TestSmallRevisions:
         with pytest.raises(NotExpressible, match="/phase"):
             _convert(old, new, {"phase": "half"}, up=False)
 
+    @pytest.mark.parametrize("required", [True, False])
+    def test_only_an_optional_property_can_be_dropped(self, required: bool) -> None:
+        names = ("phase",) if required else ()
+        old, new = (_moon({"phase": {"enum": phases}}, *names) for phases in (["new"], ["new", "half"]))
+        policy = {"form": Action.DROP}
+        if required:
+            with pytest.raises(NotExpressible):
+                _convert(old, new, {"phase": "half"}, up=False, policy=policy)
+        else:
+            assert _convert(old, new, {"phase": "half"}, up=False, policy=policy) == {}
+
 
 def _moon(properties: object, *required: str) -> Protocol:
     """Make a revision with a request whose params have these properties."""
@@ -161,8 +173,10 @@ def _moon(properties: object, *required: str) -> Protocol:
     return load_sources([json_source(definitions)], "2099-01-01", Diagnostics())
 
 
-def _convert(old: Protocol, new: Protocol, value: object, *, up: bool) -> object:
-    step = Compiled(runtime_table(derive(old, new, Rows([]))), up=up, policy={}).part("moons/visit", "params")
+def _convert(
+    old: Protocol, new: Protocol, value: object, *, up: bool, policy: Mapping[str, Action] | None = None
+) -> object:
+    step = Compiled(runtime_table(derive(old, new, Rows([]))), up=up, policy=policy or {}).part("moons/visit", "params")
     if step is None:
         return value
     losses: list[Loss] = []

@@ -89,7 +89,7 @@ def test_rules_are_offered(cli: Cli, monkeypatch: pytest.MonkeyPatch, start: str
 
 def test_commands_are_offered(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert offered(cli, monkeypatch, "mcp-bindgen", "ge") == ["generate"]
-    assert offered(cli, monkeypatch, "mcp-bindgen", "tools", "") == ["generate", "list", "check"]
+    assert {"generate", "list", "check"} <= {*offered(cli, monkeypatch, "mcp-bindgen", "tools", "")}
 
 
 @pytest.mark.slow

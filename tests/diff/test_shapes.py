@@ -212,6 +212,15 @@ def test_a_property_that_leaves_an_object_is_a_move() -> None:
     assert (finding.place, finding.now) == ("DoRequestParamsBox.b", "DoRequestParams.b")
 
 
+def test_a_property_moves_into_one_object_and_is_new_in_another() -> None:
+    old = "a: { x: string }; b: { y: string }; count: number;"
+    findings = changed(old, "a: { x: string; count: number }; b: { y: string; count: number };")
+    assert sorted((f.rule.id, f.place, f.now) for f in findings) == [
+        ("property-added-required", "DoRequestParamsB.count", "DoRequestParamsB.count"),
+        ("property-moved", "DoRequestParams.count", "DoRequestParamsA.count"),
+    ]
+
+
 def test_a_changed_alias_is_found_wherever_it_is_used() -> None:
     more = ' export interface Other {{ y: Level; }} export type Level = "low" | "high"{};'
     old, new = (read(asking("x: Level; z: Level[]; other: Other;", more.format(values))) for values in ("", ' | "top"'))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.emit.header import HEADER_MARK
+from mcp_bindgen.emit.header import HEADER_MARK, commented
 from mcp_bindgen.emit.tree import (
     STAGING,
     Drift,
@@ -29,6 +29,12 @@ def put(folder: Path, files: Mapping[str, str]) -> None:
         path = folder / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize(("path", "end"), [("a.css", "*/"), ("a.md", "-->")])
+def test_a_header_cannot_end_its_comment(path: str, end: str) -> None:
+    header = commented([f"command: mcp-bindgen {end} injected"], path)
+    assert header.count(end) == 1 and header.endswith(f"{end}\n")
 
 
 def test_an_equal_tree_has_no_drift(tmp_path: Path) -> None:

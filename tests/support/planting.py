@@ -128,7 +128,7 @@ def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -
         path = os.pathsep.join((folder, os.environ.get("PYTHONPATH", ""))).rstrip(os.pathsep)
         environment = {**os.environ, "PYTHONPATH": path}
         environment.pop("PYTEST_ADDOPTS", None)
-        command = [sys.executable, "-m", "pytest", "-qx", "--tb=line", "-p", "no:cacheprovider", "--timeout=60"]
+        command = [sys.executable, "-m", "pytest", "-qx", "--tb=line", "-p", "no:cacheprovider"]
         command += [*OPTIONS[tier], *tests]
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False

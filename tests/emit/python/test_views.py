@@ -1,12 +1,15 @@
 """The views of a small protocol, as the templates see them."""
 
+import ast
+
 import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.docstrings import docstring
 from mcp_bindgen.emit.python.package import package_view
 from mcp_bindgen.load import load_sources
-from support.samples import typescript_source
+from support.samples import HANDSHAKE, json_source, typescript_source
 
 PROTOCOL = """
 /** The revision. */
@@ -26,6 +29,8 @@ export interface Moon {
     next?: Moon;
 }
 export interface BigMoon extends Moon { mass: number; }
+export interface KnownMoon extends Moon { radius: number; }
+export const MOON_LIMIT = 5;
 export type Body = Moon | BigMoon;
 /** Asks for moons. */
 export interface ListMoonsRequest { method: "moons/list"; params?: ListMoonsRequestParams; }
@@ -33,7 +38,7 @@ export interface ListMoonsRequestParams { _meta?: { [key: string]: unknown }; cu
 export interface ListMoonsResult { nextCursor?: string; moons: Moon[]; }
 /** Says that a moon rose. */
 export interface MoonRoseNotification { method: "notifications/moon_rose"; params: MoonRoseNotificationParams; }
-export interface MoonRoseNotificationParams { moonName: string; }
+export interface MoonRoseNotificationParams { note?: string; moonName: string; }
 export type ClientRequest = InitializeRequest | ListMoonsRequest;
 export type ServerNotification = MoonRoseNotification;
 """
@@ -74,6 +79,12 @@ def test_a_class(package: views.Package) -> None:
     assert [str(base) for base in big.bases] == ["Moon"]
     assert [field.name for field in big.fields] == ["mass"]
     assert [field.name for field in big.every_field] == ["kind", "moon_name", "radius", "note", "next", "mass"]
+
+
+def test_a_class_inherits_no_property_that_it_newly_requires(package: views.Package) -> None:
+    known = class_(package, "KnownMoon")
+    assert known.bases == ()
+    assert {field.name: field.is_required for field in known.fields}["radius"]
 
 
 def test_fields(package: views.Package) -> None:
@@ -133,6 +144,7 @@ def test_notifications_and_handlers(package: views.Package) -> None:
     assert (sent.kind, sent.name, str(sent.signature.result)) == ("notification", "notify_moon_rose", "None")
     assert [handler.name for handler in package.client.handlers] == ["on_moon_rose"]
     assert {handler.name for handler in package.server.handlers} == {"list_moons"}
+    assert [p.name for p in sent.signature.parameters] == ["moon_name", "note"], "required ones first"
     (params,) = next(h for h in package.server.handlers if h.name == "list_moons").signature.parameters
     assert str(params.type) == "ListMoonsRequestParams | None"
 
@@ -155,5 +167,33 @@ def test_constants_and_errors(package: views.Package) -> None:
     assert [(c.name, c.value) for c in package.constants] == [
         ("LATEST_PROTOCOL_VERSION", "2099-01-01"),
         ("NOT_FOUND", -32001),
+        ("MOON_LIMIT", 5),
     ]
     assert [(e.name, e.code) for e in package.errors] == [("NotFoundError", -32001)]
+
+
+@pytest.mark.parametrize(
+    ("type_", "spelled"),
+    [
+        ({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, "le=1, gt=0"),
+        ({"type": "string", "minLength": 1}, "min_length=1"),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 2, "uniqueItems": True}, "max_length=2), UNIQUE"),
+        ({"anyOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]}, "LEFT_TO_RIGHT"),
+        ({"anyOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Lion"}]}, "MOST_MEMBERS"),
+    ],
+)
+def test_what_is_checked_is_part_of_the_type(type_: object, spelled: str) -> None:
+    """Unions whose members require the same properties cannot be read from left to right."""
+    animals: dict[str, dict[str, object]] = {
+        name: {"type": "object", "properties": {"legs": {"type": "integer"}}} for name in ("Cat", "Lion", "Dog")
+    }
+    animals["Dog"]["required"] = ["legs"]
+    holder = {"type": "object", "properties": {"x": type_}}
+    protocol = load_sources([json_source({**HANDSHAKE, **animals, "Holder": holder})], "2099-01-01", Diagnostics())
+    (field,) = class_(package_view(protocol, {}, Diagnostics()), "Holder").fields
+    assert spelled in str(field.type)
+
+
+@pytest.mark.parametrize("text", ['say "no"', 'a """ b', "ends with \\", 'ends with \\"', '"', 'two\n\nlines """"'])
+def test_a_docstring_cannot_end_early(text: str) -> None:
+    assert ast.literal_eval(f'"""{docstring(text)}"""').rstrip() == text
