@@ -26,7 +26,7 @@ from mcp_bindgen.ir.defaults import add_defaults
 from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document
 from mcp_bindgen.ir.methods import Senders, derive_methods
-from mcp_bindgen.ir.nodes import NEVER, Constant, Direction, Era, Erratum, Method, Protocol, Scalar, Source
+from mcp_bindgen.ir.nodes import Constant, Direction, Era, Erratum, Kind, Method, Protocol, Scalar, Source
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Difference
@@ -191,34 +191,39 @@ def _protocol(
         era=era,
         definitions=definitions,
         methods=methods,
-        constants=_constants(halves.typescript),
+        constants=constants_of(halves.typescript),
         sources=tuple(Source(name=s.name, sha256=s.sha256, kind=s.kind.value) for s in halves.sources),
         errata=(*merged.errata, *errata),
         dialect=halves.schema.dialect if halves.schema else "",
         container=halves.schema.container if halves.schema else "",
     )
-    _warn_of_opaque_facts(protocol, diagnostics)
+    warn_of_opaque_facts(protocol, diagnostics)
     protocol, missing = document(
         add_defaults(add_capabilities(protocol, capability_book()), default_rows()), doc_book()
     )
-    if missing:
-        more = f" and {len(missing) - MAX_MISSING} more" if len(missing) > MAX_MISSING else ""
-        names = ", ".join(missing[:MAX_MISSING])
-        diagnostics.warning(Location(source=halves.where), f"no description for {names}{more}")
+    warn_of_missing_docs(missing, halves.where, diagnostics)
     return protocol
 
 
-def _warn_of_opaque_facts(protocol: Protocol, diagnostics: Diagnostics) -> None:
+def warn_of_missing_docs(missing: Sequence[str], source: str, diagnostics: Diagnostics) -> None:
+    """Name the first definitions and properties that nothing describes."""
+    if missing:
+        more = f" and {len(missing) - MAX_MISSING} more" if len(missing) > MAX_MISSING else ""
+        names = ", ".join(missing[:MAX_MISSING])
+        diagnostics.warning(Location(source=source), f"no description for {names}{more}")
+
+
+def warn_of_opaque_facts(protocol: Protocol, diagnostics: Diagnostics) -> None:
+    """Report what the schema says and no type can express; an error if `diagnostics` are strict."""
     for fact in opaque_facts(protocol):
-        if fact.opaque.text == NEVER:
-            message = f"{fact.name} must be absent, which no type expresses; any value is accepted"
-        else:
+        if fact.accepted != Kind.NEVER:
             message = f"{fact.name}: no type expresses {_cut(fact.opaque.text)}; {fact.accepted} is accepted"
-        diagnostics.loose(fact.opaque.where, message)
+            diagnostics.loose(fact.opaque.where, message)
     diagnostics.raise_errors()
 
 
-def _constants(typescript: TypeScriptDocument | None) -> tuple[Constant, ...]:
+def constants_of(typescript: TypeScriptDocument | None) -> tuple[Constant, ...]:
+    """Return the constants of a schema.ts."""
     if typescript is None:
         return ()
     docs = typescript.constant_docs

@@ -7,21 +7,32 @@ from pathlib import Path
 from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
 from mcp_bindgen.bridge.emit import emit_bridges
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
-from mcp_bindgen.emit.header import revision_header
+from mcp_bindgen.emit.header import extension_header, revision_header
+from mcp_bindgen.emit.python.extension import extension_pages, extension_view
 from mcp_bindgen.emit.python.modules import categories
-from mcp_bindgen.emit.python.package import TYPED, emit_root, package_pages, package_view, revision_folder
+from mcp_bindgen.emit.python.package import (
+    TYPED,
+    emit_extensions_root,
+    emit_root,
+    package_pages,
+    package_view,
+    revision_folder,
+)
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.tree import Extent, Tree, packages_in
+from mcp_bindgen.extend import extend, load_extension
+from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_structure
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceText
+from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.nodes import Protocol, Source
 from mcp_bindgen.load import load_released, load_sources
-from mcp_bindgen.request import Request, stable_name
+from mcp_bindgen.request import EXTENSIONS, Request, stable_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """The bindings of one revision: their folder, and their files by relative path."""
+    """The bindings of one revision, or of an extension: their folder, and their files by relative path."""
 
     revision: str
     folder: Path
@@ -60,6 +71,11 @@ class _Planner:
         self._categories = categories(self._released)
 
     def plan(self, step: Callable[[str], None]) -> Plan:
+        if self._request.extension:
+            package = self._own_extension(self._request.extension)
+            return Plan(
+                packages=(package,), extra=(), trees=(Tree(folder=package.folder, files=package.files | TYPED),)
+            )
         protocols = [_named(protocol) for protocol in self._protocols()]
         is_alone = self._request.chosen_place and len(protocols) == 1
         packages: list[Package] = []
@@ -69,7 +85,9 @@ class _Planner:
         if is_alone:
             trees = [Tree(folder=package.folder, files=package.files | TYPED) for package in packages]
         else:
-            trees = list(self._trees(packages))
+            extensions = [self._shipped_extension(table) for table in self._request.extensions]
+            trees = list(self._trees(packages, extensions))
+            packages += extensions
         if self._extra:
             trees.append(Tree(folder=self._request.project, files=self._extra, extent=Extent.LISTED))
         extra = tuple(self._request.project / path for path in self._extra)
@@ -91,7 +109,24 @@ class _Planner:
             self._extra |= self._templates.render([page], header)
         return Package(revision=protocol.revision, folder=self._request.home / folder, files=files)
 
-    def _trees(self, packages: Sequence[Package]) -> Iterator[Tree]:
+    def _shipped_extension(self, table: ExtensionTable) -> Package:
+        folder = self._request.home / EXTENSIONS / table.module
+        command = f"mcp-bindgen generate {table.revision} --extension {table.id}"
+        return self._extension_package(load_extension(table.id), folder, command)
+
+    def _own_extension(self, table: ExtensionTable) -> Package:
+        (revision,) = self._request.revisions
+        source = self._sources[0] if self._sources else shipped_structure(table)
+        extension = extend(table, revision, source, self._diagnostics)
+        return self._extension_package(extension, self._request.home, self._request.command(revision))
+
+    def _extension_package(self, extension: Extension, folder: Path, command: str) -> Package:
+        named = replace(extension, protocol=_named(extension.protocol))
+        view = extension_view(named, self._diagnostics)
+        files = self._templates.render(extension_pages(view), extension_header(named, command))
+        return Package(revision=extension.id, folder=folder, files=files)
+
+    def _trees(self, packages: Sequence[Package], extensions: Sequence[Package]) -> Iterator[Tree]:
         home, command = self._request.home, self._request.root_command
         names = {package.folder.name for package in packages}
         there = {*names, *packages_in(home)} if self._request.partial else names
@@ -102,6 +137,11 @@ class _Planner:
             for package in packages:
                 files |= {f"{package.folder.name}/{name}": text for name, text in package.files.items()}
             files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
+            for package in extensions:
+                files |= {f"{EXTENSIONS}/{package.folder.name}/{name}": text for name, text in package.files.items()}
+            if extensions:
+                modules = sorted(package.folder.name for package in extensions)
+                files |= {f"{EXTENSIONS}/__init__.py": emit_extensions_root(modules, command, self._templates)}
             yield Tree(folder=home, files=files)
             return
         for package in packages:

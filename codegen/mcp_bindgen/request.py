@@ -1,16 +1,19 @@
 """The request to `generate`: the command line, completed by the project's settings."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ingest.extensions import ExtensionTable, read_table, shipped_extensions
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.ingest.sources import public_name
+from mcp_bindgen.ingest.sources import is_url, public_name
 from mcp_bindgen.settings import REVISION_FIELD, Extra, Settings, is_package_name
 
 DEFAULT_PACKAGE = "mcp_bindings"
 DEFAULT_OUT = "generated"
+EXTENSIONS = "extensions"
+"""The folder of the packages of the shipped extensions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,8 @@ class Request:
     partial: bool
     options: tuple[str, ...]
     """The options that repeat the request, independent of the project's location."""
+    extension: ExtensionTable | None = None
+    """The extension whose package is generated instead of revisions."""
 
     def command(self, revision: str) -> str:
         """Return the command that regenerates a revision's package.
@@ -45,18 +50,27 @@ class Request:
         return " ".join(["mcp-bindgen generate", *map(shlex.quote, revisions), *self.options])
 
     @property
+    def extensions(self) -> tuple[ExtensionTable, ...]:
+        """The shipped extensions whose packages belong to the whole output."""
+        return () if self.chosen_place or self.partial or self.extension else tuple(shipped_extensions().values())
+
+    @property
     def root_command(self) -> str:
         """The command that regenerates the package that contains several revisions."""
         return self.command("") if self.chosen_place else "mcp-bindgen generate"
 
 
-def settle(asked: Settings, settings: Settings) -> Request:
+def settle(asked: Settings, settings: Settings, extension: str | None = None) -> Request:
     """Complete the arguments, as settings, from those of the project; the command line takes precedence.
+
+    `extension` is the extension to generate instead of revisions, as ``ID`` or ``ID=FILE``.
 
     Raises:
         InputError: the arguments contradict each other, the templates are not a directory, or an extra template's
             output path is invalid.
     """
+    if extension is not None:
+        return _extension_request(asked, extension, settings)
     schema = asked.schema or settings.schema
     stated = asked.revisions or (() if asked.schema else settings.revisions)
     revisions = tuple(dict.fromkeys(stated))
@@ -89,6 +103,48 @@ def settle(asked: Settings, settings: Settings) -> Request:
         partial=not chosen and bool(revisions or schema),
         options=tuple(_options(asked)),
     )
+
+
+def _extension_request(asked: Settings, stated: str, settings: Settings) -> Request:
+    """Complete the arguments of a run that generates an extension."""
+    if asked.schema:
+        raise InputError.at("--schema", "describes a revision; give the file of an extension as --extension ID=FILE")
+    table = extension_table(stated, settings)
+    revisions = tuple(dict.fromkeys(asked.revisions)) or ((table.revision,) if table.revision else ())
+    if len(revisions) != 1 or revisions[0] not in released():
+        known = ", ".join(released())
+        raise InputError.at("REVISION", f"name the one revision that {table.id} extends; the released ones are {known}")
+    plain = settle(replace(asked, revisions=revisions), replace(settings, schema=(), extra=()))
+    if not plain.chosen_place and table.schema:
+        raise InputError.at("--package", f"name a package for {table.id}, such as acme.orders")
+    home = plain.home if plain.chosen_place else plain.home / EXTENSIONS / table.module
+    file = f"={stable_name(table.schema, Path.cwd())}" if "=" in stated else ""
+    option = f"--extension {shlex.quote(table.id + file)}"
+    schema = (table.schema,) if table.schema else ()
+    options = (option, *plain.options)
+    return replace(plain, named=revisions, schema=schema, home=home, options=options, extension=table)
+
+
+def extension_table(stated: str, settings: Settings) -> ExtensionTable:
+    """Return the table of the extension that an option names as ``ID`` or ``ID=FILE``.
+
+    Raises:
+        InputError: there is no such extension, or its table is not valid.
+    """
+    id, _, file = stated.partition("=")
+    where = str(settings.source or "pyproject.toml")
+    if id in settings.extensions:
+        table = read_table(id, settings.extensions[id], where)
+        if table.schema and not is_url(table.schema):
+            table = replace(table, schema=str(settings.folder / table.schema))
+    elif file or id in shipped_extensions():
+        table = shipped_extensions().get(id) or read_table(id, {}, where)
+    else:
+        known = ", ".join(shipped_extensions())
+        raise InputError.at(id, f"no such extension; the shipped ones are {known}; give your own as ID=FILE")
+    if not file and not table.schema and id not in shipped_extensions():
+        raise InputError.at(table.row("schema"), "name its schema.ts, here or as --extension ID=FILE")
+    return replace(table, schema=file or table.schema)
 
 
 def _refuse_misplaced(settings: Settings, revisions: int, home: Path) -> None:

@@ -43,6 +43,7 @@ class Settings:
     baseline: Path | None = None
     extra: tuple[Extra, ...] = ()
     tools: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extensions: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def folder(self) -> Path:
@@ -166,7 +167,8 @@ class _Settings(Table):
             templates=self.file("templates"),
             baseline=self.file("baseline"),
             extra=self._extra(),
-            tools=self._servers(),
+            tools=self._tables("tools", "servers", "NAME"),
+            extensions=self._tables("extensions", "extensions", '"com.acme/orders"'),
         )
 
     def _extra(self) -> tuple[Extra, ...]:
@@ -180,11 +182,11 @@ class _Settings(Table):
             found.append(Extra(path=path, template=self.path.parent / template))
         return tuple(found)
 
-    def _servers(self) -> Mapping[str, Any]:
-        """Return the server tables unparsed; `tool_clients.servers` reads them."""
-        table: object = self.values.get("tools", {})
+    def _tables(self, key: str, of: str, name: str) -> Mapping[str, Any]:
+        """Return a table of tables unparsed; `tool_clients.servers` and `ingest.extensions` read them."""
+        table: object = self.values.get(key, {})
         if not isinstance(table, dict):
-            raise self.error("tools", "must be a table of servers ([tool.mcp-bindgen.tools.NAME])")
+            raise self.error(key, f"must be a table of {of} ([tool.mcp-bindgen.{key}.{name}])")
         return cast(dict[str, Any], table)
 
     def _place(self, text: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from enum import Enum
 from functools import partial
 from operator import is_
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Never, TypeAlias, cast, final
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -89,6 +89,17 @@ class Tagged(_UnionOf):
         super().__init__(discriminator=member)
 
 
+class _Forbidden:
+    """Metadata of a property that must be absent."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        no_value = core_schema.literal_schema([self])
+        return core_schema.custom_error_schema(no_value, "forbidden", custom_error_message="Must be absent")
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"not": {}}
+
+
 class _Required:
     """Metadata of a field that has a default but must be present on the wire."""
 
@@ -101,6 +112,8 @@ Integer: TypeAlias = json_types.Integer
 Number: TypeAlias = json_types.Number
 Boolean: TypeAlias = Annotated[bool, Field(strict=True)]
 """A boolean that is always strict: an alias outside a model has no configuration of its own."""
+Forbidden: TypeAlias = Annotated[Never, _Forbidden()]
+"""The type of a property that must be absent."""
 OPEN: Final = _OpenString()
 REQUIRED: Final = _Required()
 UNIQUE: Final = json_types.UNIQUE

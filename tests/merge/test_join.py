@@ -64,9 +64,9 @@ class TestIntersections:
     def test_an_intersection_with_a_union_is_a_union_of_intersections(self) -> None:
         definitions, _ = built("""type A = B & ({ kind: "x"; x: string } | C); interface B { b: string }
                interface C { kind: "c" }""")
-        assert alias(definitions, "A") == Union(members=(Ref(name="AItem"), Ref(name="AItem2")))
-        assert list(shape(struct(definitions, "AItem"))) == ["b", "kind", "x"]
-        assert [base.name for base in struct(definitions, "AItem2").bases] == ["B", "C"]
+        assert alias(definitions, "A") == Union(members=(Ref(name="AKindX"), Ref(name="AC")))
+        assert list(shape(struct(definitions, "AKindX"))) == ["b", "kind", "x"]
+        assert [base.name for base in struct(definitions, "AC").bases] == ["B", "C"]
 
     @pytest.mark.parametrize(
         ("text", "type_"),

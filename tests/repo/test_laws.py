@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment, nodes
 
-from functional.generated import emitted, shipped_templates
+from functional.generated import emitted
 from mcp_bindgen.bridge.derive import FORMAT as BRIDGE_FORMAT
-from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
-from mcp_bindgen.bridge.emit import emit_bridges
+from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import HEADER_MARK
-from mcp_bindgen.emit.python.package import emit_root, revision_folder
-from mcp_bindgen.emit.tree import Tree, compare
+from mcp_bindgen.emit.python.package import revision_folder
+from mcp_bindgen.emit.tree import compare
+from mcp_bindgen.ingest.extensions import shipped_extensions
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.load import load_released
+from mcp_bindgen.plan import plan
+from mcp_bindgen.request import settle
+from mcp_bindgen.settings import Settings
 from mcp_runtime import binding
 from mcp_runtime.bridge import table as runtime_table
 
@@ -47,7 +50,7 @@ SPELLING = ("spelling.py",)
 SYNTAX = re.compile(
     r"^\s*(class|def|async def|import|from|return|if|raise) |^\s*(else:|@\w)" r'|^ {4}[^ ]|""|: _?[A-Z]\w+ = |\w\(.*='
 )
-PAGES = {"app", "models", "constants", "errors", "methods", "client", "server", "binding"}
+PAGES = {"app", "models", "constants", "errors", "methods", "client", "server", "binding", "revision", "extension"}
 """The templates of pages whose names the emitter derives."""
 PARSERS = {
     "codegen/mcp_bindgen/impact/annotations.py": "reads annotations in quotes in the code of a user",
@@ -184,7 +187,8 @@ class TestImports:
         files = python_files("generated")
         assert len(files) > 80
         for path in files:
-            assert imported(path) <= allowed, shown(path)
+            shared = {"mcp_bindings"} if path.name == "revision.py" else set[str]()
+            assert imported(path) <= allowed | shared, shown(path)
 
     def test_no_file_imports_a_source_root(self) -> None:
         names = {"codegen", "runtime", "generated"}
@@ -217,7 +221,8 @@ class TestFiles:
     def test_no_official_file_is_committed(self) -> None:
         official = {pins.schema_json_sha256 for pins in released().values()}
         official |= {pins.schema_ts_sha256 for pins in released().values()}
-        assert len(official) == 2 * len(released())
+        official |= {table.sha256 for table in shipped_extensions().values()}
+        assert len(official) == 2 * len(released()) + len(shipped_extensions())
         found = [shown(path) for path in committed() if hashlib.sha256(path.read_bytes()).hexdigest() in official]
         assert found == []
 
@@ -232,18 +237,21 @@ class TestGenerated:
         unformatted, formatted = ({name: LAYOUT.sub("", text) for name, text in t.items()} for t in (files, committed))
         assert unformatted == formatted, "run `make generate`"
 
+    @pytest.mark.parametrize("id", shipped_extensions())
+    def test_the_committed_code_of_extensions_is_what_we_generate(
+        self, id: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(ROOT)
+        (tree,) = plan(settle(Settings(), Settings(), id), [], Diagnostics(), lambda _: None).trees
+        committed = {path.name: path.read_text("utf-8") for path in tree.folder.iterdir() if path.is_file()}
+        assert {name: text for name, text in tree.files.items() if text} == committed, "run `make generate`"
+
     @pytest.mark.slow
-    def test_the_committed_tree_is_what_we_generate(self) -> None:
-        templates, protocols = shipped_templates(), [load_released(revision) for revision in released()]
-        files = emit_root([revision_folder(revision) for revision in released()], "mcp-bindgen generate", templates)
-        for protocol in protocols:
-            emitted_files = emitted(protocol, command=f"mcp-bindgen generate {protocol.revision}")
-            folder = revision_folder(protocol.revision)
-            files |= {f"{folder}/{name}": text for name, text in emitted_files.items()}
-        bridges = emit_bridges(protocols, "mcp-bindgen generate", templates)
-        files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
-        drift = compare(Tree(folder=ROOT / "generated" / "mcp_bindings", files=files))
-        assert drift.paths == (), "run `make generate`"
+    def test_the_committed_tree_is_what_we_generate(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(ROOT)
+        (tree,) = plan(settle(Settings(), Settings()), [], Diagnostics(), lambda _: None).trees
+        assert tree.folder == Path("generated/mcp_bindings")
+        assert compare(tree).paths == (), "run `make generate`"
 
     def test_every_file_has_the_header(self) -> None:
         for path in python_files("generated"):

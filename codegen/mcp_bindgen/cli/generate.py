@@ -60,13 +60,19 @@ def generate(
     templates: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
     ] = None,
+    extension: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID[=FILE]", help="Write the package of an extension, shipped or in a schema.ts of yours."
+        ),
+    ] = None,
     check: CheckOption = False,
     strict: StrictOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Write the bindings of revisions.
+    """Write the bindings of revisions, or those of an extension.
 
     They are written to generated/mcp_bindings/ in the current folder, or as set by --out, --package or
     [tool.mcp-bindgen] in pyproject.toml. A folder is replaced only if all its files were generated.
@@ -74,7 +80,7 @@ def generate(
     asked = Settings(
         revisions=tuple(revisions or ()), schema=tuple(schema or ()), out=out, package=package, templates=templates
     )
-    request = settle(asked, find_settings(Path.cwd()))
+    request = settle(asked, find_settings(Path.cwd()), extension)
     sources = [read_source(place) for place in request.schema]
     if check:
         raise typer.Exit(

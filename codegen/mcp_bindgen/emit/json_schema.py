@@ -90,6 +90,8 @@ class Schemas:
         match type_:
             case Primitive(kind=Kind.ANY):
                 return {}
+            case Primitive(kind=Kind.NEVER):
+                return {"not": {}}
             case Primitive(kind=kind, bounds=bounds, format=format_, known=known):
                 annotations = {"format": format_, "examples": list(known)}
                 return {"type": kind.value, **_assertions(bounds), **{k: v for k, v in annotations.items() if v}}

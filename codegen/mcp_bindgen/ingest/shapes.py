@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.ir.nodes import NEVER, Kind, Opaque, Primitive, Shape, Union
+from mcp_bindgen.ir.nodes import Kind, Opaque, Primitive, Shape, Union
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +39,12 @@ def any_of(members: Iterable[Shape]) -> Shape:
 
 def never(where: Location) -> Primitive:
     """Return the type without values, which only a property that must be absent can use."""
-    return Primitive(kind=Kind.ANY, opaque=Opaque(text=NEVER, where=where))
+    return Primitive(kind=Kind.NEVER, opaque=Opaque(text=Kind.NEVER, where=where))
 
 
 def is_never(shape: Shape) -> bool:
     """Whether no value has the type."""
-    return isinstance(shape, Primitive) and shape.opaque is not None and shape.opaque.text == NEVER
+    return isinstance(shape, Primitive) and shape.kind is Kind.NEVER
 
 
 def with_opaque(shape: Shape, opaque: Opaque | None) -> Shape:

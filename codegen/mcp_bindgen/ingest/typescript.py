@@ -1,6 +1,6 @@
 """Reads a schema.ts: interfaces, type aliases, enums and constants; other statements are skipped with a warning."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -28,16 +28,23 @@ from mcp_bindgen.ingest.typescript_types import (
 __all__ = ["TsDeclaration", "TsExtends", "TypeScriptDocument", "read_placed", "read_typescript"]
 
 
-def read_typescript(text: str, source: str, diagnostics: Diagnostics) -> TypeScriptDocument:
-    """Read a schema.ts; whatever is wrong with it goes to `diagnostics`, and the rest is still read."""
+def read_typescript(
+    text: str, source: str, diagnostics: Diagnostics, base: Collection[str] | None = None
+) -> TypeScriptDocument:
+    """Read a schema.ts; whatever is wrong with it goes to `diagnostics`, and the rest is still read.
+
+    `base` are the types that an extension may import, those of the revision that it extends; None for a revision.
+    """
 
     def place(line: int, column: int | None) -> Location:
         return Location(source=source, line=line or None, column=column)
 
-    return read_placed(text, source, place, diagnostics)
+    return read_placed(text, source, place, diagnostics, base)
 
 
-def read_placed(text: str, source: str, place: Place, diagnostics: Diagnostics) -> TypeScriptDocument:
+def read_placed(
+    text: str, source: str, place: Place, diagnostics: Diagnostics, base: Collection[str] | None = None
+) -> TypeScriptDocument:
     """Read a schema.ts whose places in the input are not its own lines and columns."""
     syntax_errors = Diagnostics()
     file = parse_source(text, place, syntax_errors)
@@ -45,7 +52,7 @@ def read_placed(text: str, source: str, place: Place, diagnostics: Diagnostics) 
     if file is None:
         return TypeScriptDocument(source=source)
     file.diagnostics = diagnostics
-    reader = _Reader(file)
+    reader = _Reader(file, base)
     statements = [] if file.root.is_error else [node for node in file.root.children if not node.has_error]
     reader.read_constants(statements)
     for statement in statements:
@@ -59,6 +66,7 @@ def read_placed(text: str, source: str, place: Place, diagnostics: Diagnostics) 
         constants=reader.constants,
         constant_docs=reader.constant_docs,
         declarations=tuple(reader.declarations.values()),
+        imports=reader.imports,
     )
 
 
@@ -72,14 +80,16 @@ _UNREAD = frozenset({"class_declaration", "abstract_class_declaration", "interna
 class _Reader:
     """Turns the syntax tree of one file into declarations."""
 
-    def __init__(self, file: SourceFile) -> None:
+    def __init__(self, file: SourceFile, base: Collection[str] | None) -> None:
         self.file = file
+        self.imports: dict[str, str] = {}
+        self._base = base
         self.constants: dict[str, Constant] = {}
         self.constant_docs: dict[str, str] = {}
         self.declarations: dict[str, TsDeclaration] = {}
         self._values: set[str] = set()
         self._imported: set[str] = set()
-        self._types = TypeReader(file, self.constants, self._imported)
+        self._types = TypeReader(file, self.constants, self._imported, self.imports)
 
     def read_constants(self, statements: list[Node]) -> None:
         """Read the constants and the imports of all statements: types refer to those that come later, too."""
@@ -88,6 +98,8 @@ class _Reader:
             node = _inner(statement)
             if node.type in ("lexical_declaration", "variable_declaration"):
                 self._read_constants(node, statement)
+            elif node.type == "import_statement" and self._base is not None:
+                self._read_import(node, self._base)
             elif node.type == "import_statement":
                 not_read(self.file, node)
                 self._imported |= {self.file.text(name) for name in _identifiers(node)}
@@ -122,6 +134,22 @@ class _Reader:
         for name, node in self._types.constants_used:
             if name not in self._values and name not in self._imported:
                 self.file.error(node, f"constant '{name}' of 'typeof {name}' is not declared in this file")
+
+    def _read_import(self, node: Node, base: Collection[str]) -> None:
+        """Read `import type { A as B }`: B is the file's name for A of the base revision."""
+        specifiers = [each for each in _descendants(node) if each.type == "import_specifier"]
+        if not specifiers:
+            self.file.error(node, f"'{spelled(self.file, node)[:80]}': only `import type {{ ... }}` can be read")
+        for specifier in specifiers:
+            name = specifier.child_by_field_name("name")
+            if name is None:
+                continue
+            text, local = self.file.text(name), specifier.child_by_field_name("alias") or name
+            self.imports[self.file.text(local)] = text
+            if not any(child.type == "type" for child in (*node.children, *specifier.children)):
+                self.file.error(name, f"'{text}' is imported as a value; write `import type {{ {text} }}`")
+            elif text not in base:
+                self.file.error(name, f"'{text}' is imported, but the base revision has no type of that name")
 
     def _read_exports(self, node: Node) -> None:
         """Read `export { A as B }`: B is another name for A."""
@@ -289,6 +317,12 @@ def _identifiers(node: Node) -> Iterator[Node]:
                 yield name
         elif child.type != "string":
             yield from _identifiers(child)
+
+
+def _descendants(node: Node) -> Iterator[Node]:
+    for child in node.named_children:
+        yield child
+        yield from _descendants(child)
 
 
 def _parameter_names(parameters: Node) -> Iterator[Node]:

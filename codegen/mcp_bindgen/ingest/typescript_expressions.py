@@ -56,16 +56,20 @@ _GLOBAL_OPAQUE = frozenset("""
 class TypeReader:
     """Reads type expressions of one file, and remembers the names that they use.
 
-    `constants` are those of the file, by name; `imported` the names of types that other files declare.
+    `constants` are those of the file, by name; `imported` the names of types that other files declare; `shared` those
+    of the base revision, by the names that the file gives them.
     """
 
-    def __init__(self, file: SourceFile, constants: Mapping[str, Constant], imported: set[str]) -> None:
+    def __init__(
+        self, file: SourceFile, constants: Mapping[str, Constant], imported: set[str], shared: Mapping[str, str]
+    ) -> None:
         self.file = file
         self.types_used: list[tuple[str, Node]] = []
         self.constants_used: list[tuple[str, Node]] = []
         self.parameters: frozenset[str] = frozenset()
         self._constants = constants
         self._imported = imported
+        self._shared = shared
 
     def opaque(self, node: Node) -> Opaque:
         """Return the text of a node, and its place."""
@@ -290,6 +294,8 @@ class TypeReader:
         name = read_identifier(self.file, node)
         if name in self.parameters:
             return TsReference(name=name)
+        if name in self._shared:
+            return TsReference(name=self._shared[name])
         if name in self._imported:
             return TsOpaque(opaque=self.opaque(node))
         self.types_used.append((name, node))

@@ -6,7 +6,7 @@ untrusted file: the parsed result must produce the same facts again, so nothing 
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import zip_longest
 from typing import TypeGuard, cast
 
@@ -39,6 +39,7 @@ def facts_from_document(document: TypeScriptDocument, text: str) -> dict[str, ob
         "revision": document.revision,
         "constants": dict(document.constants),
         "declarations": [_declaration_facts(declaration, data) for declaration in document.declarations],
+        **({"imports": dict(document.imports)} if document.imports else {}),
     }
 
 
@@ -82,14 +83,19 @@ def render_typescript(facts: object) -> str:
     return _Renderer("", Diagnostics()).render(facts)
 
 
-def document_from_facts(facts: object, source: str, diagnostics: Diagnostics) -> TypeScriptDocument:
-    """Read the parsed content of a typescript.json; locations carry a JSON pointer in place of a line."""
+def document_from_facts(
+    facts: object, source: str, diagnostics: Diagnostics, base: Collection[str] | None = None
+) -> TypeScriptDocument:
+    """Read the parsed content of a typescript.json; locations carry a JSON pointer in place of a line.
+
+    `base` are the types that an extension may import; None for a revision.
+    """
     problems = Diagnostics()
     renderer = _Renderer(source, problems)
     text = renderer.render(facts)
     document = TypeScriptDocument(source=source)
     if not problems.errors:
-        read = read_placed(text, source, renderer.place, problems)
+        read = read_placed(text, source, renderer.place, problems, base)
         if not problems.errors:
             _compare(facts_from_document(read, text), facts, Location(source=source), problems)
         document = document if problems.errors else read
@@ -138,14 +144,22 @@ class _Renderer:
 
     def render(self, facts: object) -> str:
         """Write the whole file."""
-        root = self._object(facts, self._root, ("revision", "constants", "declarations"))
+        root = self._object(facts, self._root, ("revision", "constants", "declarations"), "imports")
         if root is not None:
             if not isinstance(root["revision"], str | None):
                 self._error(self._root.child("revision"), "must be a string or null")
+            self._imports(root.get("imports", {}), self._root.child("imports"))
             self._constants(root["constants"], self._root.child("constants"))
             for position, declaration in self._list(root["declarations"], self._root.child("declarations")):
                 self._declaration(declaration, position)
         return "".join(f"{line}\n" for line in self._lines)
+
+    def _imports(self, imports: object, where: Location) -> None:
+        for local, name in imports.items() if _is_object(imports) else ():
+            if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name) or not _IDENTIFIER.fullmatch(local):
+                self._error(where.child(local), "must be the name of a type of the base revision, under an identifier")
+            else:
+                self._line(f'import type {{ {name} as {local} }} from "base";', where.child(local))
 
     def _constants(self, constants: object, where: Location) -> None:
         if not _is_object(constants):

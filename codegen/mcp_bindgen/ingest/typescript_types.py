@@ -204,3 +204,5 @@ class TypeScriptDocument:
     constants: Mapping[str, Constant] = field(default_factory=dict[str, Constant])
     constant_docs: Mapping[str, str] = field(default_factory=dict[str, str])
     declarations: tuple[TsDeclaration, ...] = ()
+    imports: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The types of the base revision that an extension imports, by the names that its file gives them."""

@@ -49,7 +49,18 @@ def _documented(definition: Definition, protocol: Protocol, book: DocBook, missi
 def _documented_field(field: Field, struct: Struct, protocol: Protocol, book: DocBook) -> Field:
     if field.doc:
         return field
-    return replace(field, doc=_line(book.property(protocol.revision, owners(struct, protocol), field.wire_name)))
+    found = book.property(protocol.revision, owners(struct, protocol), field.wire_name)
+    return replace(field, doc=_line(found) if found else _inherited_doc(struct, field, protocol))
+
+
+def _inherited_doc(struct: Struct, field: Field, protocol: Protocol) -> str:
+    """Return what the input says about a property where the struct inherits it, or before the struct narrows it."""
+    for name in lineage(struct.name, protocol.definitions):
+        base = protocol.definitions.get(name)
+        inherited = base.field(field.wire_name) if isinstance(base, Struct) else None
+        if inherited is not None and inherited.doc:
+            return inherited.doc
+    return ""
 
 
 def owners(struct: Struct, protocol: Protocol) -> tuple[str, ...]:
@@ -79,7 +90,9 @@ def used_keys(protocol: Protocol, book: DocBook) -> Iterator[Key]:
 
 
 def _holder_doc(struct: Struct, definitions: dict[str, Definition]) -> str:
-    """An inline object has the description of its property."""
+    """An inline object has the description of its property, or of the alias that it is a form of."""
+    if struct.holder in definitions:
+        return definitions[struct.holder].doc
     for definition in definitions.values():
         if isinstance(definition, Struct):
             path = definition.holder or definition.name

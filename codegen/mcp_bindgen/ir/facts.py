@@ -144,9 +144,16 @@ def result_tags(protocol: Protocol, method: Method) -> tuple[str, ...]:
     """Return the discriminator value of each result of a request, the usual one first; may be empty."""
     tag = result_tag(protocol)
     results = [name for name in (method.result, *method.alternatives) if name]
-    found = [protocol.defaults.get(f"{name}.{tag}") for name in results]
-    tags = tuple(value for value in found if isinstance(value, str))
+    tags = tuple(value for name in results if (value := tag_of(protocol, name, tag)))
     return tags if tag and len(tags) == len(results) else ()
+
+
+def tag_of(protocol: Protocol, result: str, tag: str) -> str:
+    """Return the discriminator value of a result: a constant, or its default; empty if it has no single one."""
+    structs = [leaf for leaf in leaves(protocol, [Ref(name=result)]) if isinstance(leaf, Struct)]
+    found = {_tag(struct, tag) or protocol.defaults.get(f"{struct.name}.{tag}") for struct in structs}
+    value = found.pop() if len(found) == 1 else None
+    return value if isinstance(value, str) else ""
 
 
 def _demands(struct: Struct) -> frozenset[tuple[str, object]]:

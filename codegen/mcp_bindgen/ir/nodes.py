@@ -13,14 +13,12 @@ from typing_extensions import TypeVar
 
 from mcp_bindgen.diagnostics import Location
 
-NEVER = "never"
-"""The opaque text of a type that no value has, which only a property that must be absent can use."""
 T_co = TypeVar("T_co", covariant=True, default="TypeRef")
 Scalar: TypeAlias = str | int | float | bool | None
 
 
 class Kind(StrEnum):
-    """The primitive types of JSON Schema, and `ANY` for a value of any type (null included)."""
+    """The primitive types of JSON Schema, `ANY` for a value of any type (null included), and `NEVER` for no value."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -28,6 +26,7 @@ class Kind(StrEnum):
     BOOLEAN = "boolean"
     NULL = "null"
     ANY = "any"
+    NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,12 +180,16 @@ class AllOf(Type):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Object(Type):
-    """An inline object type with declared properties; `extra` and `indexed` are those of a `Struct`."""
+    """An inline object type with declared properties; `extra` and `indexed` are those of a `Struct`.
+
+    `label` names the union members that were chosen for it: `Result & (A | B)` has the forms A and B.
+    """
 
     properties: "tuple[Field[Shape], ...]"
     bases: tuple[Base, ...] = ()
     extra: "Shape | None" = ANY
     indexed: bool = field(default=False, compare=False)
+    label: str = field(default="", compare=False)
 
 
 Shape: TypeAlias = Primitive | Literal | Ref | ListOf["Shape"] | MapOf["Shape"] | Union["Shape"] | AllOf | Object

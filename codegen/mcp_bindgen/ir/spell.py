@@ -3,7 +3,6 @@
 import json
 
 from mcp_bindgen.ir.nodes import (
-    NEVER,
     AllOf,
     Bounds,
     Kind,
@@ -11,7 +10,6 @@ from mcp_bindgen.ir.nodes import (
     Literal,
     MapOf,
     Object,
-    Opaque,
     Primitive,
     Ref,
     Shape,
@@ -22,8 +20,6 @@ from mcp_bindgen.ir.nodes import (
 def spell(type_: Shape) -> str:
     """Spell a type on one line: ``string | integer``, ``Tool[]``, ``A & { b?: string }``."""
     match type_:
-        case Primitive(opaque=Opaque(text=text)) if text == NEVER:
-            return NEVER
         case Primitive(kind=kind, known=known):
             return " | ".join([*(json.dumps(value) for value in known), kind.value])
         case Literal(values=values):

@@ -31,6 +31,8 @@ from mcp_bindgen.merge.join import Joiner
 
 _STATED = ("doc", "deprecated", "internal", "category")
 """What a declaration says of itself besides its type."""
+_ITEM = "Item"
+"""The name of what an alias holds inline, unless it has a label."""
 
 
 def build(declarations: Declarations, source: str, diagnostics: Diagnostics) -> dict[str, Definition]:
@@ -64,7 +66,7 @@ class _Builder:
             return
         # The place in the order comes first: what the alias holds inline follows it.
         self._definitions[name] = Alias(name=name, type=ANY, **stated)
-        lifted = self._lift(shape, name, "Item", name, declaration)
+        lifted = self._lift(shape, name, _ITEM, name, declaration)
         self._definitions[name] = Alias(name=name, type=lifted, **stated)
 
     def _struct(self, shape: Object, declaration: Declaration, shell: Struct, *, path: str) -> None:
@@ -91,7 +93,7 @@ class _Builder:
         """Name an inline union of a message's params: handlers need a single type."""
         name = self._free_name(wanted, declaration)
         self._definitions[name] = Alias(name=name, type=ANY)
-        self._definitions[name] = Alias(name=name, type=self._lift(shape, name, "Item", path, declaration))
+        self._definitions[name] = Alias(name=name, type=self._lift(shape, name, _ITEM, path, declaration))
         return Ref(name=name)
 
     def _lift(self, shape: Shape, holder: str, member: str, path: str, declaration: Declaration) -> TypeRef:
@@ -107,8 +109,9 @@ class _Builder:
                 return _union([self._lift(m, holder, member, path, declaration) for m in members], opaque)
             case AllOf():
                 return self._lift(self._join.shape(shape, declaration), holder, member, path, declaration)
-            case Object():
-                name = self._free_name(inline_name(holder, member), declaration)
+            case Object(label=label):
+                words = (label or member) if member == _ITEM else f"{member} {label}"
+                name = self._free_name(inline_name(holder, words), declaration)
                 self._struct(shape, declaration, Struct(name=name, fields=(), own=(), holder=path), path=path)
                 return Ref(name=name)
 

@@ -128,7 +128,7 @@ class _Place:
         parts: list[Shape] = []
         opaque: Opaque | None = None
         for part in self._flattened(members, set()):
-            if is_any(part) and not is_never(part) and not _has_bounds(part):
+            if is_any(part) and not _has_bounds(part):
                 opaque = both(opaque, part.opaque)
             elif part not in parts or part.opaque:
                 parts.append(part)
@@ -151,7 +151,7 @@ class _Place:
         if prod(map(len, forms)) > MAX_FORMS:
             return self._unjoined(parts)
         if any(len(form) > 1 for form in forms):
-            return any_of([self._all(combination) for combination in product(*forms)])
+            return any_of([self._form(combination, forms) for combination in product(*forms)])
         if all(self._flatten(part) for part in parts):
             return self._objects(parts)
         resolved = [resolve(part, self._declarations) for part in parts]
@@ -163,6 +163,12 @@ class _Place:
                 return self._unjoined(parts)
             met = found
         return self.shape(met)
+
+    def _form(self, chosen: Sequence[Shape], forms: Sequence[Sequence[Shape]]) -> Shape:
+        """Join one member of each union, and label the object after them."""
+        joined = self._all(chosen)
+        labels = [_label(part) for part, form in zip(chosen, forms, strict=True) if len(form) > 1]
+        return replace(joined, label=" ".join(labels)) if isinstance(joined, Object) else joined
 
     def _forms(self, part: Shape) -> Sequence[Shape]:
         target = resolve(part, self._declarations)
@@ -209,6 +215,12 @@ class _Place:
         return replace(second, type=type_, required=first.required or second.required, doc=second.doc or first.doc)
 
 
+def _label(part: Shape) -> str:
+    """Return what distinguishes a member of a union: its name, or its properties."""
+    named = [p.wire_name for p in part.properties] if isinstance(part, Object) else []
+    return part.name if isinstance(part, Ref) else " ".join(named)
+
+
 def _has_bounds(shape: Shape) -> bool:
     return isinstance(shape, Primitive) and shape.bounds != UNBOUNDED
 
@@ -216,6 +228,8 @@ def _has_bounds(shape: Shape) -> bool:
 def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
     """Return the intersection of both types, or None if no type expresses it."""
     match first, second:
+        case (Primitive(kind=Kind.NEVER) as nothing, _) | (_, Primitive(kind=Kind.NEVER) as nothing):
+            return nothing
         case Primitive(kind=Kind.ANY), Primitive() | ListOf():
             return _bounded(second, first.bounds)
         case Primitive() | ListOf(), Primitive(kind=Kind.ANY):

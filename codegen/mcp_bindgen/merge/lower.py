@@ -2,7 +2,8 @@
 
 TypeScript has one type for numbers. A `number` tagged ``@TJS-type number`` is a number; one in a union that also has
 `boolean` belongs to a JSON value and takes any number; every other one has the type in the JSON Schema, or without one
-is an integer, the default of the official converter. Assertions on the members of inline objects may be known to the
+is an integer, the default of the official converter. Extensions are converted in another way: a `number` tagged
+``@format int`` is an integer, every other one a number. Assertions on the members of inline objects may be known to the
 JSON Schema alone, so they come from there where no tag states them.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.json_keywords import ASSERTIONS
-from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
+from mcp_bindgen.ingest.shapes import Declaration, any_of, both, is_never, never, with_opaque
 from mcp_bindgen.ingest.typescript_expressions import global_type
 from mcp_bindgen.ingest.typescript_types import (
     Constant,
@@ -70,20 +71,24 @@ MAX_INSTANCES = 300
 _UNDEFINED = TsKeyword(name="undefined")
 
 
-def lower(document: TypeScriptDocument, hints: Declarations) -> dict[str, Declaration]:
+def lower(
+    document: TypeScriptDocument, hints: Declarations, base: TypeScriptDocument | None = None
+) -> dict[str, Declaration]:
     """Lower every declaration of a schema.ts; `hints` are those of its schema.json, if that is known.
 
-    A generic declaration becomes one declaration for each set of arguments that it is used with.
+    `base` is the revision that an extension adds to: the extension may refer to its declarations. A generic declaration
+    becomes one declaration for each set of arguments that it is used with.
     """
-    return _Lowering(document, hints).all()
+    return _Lowering(document, hints, base).all()
 
 
 class _Lowering:
-    def __init__(self, document: TypeScriptDocument, hints: Declarations) -> None:
+    def __init__(self, document: TypeScriptDocument, hints: Declarations, base: TypeScriptDocument | None) -> None:
         self._document = document
-        self._constants: Mapping[str, Constant] = document.constants
+        self._constants: Mapping[str, Constant] = {**(base.constants if base else {}), **document.constants}
         self._hints = hints
-        self._evaluator = Evaluator(document.declarations)
+        self._untagged_number = Kind.NUMBER if base else Kind.INTEGER
+        self._evaluator = Evaluator((*(base.declarations if base else ()), *document.declarations))
         self._declared = self._evaluator.declared
         self._instances: dict[TsReference, str] = {}
         self._where = Location(source=document.source)
@@ -245,8 +250,10 @@ class _Lowering:
             return Kind(str(tagged))
         if in_value:
             return Kind.NUMBER
-        stated = next((p.kind for p in self._primitives(hint) if _family(p.kind) is Kind.NUMBER), Kind.INTEGER)
-        return stated
+        if tags.get("format") == "int":
+            return Kind.INTEGER
+        stated = (p.kind for p in self._primitives(hint) if _family(p.kind) is Kind.NUMBER)
+        return next(stated, self._untagged_number)
 
     def _primitives(self, hint: Shape | None) -> Iterator[Primitive]:
         resolved = resolve(hint, self._hints) if hint else None
@@ -267,7 +274,9 @@ class _Lowering:
         flat = flatten(hint, self._hints) if hint else None
         extra_hint = flat.extra if flat else None
         extra = self._type(ts.index, extra_hint, {}) if ts.index else ANY
-        if not ts.members:
+        if is_never(extra):
+            extra = None
+        elif not ts.members:
             return MapOf(value=extra)
         known: Mapping[str, Field[Shape]] = flat.properties if flat else {}
         properties = tuple(self._member(member, known.get(member.name)) for member in ts.members)

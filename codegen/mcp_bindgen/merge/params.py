@@ -4,7 +4,7 @@ Up to 2025-11-25 a message may write its params inline, over those that it inher
 request and notification all the same, and the inherited params declare it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from mcp_bindgen.ir.names import lineage, method_constant
@@ -40,6 +40,20 @@ def add_meta(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definitio
                 )
             )
     return changed, tuple(errata)
+
+
+def add_base_meta(definitions: Mapping[str, Definition], own: Collection[str]) -> dict[str, Definition]:
+    """Return the definitions with `_meta` in the params of an extension's messages, as in those of the revision."""
+    changed = dict(definitions)
+    for name in own:
+        message = definitions[name]
+        params = message.field("params") if isinstance(message, Struct) and method_constant(message) else None
+        base = definitions.get("RequestParams" if name.endswith("Request") else "NotificationParams")
+        meta = base.field(_META) if isinstance(base, Struct) else None
+        for struct in _structs(params.type, definitions) if params and meta else ():
+            if meta and struct.name in own and not struct.field(_META):
+                changed[struct.name] = replace(struct, fields=(meta, *struct.fields), own=(_META, *struct.own))
+    return changed
 
 
 def _inherited(message: Struct, definitions: Mapping[str, Definition]) -> Field | None:

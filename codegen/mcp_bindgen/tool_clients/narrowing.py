@@ -22,7 +22,7 @@ from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS
 from mcp_bindgen.ingest.json_schema import read_type
-from mcp_bindgen.ir.nodes import NEVER, Protocol, Ref, TypeRef, protocol_of
+from mcp_bindgen.ir.nodes import Kind, Protocol, Ref, TypeRef, protocol_of
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.tool_clients.keywords import texts
@@ -213,8 +213,10 @@ def _facts(schema: Any, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
     """Iterate over what a schema says beyond its type: the pointer, the type that is accepted there, and the text."""
     nevers: list[str] = []
     for fact in opaque_facts(protocol):
-        yield fact.opaque.where.pointer, fact.accepted, fact.opaque.text
-        nevers += [fact.opaque.where.pointer] if fact.opaque.text == NEVER else []
+        if fact.accepted == Kind.NEVER:
+            nevers.append(fact.opaque.where.pointer)
+        else:
+            yield fact.opaque.where.pointer, fact.accepted, fact.opaque.text
     for pointer, node in _nodes(schema, ""):
         shaping = _SHAPING & node.keys()
         is_joined = "allOf" in node or not any(shaping <= together or len(shaping) < 2 for together in _TOGETHER)

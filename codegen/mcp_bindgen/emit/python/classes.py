@@ -16,16 +16,24 @@ REPOSITORY = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/
 
 
 class ClassViews:
-    """Makes the views of the definitions of one protocol."""
+    """Makes the views of the definitions of one protocol; `link` is the URL that specifies all of them, if one does."""
 
     def __init__(
-        self, protocol: Protocol, names: Names, speller: Speller, inheritance: Inheritance, modules: Mapping[str, str]
+        self,
+        protocol: Protocol,
+        names: Names,
+        speller: Speller,
+        inheritance: Inheritance,
+        modules: Mapping[str, str],
+        *,
+        link: str | None = None,
     ) -> None:
         self._protocol = protocol
         self._names = names
         self._speller = speller
         self._inheritance = inheritance
         self._modules = modules
+        self._stated_link = link
         structs = [definition for definition in protocol.definitions.values() if isinstance(definition, Struct)]
         self._has_bytes = any(names.attribute(s, field.wire_name) == "bytes" for s in structs for field in s.fields)
 
@@ -139,8 +147,10 @@ class ClassViews:
     def _link(self, definition: Definition) -> str:
         """Return the URL of a definition's official page, or of its schema.ts if the page omits it.
 
-        The URL of an inline object is that of the definition which contains it.
+        The URL of an inline object is that of the definition which contains it. An extension has a single page.
         """
+        if self._stated_link is not None:
+            return self._stated_link
         holder = definition.holder if isinstance(definition, Struct) else ""
         name = (holder or definition.name).partition(".")[0]
         described = self._protocol.definitions.get(name)

@@ -11,7 +11,8 @@ from mcp_bindgen.ir.names import unique
 from mcp_bindgen.ir.nodes import Protocol, Struct
 
 RESERVED_CLASSES = frozenset(
-    "Client ClientContext ClientHandlers ConnectedClient Context Server METHODS BINDING REVISION".split()
+    "Client ClientContext ClientHandlers ClientMixin ConnectedClient Context Server ServerMixin METHODS BINDING"
+    " EXTENSION REVISION".split()
 )
 """Names that every generated package defines itself."""
 

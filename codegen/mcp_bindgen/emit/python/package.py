@@ -42,6 +42,12 @@ def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dic
     return {**templates.render([page], header(command)), **TYPED}
 
 
+def emit_extensions_root(folders: Sequence[str], command: str, templates: Templates) -> str:
+    """Return the text of the package that contains the packages of extensions."""
+    page = Page(path="__init__.py", template="extensions.py.j2", context={"packages": tuple(folders)})
+    return templates.render([page], header(command))[page.path]
+
+
 def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: Diagnostics) -> views.Package:
     """Return the views of everything that is emitted for one revision.
 
@@ -91,13 +97,7 @@ def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: D
 
 def package_pages(package: views.Package) -> Iterator[Page]:
     """Iterate over the pages of one revision's package."""
-    exported = names_in(package.exports)
-    for module in package.modules:
-        context = {"package": package, "module": module}
-        bound = exported | names_in(module.definitions)
-        yield Page(path=f"{module.name}.py", template="module.py.j2", context=context, bound=bound)
-    for name, parts in {
-        "models": (package.exports,),
+    parts: Mapping[str, object] = {
         "constants": (package.constants,),
         "errors": (package.errors,),
         "methods": (package.methods,),
@@ -105,12 +105,23 @@ def package_pages(package: views.Package) -> Iterator[Page]:
         "server": (package.server,),
         "binding": (),
         **({_APP: (package.decorators,)} if package.decorators else {}),
-    }.items():
+    }
+    yield from pages(package, parts)
+
+
+def pages(package: views.Package | views.Extension, parts: Mapping[str, object]) -> Iterator[Page]:
+    """Iterate over the pages of a package: its models, the package itself, and each of its other `parts` by module."""
+    exported = names_in(package.exports)
+    for module in package.modules:
+        context = {"package": package, "module": module}
+        bound = exported | names_in(module.definitions)
+        yield Page(path=f"{module.name}.py", template="module.py.j2", context=context, bound=bound)
+    for name, part in {"models": (package.exports,), **parts}.items():
         yield Page(
             path=f"{name}.py",
             template=f"{name}.py.j2",
             context={"package": package},
-            bound=names_in(parts, *(export for export in package.exports if export.module == name)),
+            bound=names_in(part, *(export for export in package.exports if export.module == name)),
             reaches_models=True,
         )
     yield Page(path="__init__.py", template="init.py.j2", context={"package": package}, bound=exported)

@@ -52,12 +52,14 @@ _STATIC: Mapping[Kind, Expression] = {
     Kind.BOOLEAN: expression(Symbol("builtins.bool")),
     Kind.NULL: NONE,
     Kind.ANY: ANY,
+    Kind.NEVER: expression(Symbol("typing.Never")),
 }
 _CHECKED: Mapping[Kind, Expression] = {
     **_STATIC,
     Kind.BOOLEAN: model("Boolean"),
     Kind.INTEGER: model("Integer"),
     Kind.NUMBER: model("Number"),
+    Kind.NEVER: model("Forbidden"),
 }
 _NUMERIC: Mapping[Kind, str] = {Kind.INTEGER: "JsonInteger", Kind.NUMBER: "JsonNumber"}
 _ARGUMENTS: Mapping[str, str] = {

@@ -4,7 +4,7 @@ These classes are the documented context of user templates (docs/templates.md is
 """
 
 from mcp_bindgen.emit.python.views.models import Alias, Class, Field, Module
-from mcp_bindgen.emit.python.views.package import Export, Import, Imported, Package, Sibling
+from mcp_bindgen.emit.python.views.package import Export, Extension, Import, Imported, Mixin, Package, Sibling
 from mcp_bindgen.emit.python.views.stubs import Argument, Decorator, Function, Parameter, Params, Side, Signature
 from mcp_bindgen.emit.python.views.tables import Bridge, Call, Constant, Error, Lookup, Method
 from mcp_bindgen.emit.python.views.tools import Tool, ToolClient
@@ -19,12 +19,14 @@ __all__ = [
     "Decorator",
     "Error",
     "Export",
+    "Extension",
     "Field",
     "Function",
     "Import",
     "Imported",
     "Lookup",
     "Method",
+    "Mixin",
     "Module",
     "Package",
     "Parameter",

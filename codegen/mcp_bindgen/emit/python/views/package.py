@@ -1,9 +1,10 @@
 """Views of a package, and of what its modules import."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.emit.python.views.models import Module
-from mcp_bindgen.emit.python.views.stubs import Decorator, Side
+from mcp_bindgen.emit.python.views.stubs import Decorator, Function, Side
 from mcp_bindgen.emit.python.views.tables import Constant, Error, Lookup, Method
 
 
@@ -40,6 +41,7 @@ class Package:
         server: what a server sends and answers.
         decorators: the decorators of an `App`; empty if the revision has nothing for them.
         exports: everything that the package exports, by name.
+        kind: ``revision``.
     """
 
     revision: str
@@ -57,12 +59,76 @@ class Package:
     server: Side
     decorators: tuple[Decorator, ...]
     exports: tuple[Export, ...]
+    kind: str = "revision"
 
     @property
     def machinery(self) -> tuple[Export, ...]:
         """Return the exports that no module of models holds."""
         held = {module.name for module in self.modules}
         return tuple(export for export in self.exports if export.module not in held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixin:
+    """What an extension lets one side send.
+
+    Attributes:
+        name: the class.
+        side: ``client`` or ``server``; also the name of its module.
+        base: the stub of the revision that sends the same side's other messages.
+        calls: what it sends: requests, iterators over their pages, notifications.
+    """
+
+    name: str
+    side: str
+    base: str
+    calls: tuple[Function, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """The bindings of one extension.
+
+    Attributes:
+        id: its identifier, such as ``com.acme/orders``.
+        revision: the revision that it extends.
+        bindings: the package of that revision.
+        format: the format of the bindings, which the runtime checks.
+        modules: the modules of models.
+        shared: the types of the revision that it uses.
+        methods: the methods that it adds.
+        lookup: these methods by sender.
+        constants: its constants.
+        mixins: what it lets each side send.
+        results: the classes of additional results, by tag, by method.
+        filters: the class of what it adds to the filter in a message, by method.
+        headers: the property of the params that is repeated in the header `Mcp-Name`, by method.
+        settings: the class of its settings; empty if it has none.
+        exports: everything that the package exports, by name.
+        kind: ``extension``.
+    """
+
+    id: str
+    revision: str
+    bindings: str
+    format: int
+    modules: tuple[Module, ...]
+    shared: tuple[str, ...]
+    methods: tuple[Method, ...]
+    lookup: Lookup
+    constants: tuple[Constant, ...]
+    mixins: tuple[Mixin, ...]
+    results: Mapping[str, Mapping[str, str]]
+    filters: Mapping[str, str]
+    headers: Mapping[str, str]
+    settings: str
+    exports: tuple[Export, ...]
+    kind: str = "extension"
+
+    @property
+    def machinery(self) -> tuple[Export, ...]:
+        """Return the exports other than types."""
+        return tuple(export for export in self.exports if export.module not in ("types", "revision"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,46 @@
+"""What a generated extension passes to the runtime."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from mcp_runtime.binding import FORMAT
+from mcp_runtime.errors import BindingFormatError
+from mcp_runtime.method import MethodTable, WireType
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionBinding:
+    """One generated extension of a revision.
+
+    Attributes:
+        format: the version of the bindings format it was generated in, that of `Binding`.
+        package: the package that contains it.
+        id: its identifier in the capabilities of both sides, such as ``com.acme/orders``.
+        revision: the revision that it extends.
+        methods: the methods that it adds, by name.
+        results: the results that it adds to requests of the revision: their types by ``resultType``, by method.
+        filters: the type of the properties that it adds to the filter of subscriptions, by the method of the message.
+        headers: the property of the params that is repeated in the header ``Mcp-Name``, by method.
+        settings: the type of its settings in the capabilities; None if it has none.
+
+    Raises:
+        BindingFormatError: it was generated for another version of the runtime.
+    """
+
+    format: int
+    package: str
+    id: str
+    revision: str
+    methods: MethodTable
+    results: Mapping[str, Mapping[str, WireType[Any]]] = _NONE
+    filters: Mapping[str, WireType[Any]] = _NONE
+    headers: Mapping[str, str] = _NONE
+    settings: WireType[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise BindingFormatError(self.package, self.revision, found=self.format, expected=FORMAT)
