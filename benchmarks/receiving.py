@@ -14,13 +14,14 @@ from typing import Any, NoReturn
 import messages
 
 from mcp_bindings import v2025_11_25 as bindings
-from mcp_runtime.connection.calls import Received, Work
+from mcp_runtime.connection.calls import Call, Line
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.transport import Channel, Receiver
 from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.options import CallOptions, Limits
-from mcp_runtime.protocol.jsonrpc import Request
+from mcp_runtime.protocol.calls import Batch
+from mcp_runtime.protocol.jsonrpc import Notification, Request
 from mcp_runtime.protocol.legacy import Side, State
 
 
@@ -39,15 +40,24 @@ class Silent:
     async def close(self) -> None: ...
 
 
+class Stopped(Call):
+    """A message whose typed params are taken instead of running its handler."""
+
+    __slots__ = ()
+
+    def read(self, method: AnyMethod, params: Any) -> NoReturn:
+        raise Arrived
+
+
 class Stopping:
     """Takes the typed params of a request instead of running its handler."""
 
     is_watched = False
 
-    def open(self, method: AnyMethod, params: Any, received: Received) -> NoReturn:
-        raise Arrived
+    def new(self, message: Request | Notification, line: Line, batch: Batch | None = None) -> Call:
+        return Stopped(message, line, batch)
 
-    def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
+    def run(self, call: Call, handler: Handler) -> Awaitable[Any]:
         raise NotImplementedError
 
 
@@ -72,7 +82,8 @@ class End:
         declared = messages.INITIALIZE_PARAMS["capabilities"], messages.INITIALIZE_RESULT["capabilities"]
         own, peers = declared if side is Side.CLIENT else declared[::-1]
         self.link.requester = self.link.requester.declaring(own, peers)
-        self.conversation.inbound.handle(bindings.METHODS["tools/call"], _never)
+        method = bindings.METHODS["tools/call"]
+        self.link.requester.answers.handlers[method.name] = method, _never
 
     def _initialize(self, request: Request, channel: Channel) -> Mapping[str, Any]:
         params = bindings.METHODS[request.method].params

@@ -17,7 +17,7 @@ from mcp_runtime.extensions.tasks import MemoryTaskStore
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.middleware import catalogue
 from mcp_runtime.middleware.trace import Tracer
-from mcp_runtime.protocol import events
+from mcp_runtime.protocol import calls
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import memory_pair
 from support.talk import Raw, raw, talk
@@ -281,7 +281,7 @@ async def test_answers_to_a_batch_are_bounded_in_bytes(monkeypatch: pytest.Monke
         async def list_tools(self, params: Any, ctx: old.Context) -> old.ListToolsResult:
             return old.ListToolsResult(tools=[old.Tool(name=TEXT, input_schema=old.ToolInputSchema())])
 
-    monkeypatch.setattr(events, "MAX_BATCH_BYTES", LIMIT)
+    monkeypatch.setattr(calls, "MAX_BATCH_BYTES", LIMIT)
     async with raw(Batched()) as peer:
         await peer.shake_hands("2025-03-26")
         batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(20)]

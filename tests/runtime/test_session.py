@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.protocol.calls import NEVER, ReceivedCall, SentCall
 from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, Notification, Request, Result
+from mcp_runtime.protocol.jsonrpc import Failure, Id, Notification, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.session import MAX_REMEMBERED, Session
 
@@ -28,10 +29,22 @@ def violation(session: Session, **members: Any) -> tuple[str, Any]:
     return event.reason, json.loads(event.answer) if event.answer else None
 
 
+def ask(session: Session, name: str, params: bytes | None = None, *, progress: bool = False) -> tuple[Any, bytes]:
+    """Begin a request; return its id and the bytes to send."""
+    call = SentCall(name, NEVER if progress else None)
+    sent = session.request(call, params)
+    return call.id, sent
+
+
+def finish(session: Session, id_: Id) -> bytes:
+    """Answer a request of the peer; return the bytes to send."""
+    return session.answer(session.incoming[id_], b"{}")
+
+
 def client() -> Session:
     """A client whose session is ready."""
     session = Session(Side.CLIENT)
-    id_, _ = session.request("initialize", b"{}")
+    id_, _ = ask(session, "initialize", b"{}")
     session.receive(text(id=id_, result={}))
     session.notify("notifications/initialized", None)
     return session
@@ -41,7 +54,7 @@ def server(*, batches: bool = False) -> Session:
     """A server whose session is ready."""
     session = Session(Side.SERVER)
     session.receive(text(id=0, method="initialize", params={}))
-    session.answer(0, b"{}")
+    finish(session, 0)
     session.receive(text(method="notifications/initialized"))
     session.accepts_batches = batches
     return session
@@ -56,10 +69,10 @@ class TestLifecycle:
     def test_both_sides_take_the_same_steps(self) -> None:
         here, there = Session(Side.CLIENT), Session(Side.SERVER)
         seen = [(here.state, there.state)]
-        id_, asked = here.request("initialize", b"{}")
+        id_, asked = ask(here, "initialize", b"{}")
         there.receive(asked)
         seen.append((here.state, there.state))
-        here.receive(there.answer(id_, b"{}"))
+        here.receive(finish(there, id_))
         seen.append((here.state, there.state))
         there.receive(here.notify("notifications/initialized", None))
         seen.append((here.state, there.state))
@@ -70,12 +83,12 @@ class TestLifecycle:
 
     def test_a_refused_client_may_ask_again(self) -> None:
         here, there = Session(Side.CLIENT), Session(Side.SERVER)
-        id_, asked = here.request("initialize", b"{}")
+        id_, asked = ask(here, "initialize", b"{}")
         there.receive(asked)
-        here.receive(there.refuse(id_, -32602, "no"))
+        here.receive(there.refuse(there.incoming[id_], -32602, "no"))
         assert here.state is there.state is State.NEW
-        again, asked = here.request("initialize", b"{}")
-        assert again != id_ and isinstance(there.receive(asked)[0], Request)
+        again, asked = ask(here, "initialize", b"{}")
+        assert again != id_ and isinstance(there.receive(asked)[0], ReceivedCall)
 
     def test_initialize_comes_first(self) -> None:
         session = Session(Side.SERVER)
@@ -83,29 +96,29 @@ class TestLifecycle:
         assert "initialize first" in reason
         assert (answer["id"], answer["error"]["code"]) == (1, -32600)
         with pytest.raises(LocalProtocolError, match="not allowed in state 'new'"):
-            Session(Side.CLIENT).request("tools/list", None)
+            ask(Session(Side.CLIENT), "tools/list", None)
 
     def test_initialize_comes_once(self) -> None:
         reason, answer = violation(server(), id=1, method="initialize", params={})
         assert "once" in reason and answer["error"]["code"] == -32600
         with pytest.raises(LocalProtocolError, match="does not follow"):
-            client().request("initialize", b"{}")
+            ask(client(), "initialize", b"{}")
 
     @pytest.mark.parametrize("side", Side)
     def test_pings_are_always_allowed(self, side: Side) -> None:
         session = Session(side)
-        session.request("ping", None)
-        assert isinstance(one(session, id="x", method="ping"), Request)
+        ask(session, "ping", None)
+        assert isinstance(one(session, id="x", method="ping"), ReceivedCall)
 
     def test_a_server_waits_for_the_confirmation(self) -> None:
         session = Session(Side.SERVER)
         session.receive(text(id=0, method="initialize", params={}))
-        session.answer(0, b"{}")
+        finish(session, 0)
         session.notify("notifications/message", b"{}")
         with pytest.raises(LocalProtocolError, match="state 'initialized'"):
-            session.request("roots/list", None)
+            ask(session, "roots/list", None)
         session.receive(text(method="notifications/initialized"))
-        session.request("roots/list", None)
+        ask(session, "roots/list", None)
 
     def test_a_second_confirmation_is_a_violation(self) -> None:
         reason, answer = violation(server(), method="notifications/initialized")
@@ -115,7 +128,7 @@ class TestLifecycle:
         session = client()
         session.close()
         with pytest.raises(LocalProtocolError, match="closed"):
-            session.request("ping", None)
+            ask(session, "ping", None)
         assert session.cancel(1) == b""
 
     def test_every_state_can_be_reached_and_left(self) -> None:
@@ -132,16 +145,16 @@ class TestLifecycle:
 class TestCorrelation:
     def test_ids_are_never_reused(self) -> None:
         session = client()
-        ids = [session.request("ping", None)[0] for _ in range(100)]
+        ids = [ask(session, "ping", None)[0] for _ in range(100)]
         for id_ in ids[:50]:
             session.receive(text(id=id_, result={}))
-        ids += [session.request("ping", None)[0] for _ in range(100)]
+        ids += [ask(session, "ping", None)[0] for _ in range(100)]
         assert len(set(ids)) == len(ids)
 
     def test_answers_in_any_order(self) -> None:
         session = client()
-        first, _ = session.request("tools/list", None)
-        second, _ = session.request("tools/call", None)
+        first, _ = ask(session, "tools/list", None)
+        second, _ = ask(session, "tools/call", None)
         result = one(session, id=second, result={"a": 1})
         assert isinstance(result, Result) and (result.id, result.result) == (second, {"a": 1})
         failure = one(session, id=first, error={"code": -1, "message": "m"})
@@ -152,7 +165,7 @@ class TestCorrelation:
     def test_an_answer_without_a_request(self, id_: Any) -> None:
         """An id is the same only if its type is: "2" does not answer 2."""
         session = client()
-        assert session.request("ping", None)[0] == 2
+        assert ask(session, "ping", None)[0] == 2
         reason, answer = violation(session, id=id_, result={})
         assert "not an open request" in reason and answer is None
         assert 2 in session.outgoing
@@ -160,26 +173,28 @@ class TestCorrelation:
     def test_a_duplicate_id(self) -> None:
         """The first one stays open and can be answered; an error with its id would be taken for its answer."""
         session = server()
-        assert isinstance(one(session, id=1, method="tools/list"), Request)
+        assert isinstance(one(session, id=1, method="tools/list"), ReceivedCall)
         reason, answer = violation(session, id=1, method="tools/call")
         assert "still open" in reason and answer["id"] is None
-        assert json.loads(session.answer(1, b"{}"))["id"] == 1
+        assert json.loads(finish(session, 1))["id"] == 1
 
     def test_an_answer_is_given_once(self) -> None:
         session = server()
-        one(session, id=1, method="tools/list")
-        session.answer(1, b"{}")
+        call = one(session, id=1, method="tools/list")
+        assert isinstance(call, ReceivedCall)
+        session.answer(call, b"{}")
         with pytest.raises(LocalProtocolError, match="no request 1 is open"):
-            session.answer(1, b"{}")
-        with pytest.raises(LocalProtocolError, match="no request 2 is open"):
-            session.refuse(2, -1, "m")
+            session.answer(call, b"{}")
+        with pytest.raises(LocalProtocolError, match="no request 1 is open"):
+            session.refuse(call, -1, "m")
 
     def test_a_malformed_answer_ends_the_request_and_is_not_answered(self) -> None:
         session = client()
-        id_, _ = session.request("ping", None)
+        id_, _ = ask(session, "ping", None)
         event = one(session, id=id_, result="text")
         assert isinstance(event, Violation)
-        assert (event.failed, event.answer, event.method) == (id_, b"", "ping")
+        assert event.failed is not None
+        assert (event.failed.id, event.answer, event.method) == (id_, b"", "ping")
         assert not session.outgoing
 
     def test_an_error_without_an_id_is_reported_and_not_answered(self) -> None:
@@ -195,13 +210,13 @@ class TestMalformed:
         assert isinstance(event, Violation)
         answer = json.loads(event.answer)
         assert (answer["id"], answer["error"]["code"]) == (None, code)
-        assert isinstance(one(session, id=1, method="ping"), Request)
+        assert isinstance(one(session, id=1, method="ping"), ReceivedCall)
 
 
 class TestCancellation:
     def test_cancelling_our_request(self) -> None:
         session = client()
-        id_, _ = session.request("tools/call", None)
+        id_, _ = ask(session, "tools/call", None)
         sent = json.loads(session.cancel(id_, "bored"))
         assert sent["method"] == "notifications/cancelled"
         assert sent["params"] == {"requestId": id_, "reason": "bored"}
@@ -209,7 +224,7 @@ class TestCancellation:
 
     def test_a_late_answer_is_ignored(self) -> None:
         session = client()
-        id_, _ = session.request("tools/call", None)
+        id_, _ = ask(session, "tools/call", None)
         session.cancel(id_)
         assert isinstance(one(session, id=id_, result={}), Notification)
         assert isinstance(one(session, id=id_, result={}), Violation)
@@ -217,13 +232,13 @@ class TestCancellation:
     def test_cancelled_requests_are_forgotten_eventually(self) -> None:
         session = client()
         for _ in range(MAX_REMEMBERED + 10):
-            session.cancel(session.request("ping", None)[0])
+            session.cancel(ask(session, "ping", None)[0])
         assert isinstance(one(session, id=2, result={}), Violation)
         assert isinstance(one(session, id=MAX_REMEMBERED, result={}), Notification)
 
     def test_initialize_is_never_cancelled(self) -> None:
         session = Session(Side.CLIENT)
-        id_, _ = session.request("initialize", b"{}")
+        id_, _ = ask(session, "initialize", b"{}")
         assert session.cancel(id_) == b""
         there = Session(Side.SERVER)
         there.receive(text(id=1, method="initialize", params={}))
@@ -234,8 +249,8 @@ class TestCancellation:
         session = server()
         one(session, id="a", method="tools/call")
         event = one(session, method="notifications/cancelled", params={"requestId": "a", "reason": "bored"})
-        assert isinstance(event, Cancelled) and (event.key, event.reason) == ("a", "bored")
-        assert session.drop("a") == b""
+        assert isinstance(event, Cancelled) and (event.call.id, event.reason) == ("a", "bored")
+        assert session.drop(session.incoming["a"]) == b""
         assert not session.incoming
 
     def test_cancelling_an_unknown_request_is_ignored(self) -> None:
@@ -251,7 +266,7 @@ class TestProgress:
     def begun(self) -> tuple[Session, int]:
         session = client()
         token = session.next_id
-        id_, _ = session.request("tools/call", b"{}", progress=True)
+        id_, _ = ask(session, "tools/call", b"{}", progress=True)
         assert id_ == token
         return session, id_
 
@@ -261,7 +276,7 @@ class TestProgress:
             params = {"progressToken": id_, "progress": progress, "total": 4, "message": "m"}
             event = one(session, method="notifications/progress", params=params)
             assert isinstance(event, Progressed)
-            assert (event.id, event.progress, event.total, event.message) == (id_, progress, 4, "m")
+            assert (event.call.id, event.progress, event.total, event.message) == (id_, progress, 4, "m")
 
     @pytest.mark.parametrize("progress", [1, 0.5, "2", None, True])
     def test_non_increasing_reports(self, progress: Any) -> None:
@@ -283,17 +298,18 @@ class TestProgress:
 
     def test_our_reports(self) -> None:
         session = server()
-        one(session, id=1, method="tools/call", params={"_meta": {"progressToken": "t"}})
-        sent = json.loads(session.progress(1, 1, 2, "m"))
+        call = one(session, id=1, method="tools/call", params={"_meta": {"progressToken": "t"}})
+        assert isinstance(call, ReceivedCall)
+        sent = json.loads(session.progress(call, 1, 2, "m"))
         assert sent["params"] == {"progressToken": "t", "progress": 1, "total": 2, "message": "m"}
         with pytest.raises(LocalProtocolError, match="progress must increase: 1 after 1"):
-            session.progress(1, 1)
-        session.answer(1, b"{}")
-        assert session.progress(1, 2) == b""
+            session.progress(call, 1)
+        session.answer(call, b"{}")
+        assert session.progress(call, 2) == b""
 
     def test_progress_may_be_an_integer_of_any_size(self) -> None:
         session = client()
-        token, _ = session.request("tools/call", b"{}", progress=True)
+        token, _ = ask(session, "tools/call", b"{}", progress=True)
         assert isinstance(one(session, method="notifications/progress", params=report(token, 10**400)), Progressed)
         reason, answer = violation(session, method="notifications/progress", params=report(token, 1))
         assert reason.startswith("progress must increase: 1 after 1000") and len(reason) < 200 and answer is None
@@ -302,7 +318,7 @@ class TestProgress:
     def test_no_reports_without_a_token(self, meta: Any) -> None:
         session = server()
         one(session, id=1, method="tools/call", params={"_meta": meta})
-        assert session.progress(1, 1) == b""
+        assert session.progress(session.incoming[1], 1) == b""
 
 
 class TestBatches:
@@ -313,9 +329,9 @@ class TestBatches:
         session = server(batches=True)
         notification = {"method": "notifications/roots/list_changed"}
         events = self.receive(session, {"id": 1, "method": "a"}, notification, {"id": 2, "method": "b"})
-        assert [type(event) for event in events] == [Request, Notification, Request]
-        assert session.answer(2, b'{"b":1}') == b""
-        assert json.loads(session.refuse(1, -1, "m")) == [
+        assert [type(event) for event in events] == [ReceivedCall, Notification, ReceivedCall]
+        assert session.answer(session.incoming[2], b'{"b":1}') == b""
+        assert json.loads(session.refuse(session.incoming[1], -1, "m")) == [
             {"jsonrpc": "2.0", "id": 2, "result": {"b": 1}},
             {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "m"}},
         ]
@@ -324,7 +340,7 @@ class TestBatches:
         session = server(batches=True)
         events = self.receive(session, {"id": 1, "method": 2}, {"id": 3, "method": "a"})
         assert isinstance(events[0], Violation) and not events[0].answer
-        answers = json.loads(session.answer(3, b"{}"))
+        answers = json.loads(finish(session, 3))
         assert [answer["id"] for answer in answers] == [1, 3]
 
     def test_a_batch_of_invalid_messages(self) -> None:
@@ -347,14 +363,14 @@ class TestBatches:
     def test_answers_that_are_refused_fail_their_calls(self) -> None:
         session = client()
         session.accepts_batches = True
-        ids = [session.request("ping", None)[0] for _ in range(3)]
+        ids = [ask(session, "ping", None)[0] for _ in range(3)]
         events = self.receive(session, *({"id": id_, "result": id_} for id_ in ids))
-        assert [event.failed for event in events if isinstance(event, Violation)] == ids
+        assert [event.failed.id for event in events if isinstance(event, Violation) and event.failed] == ids
 
     def test_a_batch_of_notifications_and_answers(self) -> None:
         session = client()
         session.accepts_batches = True
-        id_, _ = session.request("ping", None)
+        id_, _ = ask(session, "ping", None)
         events = self.receive(session, {"id": id_, "result": {}}, {"method": "notifications/message"})
         assert [type(event) for event in events] == [Result, Notification]
 
@@ -370,9 +386,9 @@ class TestBatches:
     def test_a_cancelled_request_is_missing_from_the_answers(self) -> None:
         session = server(batches=True)
         self.receive(session, {"id": 1, "method": "a"}, {"id": 2, "method": "b"})
-        assert session.answer(1, b"{}") == b""
+        assert finish(session, 1) == b""
         one(session, method="notifications/cancelled", params={"requestId": 2})
-        assert [answer["id"] for answer in json.loads(session.drop(2))] == [1]
+        assert [answer["id"] for answer in json.loads(session.drop(session.incoming[2]))] == [1]
 
     @pytest.mark.parametrize(("batches", "reason"), [(True, "must not be empty"), (False, "has no batches")])
     def test_empty_and_unsupported_batches_are_refused(self, batches: bool, reason: str) -> None:

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.conversation import CloseHook, Conversation
 from mcp_runtime.connection.link import ErrorHook, Link
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.errors import McpError
 from mcp_runtime.options import Progress
-from mcp_runtime.protocol.jsonrpc import Id, Key
+from mcp_runtime.protocol.jsonrpc import Id
 from mcp_runtime.protocol.legacy import Side
 
 if TYPE_CHECKING:
@@ -151,19 +152,19 @@ class Hooks(ABC):
         self._conversation.before_close = hook
 
     async def report_progress(
-        self, key: Key, progress: float, total: float | None = None, message: str | None = None
+        self, call: Call, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
         """Report progress on an open request of the peer; does nothing if it did not ask, or is answered.
 
         Progress that does not increase is dropped and logged.
 
         Args:
-            key: the id of the request; a modern-era request has a key instead (`Exchange.key`).
+            call: the request: the `Exchange` of its handler.
             progress: how much is done so far.
             total: how much there is to do; None if unknown.
             message: a text to show; None if there is none.
         """
-        line = self._conversation.reports.progress(key, progress, total, message)
+        line = self._conversation.reports.progress(call, progress, total, message)
         if line is not None:
             await line.channel.drain()
 

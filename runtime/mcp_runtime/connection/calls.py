@@ -11,7 +11,8 @@ from mcp_runtime.connection.timers import Gate
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import Id, Key, Notification, Request
+from mcp_runtime.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
+from mcp_runtime.protocol.jsonrpc import Id, Notification, Request
 
 LIGHT: Final = 4096
 """Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
@@ -75,7 +76,8 @@ class Line:
     Attributes:
         channel: where messages are sent.
         owner: the link that it belongs to.
-        open: the requests that are open on it; none are kept for the main line, which exists anyway.
+        calls: the requests that are open on it, by id; of the main line only those of the modern era, since a session
+            books the others.
         unread: bytes of answers sent immediately since it was last drained.
         owed: bytes of results that handlers' tasks wait for the peer to read.
         is_deaf: whether reading from it is paused until it is drained.
@@ -83,12 +85,12 @@ class Line:
         logs: the gate for log messages; None before the first.
     """
 
-    __slots__ = ("_room", "channel", "is_deaf", "logs", "open", "owed", "owner", "posted", "unread")
+    __slots__ = ("_room", "calls", "channel", "is_deaf", "logs", "owed", "owner", "posted", "unread")
 
     def __init__(self, channel: Channel, owner: object) -> None:
         self.channel = channel
         self.owner = owner
-        self.open: set[Key] = set()
+        self.calls: dict[Id, Call] = {}
         self.unread = 0
         self.owed = 0
         self.posted = 0
@@ -136,14 +138,20 @@ class Keeper(Protocol):
         ...
 
 
-class Work:
-    """A request or a notification; see `Exchange`, which handlers and middleware receive.
+_RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
+class Call(ReceivedCall):
+    """A request or a notification, from the parse to the answer; see `Exchange`, which handlers and middleware receive.
 
     Attributes:
         requester: its sender, or the peer that it is sent to.
-        line: the line it came over; None for a message of this side.
-        key: identifies the request among open ones; None unless it is a received request.
+        text: the message, or the batch that contains it, until its params are read.
+        parts: how many messages the text contains.
         held: its share of the limit on held messages; None if it has none.
+        task: the task of its handler; None before that runs.
+        gate: limits its progress reports; None before the first.
+        is_stuck: whether its handler reported invalid progress, which is logged once.
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
         resumed: done when a handler that asked its requester in a result can continue with another request; its result
             is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
@@ -151,48 +159,55 @@ class Work:
     """
 
     __slots__ = (
-        "_raw",
         "cancel_reason",
+        "gate",
         "held",
-        "id",
         "is_cancelled",
         "is_open",
+        "is_stuck",
         "keeper",
-        "key",
-        "line",
         "method",
         "params",
+        "parts",
         "requester",
         "resumed",
+        "task",
+        "text",
         "way",
     )
 
-    def __init__(
-        self,
-        method: AnyMethod,
-        params: Any,
-        *,
-        way: Way,
-        requester: Requester,
-        line: Line | None = None,
-        id_: Id | None = None,
-        key: Key | None = None,
-        raw: dict[str, Any] | None = None,
-    ) -> None:
-        self.requester = requester
-        self.line = line
-        self.key = key
+    line: "Line"
+    method: AnyMethod
+    params: Any
+    requester: Requester
+    task: "asyncio.Task[None]"
+
+    def __init__(self, message: Request | Notification, line: "Line", batch: Batch | None = None) -> None:
+        super().__init__(message, line, batch)
+        self.way = _RECEIVED
+        self.is_open = isinstance(message, Request)
+        self.text = b""
+        self.parts = 1
         self.held: Held | None = None
-        self.is_open = key is not None
-        self.method = method
-        self.params = params
-        self.way = way
-        self.id = id_
+        self.gate: Gate[tuple[float, float | None, str | None]] | None = None
+        self.is_stuck = False
         self.is_cancelled = False
         self.cancel_reason: str | None = None
         self.resumed: asyncio.Future[Any] | None = None
         self.keeper: Keeper | None = None
-        self._raw = raw
+
+    def arrived(self, requester: Requester, text: bytes, parts: int = 1) -> None:
+        """Note who sent it, and its text."""
+        self.requester, self.text, self.parts = requester, text, parts
+
+    def read(self, method: AnyMethod, params: Any) -> None:
+        """Note its record and its typed params; the text is not needed any more."""
+        self.method, self.params, self.text = method, params, b""
+
+    def release(self) -> None:
+        """Give back its share of the limit on held messages."""
+        if self.held is not None:
+            self.held.release()
 
     def mark_closed(self) -> None:
         """Note that the request was answered or refused, or that its answer is no longer wanted."""
@@ -202,7 +217,7 @@ class Work:
             keeper.ended()
 
     def mark_cancelled(self, reason: str | None) -> None:
-        """Note that the answer is no longer wanted, and the `reason`; None if there is none."""
+        """Note that the answer is no longer wanted, and the `reason`."""
         self.is_cancelled, self.cancel_reason = True, reason
         self.mark_closed()
 
@@ -213,16 +228,18 @@ class Work:
 
     def suspend(self, resumed: "asyncio.Future[Any]") -> None:
         """Detach from the request, which was answered, until another one resumes it and completes `resumed`."""
-        self.is_open, self.key, self.resumed = False, None, resumed
+        self.is_open, self.resumed = False, resumed
 
-    def resume(
-        self, key: Key, id_: Id, requester: Requester, line: Line, raw: dict[str, Any] | None, *, by: object
-    ) -> None:
-        """Continue with another request of the same requester, whose capabilities apply from now on.
+    def resume(self, other: "Call", *, by: object) -> None:
+        """Continue as another request of the same requester, on its channel and with its capabilities.
 
         It is answered by `by`; see `resumed`.
         """
-        self.requester, self.line, self.id, self.key, self._raw = requester, line, id_, key, raw
+        self.message, self.id, self.line, self.requester = other.message, other.id, other.line, other.requester
+        self.batch, self.token, self.progress, self.gate = other.batch, other.token, None, None
+        self.book, other.book = other.book, None
+        if self.book is not None:
+            self.book[self.id] = self
         self.is_open = True
         if self.resumed is not None and not self.resumed.done():
             self.resumed.set_result(by)
@@ -235,94 +252,79 @@ class Work:
     @property
     def raw_params(self) -> Mapping[str, Any]:
         """The params as received, keyed by wire names; empty if there were none."""
-        return self._raw or {}
+        return self.message.params or {}
 
     @property
     def meta(self) -> Mapping[str, Any]:
         """The `_meta` of the message, keyed by wire names; empty if it has none, or if it was not received."""
-        meta = self._raw.get("_meta") if self._raw else None
+        meta = self.message.params.get("_meta") if self.message.params else None
         return cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
 
 
-CURRENT: Final[ContextVar[Work | None]] = ContextVar("mcp_exchange", default=None)
+CURRENT: Final[ContextVar[Call | None]] = ContextVar("mcp_exchange", default=None)
 """The message being handled; tasks and `asyncio.to_thread` inherit it."""
-
-
-class Received:
-    """A received request or notification, with its sender, its line and its key.
-
-    Its text may be that of a batch with `parts` messages.
-    """
-
-    __slots__ = ("key", "line", "message", "parts", "requester", "text")
-
-    def __init__(
-        self,
-        message: Request | Notification,
-        text: bytes,
-        line: Line,
-        requester: Requester,
-        key: Key | None = None,
-        *,
-        parts: int = 1,
-    ) -> None:
-        self.message = message
-        self.text = text
-        self.line = line
-        self.requester = requester
-        self.key = key
-        self.parts = parts
 
 
 class TaggedStreams(Protocol):
     """Receives the notifications that name the request of this side to which they belong."""
 
-    def take(self, received: Received) -> None:
+    def take(self, received: Call) -> None:
         """Process a notification, if it belongs to such a request."""
         ...
 
 
 class Handling(Protocol):
-    """Creates the exchange of a received message, and runs its handler."""
+    """Creates the record of a received message, and runs its handler."""
 
     @property
     def is_watched(self) -> bool:
         """Whether middleware wants to see every message."""
         ...
 
-    def open(self, method: AnyMethod, params: Any, received: Received) -> Work:
-        """Return the exchange of a received message."""
+    def new(self, message: Request | Notification, line: "Line", batch: Batch | None = None) -> Call:
+        """Return the record of a received message."""
         ...
 
-    def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
+    def run(self, call: Call, handler: Handler) -> Awaitable[Any]:
         """Pass a message to its handler, through the middleware."""
         ...
 
 
-class Pending:
-    """A request that waits for its answer.
+class Asked(SentCall):
+    """A request of this side, and the caller that waits for its answer.
 
-    `latest` is when it expires regardless of progress, `call` the timeout of the whole call that it belongs to.
+    Attributes:
+        method: its record.
+        type: the type of the result.
+        future: done with the answer.
+        options: the options of the call.
+        line: the channel that it is sent on.
+        limit: seconds until it expires.
+        latest: when it expires regardless of progress; None until the first report.
+        whole: the timeout of the whole call that it belongs to; None if it is alone.
     """
 
-    __slots__ = ("call", "future", "latest", "limit", "line", "method", "options", "type")
+    __slots__ = ("future", "latest", "limit", "line", "method", "options", "type", "whole")
 
     def __init__(
         self,
         method: RequestMethod[Any, Any],
         type_: WireType[Any],
         future: "asyncio.Future[Any]",
+        *,
         options: CallOptions,
-        line: Line,
+        line: "Line",
+        whole: asyncio.Timeout | None,
     ) -> None:
-        self.call: asyncio.Timeout | None = None
-        self.line = line
+        super().__init__(method.name, None if options.progress is None else NEVER)
         self.method = method
         self.type = type_
         self.future = future
         self.options = options
+        self.line = line
         self.limit = 0.0
         self.latest: float | None = None
+        self.whole = whole
 
 
 Proceed: TypeAlias = Callable[[], Awaitable[Any]]

@@ -6,7 +6,7 @@ from copy import copy
 from typing import Any, TypeAlias, TypeVar, cast
 
 from mcp_runtime.connection.base import Hooks, KnowsPeer
-from mcp_runtime.connection.calls import Proceed, Received, Way, Work, through
+from mcp_runtime.connection.calls import Call, Line, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.reports import log_message
@@ -16,7 +16,8 @@ from mcp_runtime.connection.vendor import VendorMethods, typed_wire
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.options import CallOptions, Limits
-from mcp_runtime.protocol.jsonrpc import Request
+from mcp_runtime.protocol.calls import Batch
+from mcp_runtime.protocol.jsonrpc import Notification, Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
 from mcp_runtime.threads import unblocked
@@ -28,7 +29,7 @@ T = TypeVar("T")
 _RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
-class Exchange(Work):
+class Exchange(Call):
     """A request or a notification on its connection.
 
     Attributes:
@@ -45,28 +46,23 @@ class Exchange(Work):
     __slots__ = ("connection",)
 
     def __init__(
-        self,
-        connection: "Connection",
-        method: AnyMethod,
-        params: Any,
-        way: Way,
-        received: Received | None = None,
+        self, connection: "Connection", message: Request | Notification, line: Line, batch: Batch | None = None
     ) -> None:
-        if received is None:
-            super().__init__(method, params, way=way, requester=connection.requester)
-        else:
-            message = received.message
-            super().__init__(
-                method,
-                params,
-                way=way,
-                requester=received.requester,
-                line=received.line,
-                id_=message.id if isinstance(message, Request) else None,
-                key=received.key,
-                raw=message.params,
-            )
+        super().__init__(message, line, batch)
         self.connection = connection
+
+    @classmethod
+    def of(cls, connection: "Connection", method: AnyMethod, params: Any, way: Way, requester: Requester) -> "Exchange":
+        """Return a message that was not received: one that is sent, or that this side asks itself."""
+        made = cls(connection, Notification(method.name, None), connection.main)
+        made.way, made.requester = way, requester
+        made.read(method, params)
+        return made
+
+    def resume(self, other: Call, *, by: object) -> None:
+        """Continue as another request, maybe on another connection; see `Call.resume`."""
+        self.connection = cast("Exchange", other).connection
+        super().resume(other, by=by)
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress on the request; does nothing if the peer did not ask for it.
@@ -78,8 +74,8 @@ class Exchange(Work):
             total: how much there is to do; None if unknown.
             message: a text to show; None if there is none.
         """
-        if self.key is not None and (self.is_open or not self.requester.is_modern):
-            await self.connection.report_progress(self.key, progress, total, message)
+        if self.book is not None and (self.is_open or not self.is_modern):
+            await self.connection.report_progress(self, progress, total, message)
 
     async def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the peer, if it asked for messages of that level.
@@ -101,11 +97,11 @@ class Exchange(Work):
         Raises:
             LocalProtocolError: the transport cannot resume streams.
         """
-        line = self.line
-        if line is None or not isinstance(line.channel, Resumable):
+        channel = self.line.channel
+        if not isinstance(channel, Resumable):
             revision, reason = self.requester.revision, "this transport cannot resume streams"
             raise LocalProtocolError(revision=revision, method=self.method.name, pointer="", reason=reason)
-        line.channel.close_stream()
+        channel.close_stream()
 
 
 Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
@@ -146,6 +142,11 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
         self.results = self.outbound.results
 
     @property
+    def main(self) -> Line:
+        """The channel of messages that belong to no open request."""
+        return self._link.main
+
+    @property
     def last_activity(self) -> float:
         """When the last message arrived, by the event loop's clock in seconds."""
         return self._conversation.last_activity
@@ -163,7 +164,8 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
     @property
     def open_requests(self) -> int:
         """How many requests of both sides are not answered yet."""
-        return len(self.outbound) + len(self._link.session.incoming) + len(self._link.modern.incoming)
+        session = self._link.session
+        return len(session.outgoing) + len({*session.incoming.values(), *self._link.calls()})
 
     @property
     def stub(self) -> Any:
@@ -245,7 +247,7 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
     ) -> Coroutine[Any, Any, T]:
         if not self.middleware:
             return self.outbound.ask(method, params, type_, options)
-        sent = Exchange(self, method, params, Way.SENT)
+        sent = Exchange.of(self, method, params, Way.SENT, self.requester)
         return self.outbound.ask_through(self.middleware, sent, type_, options)
 
     async def notify(
@@ -265,7 +267,7 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
             LocalProtocolError: it is not allowed now.
         """
         if self.middleware:
-            sent = Exchange(self, method, params, Way.SENT)
+            sent = Exchange.of(self, method, params, Way.SENT, self.requester)
             await through(self.middleware, sent, lambda: self.outbound.tell(method, sent.params, exchange))
         else:
             await self.outbound.tell(method, params, exchange)
@@ -335,8 +337,7 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
         registered = requester.answers.handlers.get(method.name)
         if registered is None:
             return None
-        exchange = Exchange(self, method, params, _RECEIVED)
-        exchange.requester = requester
+        exchange = Exchange.of(self, method, params, _RECEIVED, requester)
         found: R = await registered[1](params, self._exchanges.context_of(exchange))
         return found
 
@@ -381,15 +382,15 @@ class _Exchanges:
     def is_watched(self) -> bool:
         return bool(self._connection.middleware)
 
-    def open(self, method: AnyMethod, params: Any, received: Received) -> Exchange:
-        return Exchange(self._connection, method, params, _RECEIVED, received)
+    def new(self, message: Request | Notification, line: Line, batch: Batch | None = None) -> Exchange:
+        return Exchange(self._connection, message, line, batch)
 
-    def context_of(self, exchange: Work) -> Any:
+    def context_of(self, exchange: Call) -> Any:
         answers = exchange.requester.answers
         return answers.context(answers.stub, exchange.id, exchange)
 
-    def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
-        context = self.context_of(work)
+    def run(self, call: Call, handler: Handler) -> Awaitable[Any]:
+        context = self.context_of(call)
         if not self._connection.middleware:
-            return handler(work.params, context)
-        return through(self._connection.middleware, cast(Exchange, work), lambda: handler(work.params, context))
+            return handler(call.params, context)
+        return through(self._connection.middleware, cast(Exchange, call), lambda: handler(call.params, context))

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from mcp_runtime.connection.background import Background
-from mcp_runtime.connection.calls import Handling, Line, Received, Way
+from mcp_runtime.connection.calls import Call, Handling, Line, Way
 from mcp_runtime.connection.inbound import Inbound
 from mcp_runtime.connection.journal import Chatter
 from mcp_runtime.connection.link import Link
@@ -27,10 +27,11 @@ from mcp_runtime.connection.transport import (
 from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.options import Limits
 from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.calls import ReceivedCall
 from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side, State
-from mcp_runtime.protocol.modern import is_modern
+from mcp_runtime.protocol.modern import cancelled, is_modern
 from mcp_runtime.protocol.names import INITIALIZE, PING
 
 _CLIENT, _NEW = Side.CLIENT, State.NEW  # once, since Python 3.11 runs code to find a member of an enumeration
@@ -64,6 +65,7 @@ class Conversation:
     __slots__ = (
         "_chatter",
         "_close_hooks",
+        "_handling",
         "_is_over",
         "_over",
         "before_close",
@@ -78,7 +80,9 @@ class Conversation:
 
     def __init__(self, transport: Transport, side: Side, limits: Limits, handling: Handling) -> None:
         loop = asyncio.get_running_loop()
-        self.link = Link(transport, side, limits, loop, Background(loop, self._settle))
+        self.link = Link(
+            transport, side, limits, loop=loop, background=Background(loop, self._settle), new_call=handling.new
+        )
         self.reports = Reports(self.link)
         self.outbound = Outbound(self.link, self.reports)
         self.inbound = Inbound(self.link, self.outbound, self.reports, handling, self._settle)
@@ -86,6 +90,7 @@ class Conversation:
         self.on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None
         self.on_modern: Callable[[Request, Channel], Requester] | None = None
         self.before_close: Callable[[], None] | None = None
+        self._handling = handling
         self._close_hooks: list[CloseHook] = []
         self._chatter: Chatter | None = None
         self._is_over = False
@@ -161,8 +166,9 @@ class Conversation:
 
     def request_lost(self, id_: Id, reason: TransportError) -> None:
         """Handle the loss of the answer to a request of this side; the conversation continues."""
+        call = self.outbound.find(id_)
         self.link.session.cancel(id_)
-        self.outbound.fail(id_, ConnectionClosed(str(reason)))
+        self.outbound.fail(call, ConnectionClosed(str(reason)))
 
     def connection_lost(self, reason: TransportError | None) -> None:
         """Handle the end of the transport."""
@@ -230,11 +236,13 @@ class Conversation:
         match event:
             case Result():
                 return self.outbound.take_result(event, text)
-            case Request():
-                self._take_request(event, text, line, parts)
+            case ReceivedCall():
+                self._take_request(cast("Call", event), text, parts)
                 return ANSWERED
             case Notification():
-                return self.inbound.take_notification(Received(event, text, line, self.link.requester, parts=parts))
+                call = self._handling.new(event, line)
+                call.arrived(self.link.requester, text, parts)
+                return self.inbound.take_notification(call)
             case Failure():
                 self.outbound.take_failure(event)
                 return ANSWER
@@ -246,22 +254,22 @@ class Conversation:
                 return self._take_violation(event, line)
         return ACCEPTED
 
-    def _take_request(self, request: Request, text: bytes, line: Line, parts: int) -> None:
+    def _take_request(self, call: Call, text: bytes, parts: int) -> None:
         link = self.link
         if link.side is _CLIENT and link.requester.is_modern:
             # In the modern era a server sends no requests, and a client no answers (basic/transports/stdio).
-            link.session.drop(request.id)
-            link.report(link.violation("a server must not send requests in this revision", request.method))
+            link.session.drop(call)
+            link.report(link.violation("a server must not send requests in this revision", call.name))
             return
-        if line is not link.main:
-            link.opened(request.id, line)
-        if request.method == PING and PING not in link.requester.answers.handlers:
+        link.opened(call)
+        if call.name == PING and PING not in link.requester.answers.handlers:
             # Promptly, regardless of other work (basic/utilities/ping).
-            link.answer_at_once(request.id, b"{}")
-        elif request.method == INITIALIZE:
-            self._take_initialize(request, line)
+            link.answer_at_once(call, b"{}")
+        elif call.name == INITIALIZE:
+            self._take_initialize(call)
         else:
-            self.inbound.take_request(Received(request, text, line, link.requester, request.id, parts=parts))
+            call.arrived(link.requester, text, parts)
+            self.inbound.take_request(call)
 
     def _take_modern(self, value: Any, text: bytes, line: Line) -> Outcome | None:
         """Process a message of the modern era; return None for one of the legacy era."""
@@ -270,8 +278,8 @@ class Conversation:
         link = self.link
         id_: Any = value.get("id")
         if id_ is None:
-            if (cancelled := link.modern.cancelled(value, line)) is not None:
-                self.inbound.take_cancelled(cancelled)
+            if (found := cancelled(value, line.calls)) is not None:
+                self.inbound.take_cancelled(found)
                 return ACCEPTED
         elif (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, line):
             request = Request(id_, str(value["method"]), None)
@@ -281,28 +289,29 @@ class Conversation:
         try:
             message = jsonrpc.classify(value)
         except MalformedMessage as error:
-            return self._take_violation(link.modern.malformed(error), line)
+            answer = jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
+            refused = Violation(error.reason, b"" if error.is_answer else answer, code=error.code, is_malformed=True)
+            return self._take_violation(refused, line)
         if not isinstance(message, Request):
             # The request that this notification belongs to is gone, or came over another channel.
             return ACCEPTED
-        key = link.modern.open(message, line)
-        if line is not link.main:
-            link.opened(key, line)
+        call = self._handling.new(message, line)
+        call.open(line.calls, is_modern=True)
+        link.opened(call)
         try:
             assert self.on_modern is not None
             requester = self.on_modern(message, line.channel)
         except PeerError as error:
-            link.refuse(key, error.code, error.message, error.data)
+            link.refuse(call, error.code, error.message, error.data)
             return Outcome(Verdict.REJECTED, error.code, error.message)
-        self.inbound.take_request(Received(message, text, line, requester, key))
+        call.arrived(requester, text)
+        self.inbound.take_request(call)
         return ANSWERED
 
     def _is_taken(self, id_: Id, line: Line) -> bool:
         """Whether an id belongs to an open request of either era, on the same line."""
-        if (id(line), id_) in self.link.modern.incoming:
-            return True
         held = self.link.session.incoming.get(id_)
-        return held is not None and held.line is line
+        return id_ in line.calls or (held is not None and held.line is line)
 
     def _is_stray(self, value: dict[str, Any]) -> bool:
         """Whether a call is a request before any session has begun, and does not begin one either."""
@@ -311,20 +320,20 @@ class Conversation:
         opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
         return value["method"] not in opening
 
-    def _take_initialize(self, request: Request, line: Line) -> None:
+    def _take_initialize(self, call: Call) -> None:
         link = self.link
         if self.on_initialize is None:
-            link.refuse(request.id, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
+            link.refuse(call, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
             return
         try:
-            result = self.on_initialize(request, line.channel)
+            result = self.on_initialize(cast("Request", call.message), call.line.channel)
         except PeerError as error:
-            link.refuse(request.id, error.code, error.message, error.data)
+            link.refuse(call, error.code, error.message, error.data)
         except Exception as error:
             link.complain(logging.ERROR, "%s failed", INITIALIZE, exc_info=error)
-            link.refuse(request.id, jsonrpc.INTERNAL_ERROR, "internal error")
+            link.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
         else:
-            link.answer(request.id, jsonrpc.dump(result))
+            link.answer(call, jsonrpc.dump(result))
 
     def _take_text(self, text: bytes, error: MalformedMessage) -> Outcome:
         """Process a line of text that a server printed. It gets no answer, since it was not a message."""
@@ -335,7 +344,7 @@ class Conversation:
 
     def _take_malformed(self, error: MalformedMessage, line: Line) -> Outcome:
         link = self.link
-        if error.id is not None and link.modern.key(error.id, line) in link.modern.incoming:
+        if error.id is not None and error.id in line.calls:
             error.id = None  # an answer with it would be taken for that of the open request
         return self._take_violation(link.session.malformed(error), line)
 
@@ -350,7 +359,7 @@ class Conversation:
     def _settle(self) -> None:
         link = self.link
         if link.closed_because is None:
-            if link.ending is not None and not link.session.incoming and not link.modern.incoming:
+            if link.ending is not None and not link.has_open_calls:
                 self.end(link.ending)
         elif self.inbound.is_idle and not link.background:
             self._is_over = True

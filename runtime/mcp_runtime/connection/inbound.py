@@ -5,21 +5,10 @@ import logging
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.background import never_ran
-from mcp_runtime.connection.calls import (
-    CURRENT,
-    LIGHT,
-    MAX_UNREAD,
-    Handling,
-    Held,
-    Line,
-    Load,
-    Received,
-    TaggedStreams,
-    Work,
-)
+from mcp_runtime.connection.calls import CURRENT, LIGHT, MAX_UNREAD, Call, Handling, Line, Load, TaggedStreams
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import NotificationStream, Turns
 from mcp_runtime.connection.outbound import Outbound
@@ -32,7 +21,6 @@ from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
-from mcp_runtime.protocol.jsonrpc import Key, Request
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, WAITING
 
@@ -59,6 +47,7 @@ class Inbound:
     """
 
     __slots__ = (
+        "_ending",
         "_handling",
         "_kept",
         "_link",
@@ -66,9 +55,9 @@ class Inbound:
         "_outbound",
         "_queue",
         "_reports",
+        "_running",
         "_settled",
         "_streams",
-        "_tasks",
         "_turns",
         "_waiting",
         "subscriptions",
@@ -83,10 +72,11 @@ class Inbound:
         self._handling = handling
         self._settled = settled
         self.subscriptions: Any = None
-        self._kept: dict[Key, Work] | None = None
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
-        self._tasks: dict[Key, tuple[asyncio.Task[None], Work]] = {}
-        self._queue: dict[Key, tuple[Received, Context, Held]] = {}
+        self._running: dict[Call, None] = {}  # an empty set takes three times the memory
+        self._ending: dict[Call, None] = {}  # the cancelled ones among them
+        self._queue: dict[Call, Context] = {}
+        self._kept: dict[Call, None] = {}
         # Created on demand: most connections are idle.
         self._load: Load | None = None
         self._turns: Turns | None = None
@@ -95,11 +85,11 @@ class Inbound:
     @property
     def is_idle(self) -> bool:
         """Whether no request of the peer is being handled."""
-        return not self._tasks
+        return not self._running
 
     def runs(self, task: "asyncio.Task[Any] | None") -> bool:
         """Whether a task handles a request of the peer."""
-        return any(task is own for own, _ in self._tasks.values())
+        return any(task is call.task for call in self._running)
 
     def stream(self, method: NotificationMethod[P], limit: int) -> NotificationStream[P]:
         """Iterate over the params of the notifications of one method that arrive from now on."""
@@ -112,124 +102,134 @@ class Inbound:
         """Show all notifications to an object that dispatches those that belong to open requests."""
         self.subscriptions = streams
 
-    def take_request(self, received: Received) -> None:
+    def take_request(self, call: Call) -> None:
         """Handle a request now, queue it, or refuse it."""
-        limits, key = self._link.limits, received.key
-        assert key is not None
-        waits = received.message.method in WAITING
+        limits = self._link.limits
+        waits = call.name in WAITING
         has_turn = waits or self._has_turn()
-        if key in self._tasks:
+        if self._ending and self._is_ending(call):
             # The peer cancelled a request with this id, and its handler has not ended yet.
-            self._link.refuse(key, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
+            self._link.refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
         elif waits and self._waiting >= limits.max_waiting:
-            self._link.refuse(
-                key, jsonrpc.INTERNAL_ERROR, f"at most {limits.max_waiting:,} requests like this may wait"
-            )
-        elif has_turn and len(received.text) <= LIGHT:
-            self._begin(received, key)
+            reason = f"at most {limits.max_waiting:,} requests like this may wait"
+            self._link.refuse(call, jsonrpc.INTERNAL_ERROR, reason)
+        elif has_turn and len(call.text) <= LIGHT:
+            self._begin(call)
         elif not has_turn and len(self._queue) >= limits.max_queued:
-            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
-        elif (held := self._loaded().hold(received.text, received.parts)) is None:
-            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later")
+            self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
+        elif not self._hold(call):
+            self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later")
         elif has_turn:
-            self._begin(received, key, held)
+            self._begin(call)
         else:
             # Run it in its own contextvars context, not in that of the request that makes room for it.
-            self._queue[key] = (received, copy_context(), held)
+            self._queue[call] = copy_context()
 
     def _has_turn(self) -> bool:
-        return len(self._tasks) - self._waiting < self._link.limits.max_in_flight
+        return len(self._running) - self._waiting < self._link.limits.max_in_flight
+
+    def _is_ending(self, call: Call) -> bool:
+        """Whether the handler of a cancelled request with the same id is still running."""
+        return any(
+            other.id == call.id
+            and other.is_modern is call.is_modern
+            and (other.line is call.line or not call.is_modern)
+            for other in self._ending
+        )
+
+    def _hold(self, call: Call) -> bool:
+        """Reserve memory for a request; return whether there is room."""
+        call.held = self._loaded().hold(call.text, call.parts)
+        return call.held is not None
 
     def take_cancelled(self, cancelled: Cancelled) -> None:
         """Stop handling a request that the peer cancelled; it gets no answer."""
-        self._stop(cancelled.key, cancelled.reason)
+        self._stop(cast("Call", cancelled.call), cancelled.reason)
 
     def lose(self, line: Line, reason: str) -> None:
-        """Stop handling what came over a lost line, unless its era lets it continue."""
-        for key in tuple(line.open):
-            if not self._link.session_of(key).outlives_channels:
-                self._stop(key, reason)
+        """Stop handling what came over a lost line, unless it belongs to a session (basic/transports)."""
+        for call in tuple(line.calls.values()):
+            if call.is_modern:
+                self._stop(call, reason)
 
-    def _stop(self, key: Key, reason: str | None) -> None:
-        if (queued := self._queue.pop(key, None)) is not None:
-            queued[2].release()
-        self._link.drop(key)
-        if self._kept is not None and (kept := self._kept.pop(key, None)) is not None:
-            kept.mark_cancelled(reason)
-        found = self._tasks.get(key)
-        if found is not None:
-            task, work = found
-            id_ = clipped(repr(work.id), 100)
-            self._link.complain(logging.INFO, "%s %s was cancelled: %s", work.method.name, id_, clipped(reason or "-"))
-            self._cancel(key, task, work, reason)
+    def _stop(self, call: Call, reason: str | None) -> None:
+        if self._queue.pop(call, None) is not None:
+            call.release()
+        self._link.drop(call)
+        if call in self._kept:
+            del self._kept[call]
+            call.mark_cancelled(reason)
+        if call in self._running:
+            id_ = clipped(repr(call.id), 100)
+            self._link.complain(logging.INFO, "%s %s was cancelled: %s", call.name, id_, clipped(reason or "-"))
+            self._cancel(call, reason)
 
-    def _cancel(self, key: Key, task: "asyncio.Task[None]", work: Work, reason: str | None) -> None:
-        work.mark_cancelled(reason)
+    def _cancel(self, call: Call, reason: str | None) -> None:
+        call.mark_cancelled(reason)
+        self._ending[call] = None
+        task = call.task
         task.cancel(reason)
         # A task that is cancelled before its first step runs none of its code, not even its `finally`.
         if never_ran(task):
-            self._finished(key)
+            self._finished(call)
 
-    def suspend(self, work: Work, result: bytes, *, keep: bool = True) -> "asyncio.Task[None]":
+    def suspend(self, call: Call, result: bytes, *, keep: bool = True) -> "asyncio.Task[None]":
         """Answer an open request now, while its handler waits; return its task, which may outlive the connection."""
-        key = work.key
-        assert key is not None
-        task, _ = self._tasks[key]
-        self._reports.finish(key)
-        work.suspend(self._link.loop.create_future())
-        self._link.answer(key, result)
-        self._release(key)
+        self._reports.finish(call)
+        call.suspend(self._link.loop.create_future())
+        self._link.answer(call, result)
+        self._release(call)
         if keep:
-            self._link.background.adopt(task)
-        return task
+            self._link.background.adopt(call.task)
+        return call.task
 
-    def resume(self, work: Work, task: "asyncio.Task[None]", received: Received) -> None:
+    def resume(self, call: Call, received: Call) -> None:
         """Let a suspended handler continue with another request, using its capabilities and channel from then on.
 
         It may have been suspended by another connection of the same event loop.
         """
-        self._link.background.release(task)
-        request, key = received.message, received.key
-        assert isinstance(request, Request) and key is not None
-        self._tasks[key] = (task, work)
-        work.resume(key, request.id, received.requester, received.line, request.params, by=self)
+        self._link.background.release(call.task)
+        self._running[call] = None
+        call.resume(received, by=self)
 
-    def conclude(self, work: Work, result: bytes, reason: str) -> None:
+    def conclude(self, call: Call, result: bytes, reason: str) -> None:
         """Answer a request that was kept open; on a stream shared with other requests it is cancelled as well.
 
         The specification requires one or the other, in two places (2026-07-28, basic/patterns): clients use the first.
         """
-        link, key = self._link, work.key
-        if not work.is_open or key is None or self._kept is None or self._kept.pop(key, None) is None:
+        link = self._link
+        if not call.is_open or call not in self._kept:
             return
-        work.mark_closed()
-        line = link.answer(key, result)
+        del self._kept[call]
+        call.mark_closed()
+        line = link.answer(call, result)
         if line is link.main:
-            params = jsonrpc.dump({"requestId": work.id, "reason": reason})
-            link.send(link.modern.notify(NOTIFICATIONS_CANCELLED, params), line)
+            params = jsonrpc.dump({"requestId": call.id, "reason": reason})
+            link.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), line)
 
-    def take_notification(self, received: Received) -> Outcome:
+    def take_notification(self, call: Call) -> Outcome:
         """Pass a notification to its handler and to the streams of its method."""
-        name, requester = received.message.method, received.requester
+        name, requester = call.name, call.requester
         if self.subscriptions is not None:
-            self.subscriptions.take(received)
+            self.subscriptions.take(call)
         found = requester.answers.handlers.get(name)
         streams = self._streams.get(name)
         method = found[0] if found else streams[0] if streams else self._watched(name, requester)
         if method is None or not requester.has(name):
             return ACCEPTED
         try:
-            params = params_of(method, received)
+            params = params_of(method, call)
         except RemoteProtocolError as error:
             self._link.report(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_PARAMS, str(error))
         for stream in streams[1] if streams else ():
-            stream.put(params, len(received.text))
+            stream.put(params, len(call.text))
         if found is None and not self._handling.is_watched:
             return ACCEPTED
-        run = partial(self._notified, self._handling.open(method, params, received), found[1] if found else ignore)
+        text = call.text
+        call.read(method, params)
         self._turns = self._turns or Turns(self._link, self._loaded())
-        if self._turns.take(received.text, received.parts, run):
+        if self._turns.take(text, call.parts, partial(self._notified, call, found[1] if found else ignore)):
             return ACCEPTED
         dropped = self._link.violation("too many notifications are waiting; this one was dropped", name)
         self._link.report(dropped)
@@ -249,152 +249,145 @@ class Inbound:
         self._queue.clear()
         if self._turns is not None:
             self._turns.clear()
-        for work in (self._kept or {}).values():
-            work.mark_cancelled(reason)
-        self._kept = None
-        for key, (task, work) in tuple(self._tasks.items()):
-            if task is not current:
-                self._cancel(key, task, work, reason)
+        for call in self._kept:
+            call.mark_cancelled(reason)
+        self._kept.clear()
+        for call in tuple(self._running):
+            if call.task is not current:
+                self._cancel(call, reason)
             else:
-                work.mark_cancelled(reason)
+                call.mark_cancelled(reason)
         for _, streams in self._streams.values():
             for stream in tuple(streams):
                 stream.close()
 
-    def _begin(self, received: Received, key: Key, held: Held | None = None) -> None:
-        work = self._opened(received, key)
-        if work is not None:
-            work.held = held
-            self._waiting += work.method.name in WAITING
-        elif held is not None:
-            held.release()
-
-    def _opened(self, received: Received, key: Key) -> Work | None:
-        """Start the task of a request; return None if it was refused."""
-        request, requester = received.message, received.requester
-        name = request.method
+    def _begin(self, call: Call) -> None:
+        """Start the task of a request, unless it is refused or continues a suspended handler."""
+        requester, name = call.requester, call.name
         found = requester.answers.handlers.get(name)
         if found is None or not requester.may_ask(found[0]) or not requester.has(name):
             # At debug level only: a client of both eras asks server/discover first, to learn from the error.
             self._link.complain(logging.DEBUG, "%s is not supported here", clipped(name, 100))
-            self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
-            return None
+            self._refuse(call, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
+            return
         method, handler = found
         go_on = requester.answers.go_on
-        if go_on is not None and self._goes_on(go_on, method, received):
-            return None
+        if go_on is not None and self._goes_on(go_on, method, call):
+            return
         try:
-            params = params_of(method, received)
+            params = params_of(method, call)
             if method.gated:
-                check_gated(method, request.params or {}, requester)
+                check_gated(method, call.raw_params, requester)
         except RemoteProtocolError as error:
             self._link.report(error)
             reason = f"{error.pointer or '/'}: {error.reason}"
-            self._link.refuse(key, jsonrpc.INVALID_PARAMS, reason, {"pointer": error.pointer})
-            return None
-        work = self._handling.open(method, params, received)
-        task = self._link.loop.create_task(self._answer(work, handler), name=method.name)
-        self._tasks[key] = (task, work)
-        if self._link.side is _CLIENT and len(self._tasks) == 1:
+            self._refuse(call, jsonrpc.INVALID_PARAMS, reason, {"pointer": error.pointer})
+            return
+        call.read(method, params)
+        call.task = self._link.loop.create_task(self._answer(call, handler), name=name)
+        self._running[call] = None
+        self._waiting += name in WAITING
+        if self._link.side is _CLIENT and len(self._running) == 1:
             self._outbound.deadlines.pause()
-        return work
 
-    def _goes_on(self, go_on: GoOn, method: AnyMethod, received: Received) -> bool:
+    def _refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
+        call.release()
+        self._link.refuse(call, code, message, data)
+
+    def _goes_on(self, go_on: GoOn, method: AnyMethod, call: Call) -> bool:
         """Whether a request was passed to a suspended handler, or was refused because there is none."""
-        state: Any = (received.message.params or {}).get("requestState")
+        state: Any = call.raw_params.get("requestState")
         if state is None:
             return False
-        wire = received.requester.wire
+        wire = call.requester.wire
         spoken = method if wire is None else wire.spoken(method)
         if not (isinstance(spoken, RequestMethod) and spoken.multi_round_trip):
             return False
         try:
-            return go_on(received, state)
+            if not go_on(call, state):
+                return False
+            call.release()
         except PeerError as error:
-            assert received.key is not None
-            self._link.refuse(received.key, error.code, error.message, error.data)
-            return True
+            self._refuse(call, error.code, error.message, error.data)
+        return True
 
-    async def _answer(self, work: Work, handler: Handler) -> None:
-        home, line = self, work.line
-        assert line is not None
-        CURRENT.set(work)
+    async def _answer(self, call: Call, handler: Handler) -> None:
+        home, line = self, call.line
+        CURRENT.set(call)
         try:
             if line.owed > MAX_UNREAD:
                 await line.wait_for_room()
-            result = await self._handling.run(work, handler)
-            method: Any = work.method  # which a handler may have replaced
-            answer = self._outbound.encode_result(method, result, work.requester)
-            if work.resumed is not None:
-                home = await work.resumed
+            result = await self._handling.run(call, handler)
+            method: Any = call.method  # which a handler may have replaced
+            answer = self._outbound.encode_result(method, result, call.requester)
+            if call.resumed is not None:
+                home = await call.resumed
         except asyncio.CancelledError:
-            home, key = work.home(self), work.key
+            home = call.home(self)
             link = home._link
-            if key is not None and link.is_open(key) and link.closed_because is None:
-                work.mark_closed()
-                link.complain(logging.ERROR, "the handler of %s was cancelled from within", work.method.name)
-                link.refuse(key, jsonrpc.INTERNAL_ERROR, "internal error")
+            if call.book is not None and link.closed_because is None:
+                call.mark_closed()
+                link.complain(logging.ERROR, "the handler of %s was cancelled from within", call.name)
+                link.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
         except _ENDS:
             raise
         except BaseException as error:
-            if work.resumed is not None:
-                home = await work.resumed
-            link, key = home._link, work.key
-            if key is not None and link.is_open(key):
-                home._reports.finish(key)
-                work.mark_closed()
-                refused = refusal(error, work.method.name, work.requester, link.complain)
-                link.refuse(key, refused.code, refused.message, refused.data)
+            if call.resumed is not None:
+                home = await call.resumed
+            if call.book is not None:
+                home._reports.finish(call)
+                call.mark_closed()
+                refused = refusal(error, call.name, call.requester, home._link.complain)
+                home._link.refuse(call, refused.code, refused.message, refused.data)
         else:
-            key = work.key
-            if work.keeper is not None and key is not None and home._link.is_open(key):
-                home._kept = home._kept or {}
-                home._kept[key] = work
-                work.keeper.hold(answer)
-            elif key is not None and home._link.is_open(key):
-                home._reports.finish(key)
-                work.is_open = False
-                await home._hand_in(key, answer, work.line or line)
+            if call.keeper is not None and call.book is not None:
+                home._kept[call] = None
+                call.keeper.hold(answer)
+            elif call.book is not None:
+                home._reports.finish(call)
+                call.is_open = False
+                await home._hand_in(call, answer)
         finally:
-            home._finished(work.key)
+            home._finished(call)
 
-    async def _hand_in(self, key: Key, answer: bytes, line: Line) -> None:
+    async def _hand_in(self, call: Call, answer: bytes) -> None:
         """Send an answer and wait until there is room for more, unless the peer has left too many unread."""
+        line = call.line
         if line.owed and line.owed + len(answer) > self._link.limits.max_unread_bytes:
-            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
+            self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
         else:
-            self._link.answer(key, answer)
+            self._link.answer(call, answer)
             await line.drain(len(answer))
 
-    async def _notified(self, work: Work, handler: Handler) -> None:
-        CURRENT.set(work)
+    async def _notified(self, call: Call, handler: Handler) -> None:
+        CURRENT.set(call)
         try:
-            await self._handling.run(work, handler)
+            await self._handling.run(call, handler)
         except (*_ENDS, asyncio.CancelledError):
             raise
         except BaseException as error:
-            self._link.complain(logging.ERROR, "the handler of %s failed", work.method.name, exc_info=error)
+            self._link.complain(logging.ERROR, "the handler of %s failed", call.name, exc_info=error)
 
-    def _finished(self, key: Key | None) -> None:
-        """Forget a request whose handler has ended; None if it was suspended."""
-        if key is not None:
-            self._release(key)
+    def _finished(self, call: Call) -> None:
+        """Forget a request whose handler has ended, unless that was suspended."""
+        if call in self._running:
+            self._release(call)
         if self._link.closed_because is not None or self._link.ending is not None:
             self._settled()
 
-    def _release(self, key: Key) -> None:
-        ended = self._tasks.pop(key, None)
-        if ended is not None:
-            if ended[1].held is not None:
-                ended[1].held.release()
-            if self._waiting and ended[1].method.name in WAITING:
-                self._waiting -= 1
-        self._reports.drop(key)
-        if self._link.side is _CLIENT and not self._tasks:
+    def _release(self, call: Call) -> None:
+        del self._running[call]
+        self._ending.pop(call, None)
+        call.release()
+        if self._waiting and call.name in WAITING:
+            self._waiting -= 1
+        if call.gate is not None:
+            call.gate.drop()
+            call.gate = None
+        if self._link.side is _CLIENT and not self._running:
             self._outbound.deadlines.resume()
         if self._link.closed_because is not None:
             return
         while self._queue and self._has_turn():
-            key = next(iter(self._queue))
-            received, context, held = self._queue.pop(key)
-            context.run(self._begin, received, key, held)
+            queued = next(iter(self._queue))
+            self._queue.pop(queued).run(self._begin, queued)

@@ -2,20 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.connection.background import Background
-from mcp_runtime.connection.calls import CURRENT, MAX_UNREAD, Line, Way, Work
+from mcp_runtime.connection.calls import CURRENT, MAX_UNREAD, Call, Line, Way
 from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.transport import Channel, OneOfMany, Transport
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
 from mcp_runtime.options import Limits, Trace
-from mcp_runtime.protocol.jsonrpc import Key
+from mcp_runtime.protocol.calls import Batch
+from mcp_runtime.protocol.jsonrpc import Request
 from mcp_runtime.protocol.legacy import Side, State
-from mcp_runtime.protocol.modern import ModernSession
 from mcp_runtime.protocol.session import Session
 from mcp_runtime.protocol.validation import Reader
 
@@ -39,10 +39,10 @@ class Link:
         limits: how the conversation behaves.
         loop: the event loop.
         background: runs tasks that belong to no message.
+        new_call: creates the record of a received request.
 
     Attributes:
         session: the open requests, and the state of the conversation.
-        modern: the open requests of the modern era, if this side is a server of that too.
         requester: what is known of the peer.
         main: the line of messages that belong to no open request.
         closed_because: why the connection ended; None while it is open.
@@ -51,15 +51,21 @@ class Link:
     """
 
     def __init__(
-        self, transport: Transport, side: Side, limits: Limits, loop: asyncio.AbstractEventLoop, background: Background
+        self,
+        transport: Transport,
+        side: Side,
+        limits: Limits,
+        *,
+        loop: asyncio.AbstractEventLoop,
+        background: Background,
+        new_call: Callable[[Request, Any, Batch | None], Call],
     ) -> None:
         self.transport = transport
         self.side = side
         self.limits = limits
         self.loop = loop
         self.background = background
-        self.session = Session(side)
-        self.modern = ModernSession()
+        self.session = Session(side, new_call)
         self.requester = Requester(side=side, reader=self.reader("MCP"), answers=Answers())
         self.closed_because: str | None = None
         self.ending: str | None = None
@@ -103,38 +109,48 @@ class Link:
         """Return the existing line of a channel; None if there is none, so that nothing is open on it."""
         return self._lines.get(id(channel))
 
-    def opened(self, key: Key, line: Line) -> None:
-        """Keep a line, since a request is open on it."""
-        if line is not self.main:
-            line.open.add(key)
-            self._keep(line)
+    def opened(self, call: Call) -> None:
+        """Keep the line of a request, since that is open on it."""
+        if call.line is not self.main:
+            call.line.calls[call.id] = call
+            self._keep(call.line)
+
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a request of the peer is open."""
+        return bool(self.session.incoming) or any(line.calls for line in self._lines.values())
+
+    def calls(self) -> Iterator[Call]:
+        """Iterate over the open requests that are booked on their lines."""
+        for line in self._lines.values():
+            yield from line.calls.values()
 
     def _keep(self, line: Line) -> None:
         """Keep a line until nothing is open or unread on it, or its channel is lost."""
         if self._lines.setdefault(id(line.channel), line) is line and len(self._lines) % MAX_IDLE == 0:
             # A transport that does not report lost channels must not fill the memory.
-            for idle in [kept for kept in self._lines.values() if not kept.open and not kept.is_deaf]:
+            for idle in [kept for kept in self._lines.values() if not kept.calls and not kept.is_deaf]:
                 self.forget(idle)
 
-    def line_for(self, work: Work | None = None) -> Line:
+    def line_for(self, work: Call | None = None) -> Line:
         """Return the line for what belongs to a message: its own while it is open.
 
         Args:
             work: the message; by default the one being handled.
         """
         work = work or CURRENT.get()
-        if work is None or not work.is_open or work.line is None:
+        if work is None or not work.is_open:
             return self.main
         return self.living(work.line)
 
-    def requester_for(self, work: Work | None = None) -> Requester:
+    def requester_for(self, work: Call | None = None) -> Requester:
         """Return the recipient of what belongs to a message.
 
         Args:
             work: the message; by default the one being handled.
         """
         work = work or CURRENT.get()
-        if work is None or work.line is None or work.line.owner is not self or not work.requester.is_modern:
+        if work is None or work.line.owner is not self or not work.requester.is_modern:
             return self.requester
         return work.requester
 
@@ -171,53 +187,40 @@ class Link:
     async def _listen_when_drained(self, line: Line) -> None:
         await line.channel.drain()
         line.unread, line.is_deaf = 0, False
-        if not line.open:
+        if not line.calls:
             self.forget(line)
         line.channel.resume_reading()
 
-    def session_of(self, key: Key) -> Session:
-        """Return the session in which a request was received."""
-        return self.modern if key.__class__ is tuple else self.session
-
-    def is_open(self, key: Key) -> bool:
-        """Whether a request of the peer is neither answered nor cancelled."""
-        return key in (self.modern if key.__class__ is tuple else self.session).incoming
-
-    def answer(self, key: Key, result: bytes) -> Line:
+    def answer(self, call: Call, result: bytes) -> Line:
         """Answer an open request with its result, over its own line, and return the line."""
-        session = self.modern if key.__class__ is tuple else self.session
-        line: Line = session.incoming[key].line
-        self.send(session.answer(key, result), line)
+        line = call.line
+        self.send(self.session.answer(call, result), line)
         if line is not self.main:
-            self._closed(key, line)
+            self._closed(call, line)
         return line
 
-    def answer_at_once(self, key: Key, result: bytes) -> None:
+    def answer_at_once(self, call: Call, result: bytes) -> None:
         """Answer an open request with a result that no handler's task waits with."""
-        line = self.session.incoming[key].line
-        self.send_at_once(self.session.answer(key, result), line)
+        line = call.line
+        self.send_at_once(self.session.answer(call, result), line)
         if line is not self.main:
-            self._closed(key, line)
+            self._closed(call, line)
 
-    def refuse(self, key: Key, code: int, message: str, data: Any = None) -> None:
+    def refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error, over its own line."""
-        session = self.session_of(key)
-        line = session.incoming[key].line
-        self.send_at_once(session.refuse(key, code, message, data), line)
-        self._closed(key, line)
+        self.send_at_once(self.session.refuse(call, code, message, data), call.line)
+        self._closed(call, call.line)
 
-    def drop(self, key: Key) -> None:
+    def drop(self, call: Call) -> None:
         """Forget a request whose answer the peer no longer wants."""
-        session = self.session_of(key)
-        incoming = session.incoming.get(key)
-        if incoming is not None:
-            self.send(session.drop(key), incoming.line)
-            self._closed(key, incoming.line)
+        if call.book is not None:
+            self.send(self.session.drop(call), call.line)
+            self._closed(call, call.line)
 
-    def _closed(self, key: Key, line: Line) -> None:
+    def _closed(self, call: Call, line: Line) -> None:
         if line is not self.main:
-            line.open.discard(key)
-            if not line.open:
+            line.calls.pop(call.id, None)
+            if not line.calls:
                 if not line.unread:
                     self.forget(line)
                 # Not isinstance(channel, Finite), which takes microseconds for a protocol.
@@ -229,9 +232,12 @@ class Link:
         self._summarise()
         self.closed_because = reason
         self.session.close()
-        self.modern.close()
+        for line in self._lines.values():
+            for call in line.calls.values():
+                call.book = None
+            line.calls.clear()
 
-    def check_open(self, work: Work | None = None) -> None:
+    def check_open(self, work: Call | None = None) -> None:
         """Check that the conversation is open.
 
         Args:

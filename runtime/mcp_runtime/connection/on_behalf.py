@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, cast
 
-from mcp_runtime.connection.calls import CURRENT, Work
+from mcp_runtime.connection.calls import CURRENT, Call
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.options import Caller, CallOptions
@@ -47,7 +47,7 @@ class OnBehalf:
         work: the message; a suspended handler may continue over another connection than `caller`, that of `work`.
     """
 
-    def __init__(self, caller: Caller, work: Work) -> None:
+    def __init__(self, caller: Caller, work: Call) -> None:
         self._first = caller
         self._work = work
 

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime.connection.calls import CURRENT, Line, Pending, Proceed, Work, through
+from mcp_runtime.connection.calls import CURRENT, Asked, Call, Line, Proceed, through
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.params import Introduction, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.results import Call, Interim, Results, hinted, introduced, said, write_result
+from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, introduced, said, write_result
 from mcp_runtime.connection.timers import Deadlines
 from mcp_runtime.connection.transport import ANSWER, Outcome, Verdict
 from mcp_runtime.errors import (
@@ -26,6 +26,7 @@ from mcp_runtime.errors import (
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.options import CallOptions, Progress, call_options
 from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.calls import NEVER, SentCall
 from mcp_runtime.protocol.events import Progressed
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
 from mcp_runtime.protocol.legacy import Side
@@ -46,24 +47,19 @@ class Outbound:
         deadlines: the timeouts of open requests.
     """
 
-    __slots__ = ("_introduction", "_link", "_listeners", "_pending", "_reports", "deadlines", "results")
+    __slots__ = ("_introduction", "_link", "_reports", "deadlines", "results")
 
     def __init__(self, link: Link, reports: Reports) -> None:
         self.results = Results(link.report)
         self._link = link
         self._reports = reports
-        self._pending: dict[Id, Pending] = {}
         self.deadlines = Deadlines(link.loop, self._expire)
-        self._listeners: dict[Id, Progress] = {}
         self._introduction: Introduction | None = None
-
-    def __len__(self) -> int:
-        return len(self._pending)
 
     def ask_through(
         self,
         middleware: Sequence[Callable[[Any, Proceed], Awaitable[Any]]],
-        work: Work,
+        work: Call,
         type_: WireType[T],
         options: CallOptions | None,
     ) -> Coroutine[Any, Any, T]:
@@ -71,8 +67,8 @@ class Outbound:
         options, method = call_options(options), cast("RequestMethod[Any, Any]", work.method)
         seconds = self._link.limits.timeout if options.timeout is None else options.timeout
 
-        def ask(call: asyncio.Timeout) -> Awaitable[T]:
-            return through(middleware, work, lambda: self.ask(method, work.params, type_, options, call))
+        def ask(whole: asyncio.Timeout) -> Awaitable[T]:
+            return through(middleware, work, lambda: self.ask(method, work.params, type_, options, whole))
 
         return self.deadlines.within(seconds, method.name, ask)
 
@@ -82,13 +78,13 @@ class Outbound:
         params: Any,
         type_: WireType[T],
         options: CallOptions | None,
-        call: asyncio.Timeout | None = None,
+        whole: asyncio.Timeout | None = None,
         *,
         rounds: int = 0,
     ) -> T:
         """Send a request and wait for its result; see `Connection.request`.
 
-        `rounds` is the number of earlier requests of the call, and `call` is the timeout of the whole call that the
+        `rounds` is the number of earlier requests of the call, and `whole` is the timeout of the whole call that the
         request belongs to.
         """
         if self._link.side is _SERVER:
@@ -96,25 +92,25 @@ class Outbound:
                 return await self._ask_inside(method, params, type_, options)
         elif (wire := self._link.requester.wire) is not None and method.name in wire.stand_ins:
             return cast("T", await wire.stand_ins[method.name](params))
-        id_, future = self._begin(method, params, type_, call_options(options), call)
+        call = self._begin(method, params, type_, call_options(options), whole)
         # Wait for the answer, not for the transport: a transport that is stuck would outlast every timeout.
         try:
-            result = await future
+            result = await call.future
         except asyncio.CancelledError as error:
-            self.give_up(id_, str(error.args[0]) if error.args and error.args[0] else None)
+            self.give_up(call.id, str(error.args[0]) if error.args and error.args[0] else None)
             raise
         if type(result) is Interim:
-            interim = cast("Interim", result)
-            go_on = self.deadlines.suspend(call)
+            interim = result
+            go_on = self.deadlines.suspend(whole)
 
             def again(params: Any) -> Coroutine[Any, Any, T]:
                 go_on()
-                return self.ask(method, params, type_, options, call, rounds=rounds + 1)
+                return self.ask(method, params, type_, options, whole, rounds=rounds + 1)
 
             own = params if self._introduction is None else self._introduction.detached(params)
-            result = cast("T", await interim.resume(interim.result, Call(method, own, options, rounds, again)))
+            result = cast("T", await interim.resume(interim.result, Interrupted(method, own, options, rounds, again)))
             go_on()
-        return result
+        return cast("T", result)
 
     def introduction(self, type_: type[Any]) -> Introduction:
         """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
@@ -125,26 +121,34 @@ class Outbound:
 
     def open(self, method: RequestMethod[Any, R], params: Any) -> "tuple[Id, asyncio.Future[R | None]]":
         """Send a request that stays open for as long as both sides like; return its id, and a future of its result."""
-        id_, future = self._begin(method, params, method.result, call_options(None), None)
-        self.deadlines.drop(id_)
-        return id_, cast("asyncio.Future[R | None]", future)
+        call = self._begin(method, params, method.result, call_options(None), None)
+        self.deadlines.drop(call.id)
+        return call.id, call.future
 
     def give_up(self, id_: Id, reason: str | None) -> None:
         """Cancel a request of this side; does nothing if it was answered."""
-        pending = self._forget(id_)
-        if pending is not None:
-            self._link.complain(
-                logging.INFO, "%s %r was cancelled: %s", pending.method.name, id_, clipped(reason or "-")
-            )
-            self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
+        call = self.find(id_)
+        if call is not None:
+            self._cancel(call, reason)
 
     def end(self, id_: Id) -> None:
         """Handle that the peer ended a request of this side without an answer."""
-        pending = self._forget(id_)
-        if pending is not None:
+        call = self.find(id_)
+        if call is not None:
             self._link.session.cancel(id_)
-            if not pending.future.done():
-                pending.future.set_result(None)
+            self.deadlines.drop(id_)
+            if not call.future.done():
+                call.future.set_result(None)
+
+    def find(self, id_: Id) -> Asked | None:
+        """Return an open request of this side."""
+        return cast("Asked | None", self._link.session.outgoing.get(id_))
+
+    def _cancel(self, call: Asked, reason: str | None) -> None:
+        link = self._link
+        self.deadlines.drop(call.id)
+        link.complain(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
+        link.send(link.session.cancel(call.id, reason), link.living(call.line))
 
     def _begin(
         self,
@@ -152,8 +156,8 @@ class Outbound:
         params: Any,
         type_: WireType[T],
         options: CallOptions,
-        call: asyncio.Timeout | None,
-    ) -> "tuple[Id, asyncio.Future[T]]":
+        whole: asyncio.Timeout | None,
+    ) -> Asked:
         """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
         link = self._link
         if link.closed_because is not None:
@@ -172,18 +176,15 @@ class Outbound:
         encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
             encoded = _with_token(encoded, link.session.next_id)
-        id_, data = link.session.request(method.name, encoded, progress=options.progress is not None)
-        future: asyncio.Future[T] = link.loop.create_future()
-        pending = self._pending[id_] = Pending(method, type_, future, options, line)
-        pending.call = call
+        call = Asked(method, type_, link.loop.create_future(), options=options, line=line, whole=whole)
+        data = link.session.request(call, encoded)
         timeout = link.limits.timeout if options.timeout is None else options.timeout
         if timeout is not None:
-            pending.limit = timeout
-            self.deadlines.set(
-                id_, link.loop.time() + timeout if call is None else self.deadlines.within_call(call, timeout)
-            )
+            call.limit = timeout
+            until = link.loop.time() + timeout if whole is None else self.deadlines.within_call(whole, timeout)
+            self.deadlines.set(call.id, until)
         link.send(data, line)
-        return id_, future
+        return call
 
     async def _ask_inside(
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
@@ -198,13 +199,13 @@ class Outbound:
         ask = asker(method, requester)
         return cast("T", await ask(work, method, type_, self._encode_params(method, params, requester), options))
 
-    async def tell(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> None:
+    async def tell(self, method: NotificationMethod[Any], params: Any, work: Call | None = None) -> None:
         """Send a notification; see `Connection.notify`."""
         line = self.post(method, params, work)
         await line.channel.drain()
         line.posted = 0
 
-    def post(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> Line:
+    def post(self, method: NotificationMethod[Any], params: Any, work: Call | None = None) -> Line:
         """Send a notification without waiting until the peer can receive it; return its line. Raises like `tell`."""
         link, work = self._link, work or CURRENT.get()
         link.check_open(work)
@@ -220,10 +221,12 @@ class Outbound:
                 return link.main
             reason = "this notification goes to listening clients only: use list_changed() or resource_updated()"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
-        session = link.modern if requester.is_modern else link.session
         if link.limits.check_capabilities:
             check_capabilities(method, params, requester)
-        message = session.notify(method.name, self._encode_params(method, params, requester))
+        encoded = self._encode_params(method, params, requester)
+        # The modern era has no lifecycle.
+        notify = jsonrpc.write_notification if requester.is_modern else link.session.notify
+        message = notify(method.name, encoded)
         line = link.main if method.name in UNRELATED and not _is_listening(work) else link.line_for(work)
         if method.name == NOTIFICATIONS_MESSAGE:
             self._reports.log(message, params, line)
@@ -233,12 +236,13 @@ class Outbound:
 
     def take_result(self, result: Result, text: bytes) -> Outcome:
         """Pass a result to its caller."""
-        pending = self._forget(result.id)
-        if pending is None or pending.future.done():
+        call: Asked = result.call
+        self.deadlines.drop(call.id)
+        if call.future.done():
             return ANSWER
         try:
             found, requester = result.result, self._link.requester
-            method, type_, resume = pending.method, pending.type, None
+            method, type_, resume = call.method, call.type, None
             wire = requester.wire
             spoken = method if wire is None else cast("RequestMethod[Any, Any]", wire.spoken(method))
             if spoken.results and type_ is method.result:
@@ -246,59 +250,63 @@ class Outbound:
                 if not self._link.limits.strict:
                     found = self.results.completed(type_, found, method.name, requester)
             if wire is not None and resume is None:
-                found, type_ = wire.incoming(method, "result", found, text, requester.reader), pending.type
-            value = requester.reader.read(type_, found, pending.method.name)
+                found, type_ = wire.incoming(method, "result", found, text, requester.reader), call.type
+            value = requester.reader.read(type_, found, method.name)
         except RemoteProtocolError as error:
             self._link.report(error)
-            pending.future.set_exception(error)
+            call.future.set_exception(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
-        pending.future.set_result(value if resume is None else Interim(value, resume))
+        call.future.set_result(value if resume is None else Interim(value, resume))
         return ANSWER
 
     def take_failure(self, failure: Failure) -> None:
         """Pass an error to the caller that waits for a result."""
         binding, wire, code = self._link.requester.binding, self._link.requester.wire, failure.code
-        if wire is not None and failure.id is not None and failure.id in self._pending:
-            code = wire.incoming_code(code, self._pending[failure.id].method.name, failure.data)
+        call: Asked = failure.call
+        if wire is not None:
+            code = wire.incoming_code(code, call.name, failure.data)
         error = (binding.error if binding else PeerError)(code, failure.message, failure.data)
         error.is_from_peer = True
-        self.fail(failure.id, error)
+        self.fail(call, error)
 
     def take_progress(self, progressed: Progressed) -> None:
         """Pass a progress report to the caller that waits for the result, and extend its timeout."""
-        pending = self._pending.get(progressed.id)
-        listener = pending.options.progress if pending else self._listeners.get(progressed.id)
-        if listener is None:
-            return
-        if pending is not None:
-            self._renew(progressed.id, pending)
-        try:
-            listener(progressed.progress, progressed.total, progressed.message)
-        except Exception as error:
-            name = pending.method.name if pending else "a task"
-            self._link.complain(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
+        call = progressed.call
+        if isinstance(call, Asked):
+            listener, name = call.options.progress, call.name
+            self._renew(call)
+        else:
+            listener, name = cast("_Lasting", call).listener, "a task"
+        if listener is not None:
+            try:
+                listener(progressed.progress, progressed.total, progressed.message)
+            except Exception as error:
+                self._link.complain(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
 
     def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
         """Listen to reports under a token that outlives its request; see `Connection.expect_progress`."""
-        self._listeners[token] = listener
-        self._link.session.expect_progress(token)
+        lasting = self._link.session.lasting
+        lasting[token] = _Lasting(listener)
 
         def stop() -> None:
-            self._listeners.pop(token, None)
-            self._link.session.lasting.pop(token, None)
+            lasting.pop(token, None)
 
         return stop
 
-    def fail(self, id_: Id | None, error: McpError) -> None:
-        """End a request with an error."""
-        pending = self._forget(id_) if id_ is not None else None
-        if pending is not None and not pending.future.done():
-            pending.future.set_exception(error)
+    def fail(self, call: SentCall | None, error: McpError) -> None:
+        """End a request, which is no longer booked, with an error."""
+        if call is not None:
+            self.deadlines.drop(call.id)
+            future = cast("Asked", call).future
+            if not future.done():
+                future.set_exception(error)
 
     def fail_all(self, reason: str) -> None:
         """End all requests, since the connection has ended."""
-        for id_ in tuple(self._pending):
-            self.fail(id_, ConnectionClosed(reason))
+        calls, session = self._link.session.outgoing, self._link.session
+        for id_, call in tuple(calls.items()):
+            session.cancel(id_)
+            self.fail(call, ConnectionClosed(reason))
         self.deadlines.clear()
 
     def encode_result(self, method: RequestMethod[Any, Any], result: Any, requester: Requester) -> bytes:
@@ -337,39 +345,42 @@ class Outbound:
             check_sent((method.params,), encoded, method, "params", requester)
         return encoded
 
-    def _forget(self, id_: Id) -> Pending | None:
-        self.deadlines.drop(id_)
-        return self._pending.pop(id_, None)
-
     def _expire(self, id_: Id) -> None:
-        pending = self._forget(id_)
-        if pending is not None:
-            seconds = pending.limit
-            reason = f"no answer within {seconds:g} s"
-            self._link.complain(logging.INFO, "%s %r was cancelled: %s", pending.method.name, id_, reason)
-            self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
-            if not pending.future.done():
-                pending.future.set_exception(RequestTimeout(pending.method.name, seconds))
+        call = self.find(id_)
+        if call is not None:
+            self._cancel(call, f"no answer within {call.limit:g} s")
+            if not call.future.done():
+                call.future.set_exception(RequestTimeout(call.name, call.limit))
 
-    def _renew(self, id_: Id, pending: Pending) -> None:
+    def _renew(self, call: Asked) -> None:
         """Restart the timeout, but never beyond the maximum since the request began."""
-        settings, options = self._link.limits, pending.options
+        settings, options = self._link.limits, call.options
         timeout = settings.timeout if options.timeout is None else options.timeout
-        before = self.deadlines.get(id_)
+        before = self.deadlines.get(call.id)
         if before is None or timeout is None:
             return
         max_time = settings.max_time if options.max_time is None else options.max_time
-        if pending.latest is None and max_time is not None:
-            pending.latest = before - timeout + max_time
+        if call.latest is None and max_time is not None:
+            call.latest = before - timeout + max_time
         until = self._link.loop.time() + timeout
-        if pending.latest is not None and max_time is not None and until > pending.latest:
-            until, pending.limit = pending.latest, max_time
-        self.deadlines.set(id_, until)
-        if pending.call is not None:
-            self.deadlines.renew(pending.call, until)
+        if call.latest is not None and max_time is not None and until > call.latest:
+            until, call.limit = call.latest, max_time
+        self.deadlines.set(call.id, until)
+        if call.whole is not None:
+            self.deadlines.renew(call.whole, until)
 
 
-def _is_listening(work: Work | None) -> bool:
+class _Lasting(SentCall):
+    """What is reported under a token that outlives its request."""
+
+    __slots__ = ("listener",)
+
+    def __init__(self, listener: Progress) -> None:
+        super().__init__("", NEVER)
+        self.listener = listener
+
+
+def _is_listening(work: Call | None) -> bool:
     return work is not None and work.keeper is not None
 
 

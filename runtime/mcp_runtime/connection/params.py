@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel
 
-from mcp_runtime.connection.calls import Received, Work
+from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.requester import AskInside, Requester
 from mcp_runtime.errors import LocalProtocolError, MissingCapability, RemoteProtocolError
 from mcp_runtime.json_text import finite
@@ -56,7 +56,7 @@ class Introduction:
         return params.model_copy(update={"meta": copy(self.model)}) if self.is_in(params) else params
 
 
-def params_of(method: AnyMethod, received: Received) -> Any:
+def params_of(method: AnyMethod, received: Call) -> Any:
     """Return the typed params of a message; None if it has none.
 
     Raises:
@@ -74,7 +74,7 @@ def params_of(method: AnyMethod, received: Received) -> Any:
     return read
 
 
-def check_gated(method: AnyMethod, params: dict[str, Any], requester: Requester) -> None:
+def check_gated(method: AnyMethod, params: Mapping[str, Any], requester: Requester) -> None:
     """Refuse properties whose capability this side did not declare.
 
     A request for a task is ignored instead, as the specification requires (2025-11-25, basic/utilities/tasks).
@@ -168,7 +168,7 @@ def is_embedded(method: AnyMethod, requester: Requester) -> bool:
     return sent is not None and sent.direction is _EMBEDDED
 
 
-def carrier(work: Work | None, method: AnyMethod, requester: Requester) -> Work:
+def carrier(work: Call | None, method: AnyMethod, requester: Requester) -> Call:
     """Return the request whose result may carry another one.
 
     Args:

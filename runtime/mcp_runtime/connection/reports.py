@@ -8,19 +8,16 @@ import logging
 from math import isfinite
 from typing import Any, Final, TypeGuard
 
-from mcp_runtime.connection.calls import MAX_UNREAD, Line
+from mcp_runtime.connection.calls import MAX_UNREAD, Call, Line
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.timers import Gate
 from mcp_runtime.errors import clipped
 from mcp_runtime.method import NotificationMethod
-from mcp_runtime.protocol.jsonrpc import Key
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """The levels of RFC 5424, from least to most severe."""
-
-_NONE: Final[frozenset[Key]] = frozenset()  # once, since an empty one takes 216 bytes
 
 
 class Reports:
@@ -30,14 +27,12 @@ class Reports:
     kept, and of these the last.
     """
 
-    __slots__ = ("_gates", "_link", "_stuck")
+    __slots__ = ("_link",)
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self._gates: dict[Key, Gate[tuple[float, float | None, str | None]]] = {}
-        self._stuck = _NONE
 
-    def progress(self, key: Key, progress: float, total: float | None, message: str | None) -> Line | None:
+    def progress(self, call: Call, progress: float, total: float | None, message: str | None) -> Line | None:
         """Report progress on an open request, now or a little later; does nothing if the peer did not ask.
 
         Progress that does not increase is a mistake of the handler: it is dropped and logged once per request, even if
@@ -45,29 +40,26 @@ class Reports:
 
         Returns the line that the report is sent on; None if it is not sent.
         """
-        link = self._link
-        session = link.session_of(key)
-        incoming = session.incoming.get(key)
-        if incoming is None:
+        link, gate = self._link, call.gate
+        if call.book is None:
             return None
-        gate = self._gates.get(key)
-        before = gate.waiting[0] if gate is not None and gate.waiting is not None else incoming.progress
+        before = gate.waiting[0] if gate is not None and gate.waiting is not None else call.progress
         wrong = no_progress(progress, total, before)
         if wrong is not None:
-            if key not in self._stuck:
-                self._stuck |= {key}
-                link.complain(logging.WARNING, DROPPED, incoming.method, wrong)
+            if not call.is_stuck:
+                call.is_stuck = True
+                link.complain(logging.WARNING, DROPPED, call.name, wrong)
             return None
-        if incoming.token is None:
-            incoming.progress = progress
+        if call.token is None:
+            call.progress = progress
             return None
-        line: Line = incoming.line
+        line, session = call.line, link.session
         rate = link.limits.progress_rate
         if rate is None:
-            link.send(session.progress(key, progress, total, message), line)
+            link.send(session.progress(call, progress, total, message), line)
             return line
         if gate is None:
-            gate = self._gates[key] = Gate(link.loop, rate, lambda r: link.send(session.progress(key, *r), line))
+            gate = call.gate = Gate(link.loop, rate, lambda r: link.send(session.progress(call, *r), line))
         gate.put((progress, total, message))
         return line
 
@@ -96,26 +88,19 @@ class Reports:
         await line.channel.drain()
         line.posted = 0
 
-    def finish(self, key: Key) -> None:
+    def finish(self, call: Call) -> None:
         """Send what must precede the answer to an open request: its last report, and the pending log message."""
-        if self._gates and (gate := self._gates.pop(key, None)) is not None:
-            gate.flush()
-        line: Line = self._link.session_of(key).incoming[key].line
-        if line.logs is not None:
-            line.logs.flush()
+        if call.gate is not None:
+            call.gate.flush()
+            call.gate = None
+        if call.line.logs is not None:
+            call.line.logs.flush()
 
     def flush(self) -> None:
         """Send the pending log messages."""
         for line in self._link.lines:
             if line.logs is not None:
                 line.logs.flush()
-
-    def drop(self, key: Key) -> None:
-        """Drop the reports on a request that is no longer open."""
-        if self._stuck:
-            self._stuck -= {key}
-        if self._gates and (gate := self._gates.pop(key, None)) is not None:
-            gate.drop()
 
 
 DROPPED: Final = "the handler of %s reported %s; such reports are dropped"

@@ -46,7 +46,7 @@ AskInside: TypeAlias = Callable[
 ]
 """Asks the requester in the result of its own request (2026-07-28, basic/patterns/mrtr), and waits for the answer.
 
-It takes the `Work` of that request, the question's method, the type of the answer, the encoded params, and the options
+It takes the `Call` of that request, the question's method, the type of the answer, the encoded params, and the options
 of the call. It returns the answer, and raises an `McpError` if there will be none.
 """
 
@@ -60,7 +60,7 @@ otherwise the request gets a new handler. It raises a `PeerError` if neither is 
 Recorder: TypeAlias = Callable[[Any, str, Effect], Coroutine[Any, Any, Any]]
 """Does a piece of a handler's work, or returns its recorded result; see `Context.recorded`.
 
-It takes the `Work` of the request, the name of the piece, and the function that does it.
+It takes the `Call` of the request, the name of the piece, and the function that does it.
 """
 
 _NO_HINTS: Final[Mapping[str, CacheHint]] = MappingProxyType({})

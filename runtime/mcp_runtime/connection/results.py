@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[P, R]):
+class Interrupted(Generic[P, R]):
     """A request that was answered, but not yet with its usual result.
 
     Attributes:
@@ -44,7 +44,7 @@ class Call(Generic[P, R]):
     again: Callable[[P], Coroutine[Any, Any, R]]
 
 
-Resume: TypeAlias = Callable[[Any, Call[Any, Any]], Coroutine[Any, Any, Any]]
+Resume: TypeAlias = Callable[[Any, Interrupted[Any, Any]], Coroutine[Any, Any, Any]]
 """Continues from a result that is not the usual one, and returns the usual one."""
 
 
@@ -78,7 +78,7 @@ class Results:
         method: RequestMethod[P, R],
         value: str,
         type_: type[T] | WireType[T],
-        resume: Callable[[T, Call[P, R]], Coroutine[Any, Any, R]],
+        resume: Callable[[T, Interrupted[P, R]], Coroutine[Any, Any, R]],
     ) -> None:
         """Accept a result of an extension, or one that the revision has besides the usual one.
 

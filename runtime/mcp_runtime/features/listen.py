@@ -14,7 +14,7 @@ from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.jsonrpc import Id, is_object
 
 if TYPE_CHECKING:
-    from mcp_runtime.connection.calls import Received
+    from mcp_runtime.connection.calls import Call
 
 MAX_WAITING: Final = 1_000
 """How many changes are buffered for a slow reader; the oldest are dropped and counted."""
@@ -145,7 +145,7 @@ class _Streams:
         self.open: dict[Id, Subscription] = {}
         self._connection = connection
 
-    def take(self, received: "Received") -> None:
+    def take(self, received: "Call") -> None:
         """Dispatch a notification, if it belongs to a subscription."""
         message, binding = received.message, self._connection.requester.spoken
         params = message.params or {}

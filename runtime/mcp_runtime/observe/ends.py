@@ -5,23 +5,22 @@ from typing import Any, Final
 
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.observe.judge import Judge
-from mcp_runtime.protocol.events import Outgoing
+from mcp_runtime.protocol.calls import NEVER, SentCall, progress_token
 from mcp_runtime.protocol.jsonrpc import Id, Message, Notification, Request, is_id, is_object
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step
 from mcp_runtime.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.protocol.rules import Broken
-from mcp_runtime.protocol.session import Session, progress_token
+from mcp_runtime.protocol.session import Session
 
 MAX_OPEN: Final = 10_000
 """How many unanswered requests, and how many used ids, are remembered for each end."""
 MAX_SUBJECT: Final = 1_000
 """The maximum length of a remembered tool name or cursor, in characters."""
-_NEVER: Final = float("-inf")
 _NOBODY: Final[frozenset[str]] = frozenset()
 
 
-class Asked(Outgoing):
+class Asked(SentCall):
     """An unanswered request of an end: what its answer is checked against, since params may be large.
 
     Attributes:
@@ -56,7 +55,7 @@ class Asked(Outgoing):
     @property
     def record(self) -> RequestMethod[Any, Any] | None:
         """The record of its method; None if its revision has none."""
-        return self.judge.request(self.method) if self.judge is not None else None
+        return self.judge.request(self.name) if self.judge is not None else None
 
 
 class End(Session):
@@ -74,7 +73,7 @@ class End(Session):
         super().__init__(side)
         self.asked: dict[Id, Asked] = {}
         self.has_forgotten = False
-        self._tokens: dict[Id, Outgoing] = {}
+        self._tokens: dict[Id, SentCall] = {}
         self._over: OrderedDict[Id, None] = OrderedDict()
         self._used: OrderedDict[Id, None] = OrderedDict()
 
@@ -90,7 +89,7 @@ class End(Session):
             return self._asked(message, judge, may_reuse=may_reuse)
         if not isinstance(message, Notification):
             incoming = self.incoming.pop(message.id, None) if message.id is not None else None
-            if incoming is not None and incoming.method == INITIALIZE:
+            if incoming is not None and incoming.name == INITIALIZE:
                 self._step(Step.ACCEPT if hasattr(message, "result") else Step.REFUSE)
         elif message.method == NOTIFICATIONS_INITIALIZED:
             self._step(Step.CONFIRM)
@@ -110,7 +109,7 @@ class End(Session):
         self.asked[id_] = self.outgoing[id_] = asked
         self._used[id_] = None
         if asked.token is not None:
-            self._tokens[asked.token] = Outgoing(request.method, _NEVER)
+            self._tokens[asked.token] = SentCall(request.method, NEVER)
             self._over.pop(asked.token, None)
         if len(self.outgoing) > MAX_OPEN:
             self.has_forgotten = True
@@ -126,7 +125,7 @@ class End(Session):
         if asked is None:
             is_known = id_ in self._used or len(self._used) >= MAX_OPEN
             return None if is_known else Broken("/params/requestId", "no request with this id was sent")
-        if asked.method != INITIALIZE:
+        if asked.name != INITIALIZE:
             self.cancel(id_)
             self.answered(id_, is_cancelled=True)
         return None
@@ -149,7 +148,7 @@ class End(Session):
             if len(self._over) > MAX_OPEN:
                 self._over.popitem(last=False)
 
-    def reported(self, token: Id) -> Outgoing | None:
+    def reported(self, token: Id) -> SentCall | None:
         """Return the request of this end that a progress token belongs to."""
         return self._tokens.get(token)
 

@@ -71,7 +71,7 @@ class Known:
             answer: the result.
             has_outputs: whether tools of the revision may have output schemas.
         """
-        method, subject, result = asked.method, asked.subject, answer.result
+        method, subject, result = asked.name, asked.subject, answer.result
         scope: Any = result.get("cacheScope")
         before: Any = None if asked.cursor is None else self._what_was_said(method, "cursor", asked.cursor)
         if before is not None and scope != before:

@@ -185,7 +185,7 @@ class Observer:
             end = self._answered(sender, error.id).ends[sender.other]
             asked = end.asked.get(error.id)
             if asked is not None and end.malformed(error).failed is not None:
-                method = asked.method
+                method = asked.name
                 end.answered(error.id)
         return self._finding(sender, Broken("", error.reason), method, error.id)
 

@@ -11,7 +11,8 @@ from mcp_runtime.observe.ends import MAX_OPEN, Asked, End
 from mcp_runtime.observe.judge import Judge, mode_of, undeclared
 from mcp_runtime.observe.known import Known
 from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.events import Batch, Violation
+from mcp_runtime.protocol.calls import Batch
+from mcp_runtime.protocol.events import Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Message, Notification, Request, Result, is_object, spell_pointer
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.names import (
@@ -158,15 +159,15 @@ class Talk(ABC):
     def _method(message: Message, asked: Asked | None) -> str | None:
         if isinstance(message, Request | Notification):
             return message.method
-        return asked.method if asked is not None else None
+        return asked.name if asked is not None else None
 
     def _dropped(self, sender: Side, message: Message) -> None:
         """Forget a request at the end that received it, when its sender cancels it."""
         if isinstance(message, Notification) and message.method == NOTIFICATIONS_CANCELLED:
             id_: Any = (message.params or {}).get("requestId")
             receiver = self.ends[sender.other]
-            if type(id_) in (int, str) and id_ in receiver.incoming and receiver.incoming[id_].method != INITIALIZE:
-                receiver.drop(id_)
+            if type(id_) in (int, str) and id_ in receiver.incoming and receiver.incoming[id_].name != INITIALIZE:
+                receiver.drop(receiver.incoming[id_])
 
 
 class LegacyTalk(Talk):
@@ -183,7 +184,7 @@ class LegacyTalk(Talk):
         if isinstance(message, Request) and message.method == INITIALIZE:
             wanted: Any = (message.params or {}).get("protocolVersion")
             return self.judges.get(wanted if isinstance(wanted, str) else "") or self.judges[max(self.judges)]
-        if asked is not None and asked.method == INITIALIZE and isinstance(message, Result):
+        if asked is not None and asked.name == INITIALIZE and isinstance(message, Result):
             chosen: Any = message.result.get("protocolVersion")
             return self.judges.get(chosen) if isinstance(chosen, str) else asked.judge
         return self.judges.get(self.revision) if self.revision else self._wanted
@@ -205,7 +206,7 @@ class LegacyTalk(Talk):
         if isinstance(message, Request) and message.method == INITIALIZE:
             self._wanted = self._wanted or self._judge(message, None)
             self._capabilities = _object((message.params or {}).get("capabilities"))
-        if asked is None or asked.method != INITIALIZE or not isinstance(message, Result) or self.revision:
+        if asked is None or asked.name != INITIALIZE or not isinstance(message, Result) or self.revision:
             return
         revision: Any = message.result.get("protocolVersion")
         if not isinstance(revision, str):
@@ -276,7 +277,7 @@ class ModernTalk(Talk):
         assert isinstance(message, Request | Notification)
         id_: Any = _meta(message.params).get(modern.SUBSCRIPTION_ID)
         asked = self.ends[Side.CLIENT].asked.get(id_) if type(id_) in (int, str) else None
-        if asked is None or asked.method != SUBSCRIPTIONS_LISTEN:
+        if asked is None or asked.name != SUBSCRIPTIONS_LISTEN:
             yield Broken("/params/_meta", "it does not name an open subscription")
         elif message.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
             agreed = _object((message.params or _NOTHING).get("notifications"))
@@ -293,7 +294,7 @@ class ModernTalk(Talk):
         id_: Any = (message.params or {}).get("requestId")
         client = self.ends[Side.CLIENT]
         asked = client.asked.get(id_) if type(id_) in (int, str) else None
-        if asked is not None and asked.method != SUBSCRIPTIONS_LISTEN:
+        if asked is not None and asked.name != SUBSCRIPTIONS_LISTEN:
             return Broken("/params/requestId", "a server may only cancel subscriptions")
         if asked is not None:
             client.cancel(id_)
@@ -318,7 +319,7 @@ class ModernTalk(Talk):
             revision: Any = _meta(message.params).get(modern.VERSION)
             if isinstance(revision, str):
                 self.revision = revision
-        elif asked is not None and asked.method == SERVER_DISCOVER and isinstance(message, Result):
+        elif asked is not None and asked.name == SERVER_DISCOVER and isinstance(message, Result):
             self._server = _object(message.result.get("capabilities"))
 
 

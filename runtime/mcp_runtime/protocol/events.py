@@ -1,43 +1,29 @@
 """The events of a session, its open requests, and batches (2025-03-26, basic)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from mcp_runtime.protocol.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    Failure,
-    Id,
-    Key,
-    MalformedMessage,
-    Notification,
-    Request,
-    Result,
-    is_id,
-    write_error,
-)
-
-MAX_BATCH_BYTES: Final = 64 << 20
-"""The maximum size in bytes of the answers to a batch, which are held until the last one is ready."""
+from mcp_runtime.protocol.calls import Batch, ReceivedCall, SentCall
+from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, Failure, MalformedMessage, Notification, Result
 
 
 class Cancelled:
-    """The peer cancelled the request with a key."""
+    """The peer cancelled an open request."""
 
-    __slots__ = ("key", "reason")
+    __slots__ = ("call", "reason")
 
-    def __init__(self, key: Key, reason: str | None) -> None:
-        self.key = key
+    def __init__(self, call: ReceivedCall, reason: str | None) -> None:
+        self.call = call
         self.reason = reason
 
 
 class Progressed:
     """The peer reported progress on a request of ours."""
 
-    __slots__ = ("id", "message", "progress", "total")
+    __slots__ = ("call", "message", "progress", "total")
 
-    def __init__(self, id_: Id, progress: float, total: float | None, message: str | None) -> None:
-        self.id = id_
+    def __init__(self, call: SentCall, progress: float, total: float | None, message: str | None) -> None:
+        self.call = call
         self.progress = progress
         self.total = total
         self.message = message
@@ -50,7 +36,7 @@ class Violation:
         reason: what is wrong, for people.
         answer: the response to send; empty if there is none.
         method: the method of the message; None if unknown.
-        failed: the id of our request whose answer it made unusable; None if there is none.
+        failed: our request whose answer it made unusable; None if there is none.
         code: the JSON-RPC error code for it.
         is_malformed: whether it is not a message at all.
         pointer: the location in the message, as a JSON pointer.
@@ -64,7 +50,7 @@ class Violation:
         answer: bytes = b"",
         *,
         method: str | None = None,
-        failed: Id | None = None,
+        failed: SentCall | None = None,
         code: int = INVALID_REQUEST,
         is_malformed: bool = False,
         pointer: str = "/method",
@@ -78,50 +64,7 @@ class Violation:
         self.pointer = pointer
 
 
-Event: TypeAlias = Request | Notification | Result | Failure | Cancelled | Progressed | Violation
-
-
-class Batch:
-    """A received batch, whose answers are sent together."""
-
-    __slots__ = ("answers", "open", "size")
-
-    def __init__(self) -> None:
-        self.open = 0
-        self.size = 0
-        self.answers: list[bytes] = []
-
-    def add(self, id_: Id, answer: bytes) -> None:
-        """Add an answer; it is replaced by an error if the batch is too large already."""
-        if self.size + len(answer) > MAX_BATCH_BYTES:
-            reason = "the answers to this batch are too large together; send this request alone"
-            answer = write_error(id_, INTERNAL_ERROR, reason)
-        self.size += len(answer)
-        self.answers.append(answer)
-
-
-class Outgoing:
-    """A request that we sent and that is not answered yet."""
-
-    __slots__ = ("method", "progress")
-
-    def __init__(self, method: str, progress: float | None) -> None:
-        self.method = method
-        self.progress = progress
-
-
-class Incoming:
-    """A request that we received and have not answered yet; `line` is the line it came over."""
-
-    __slots__ = ("batch", "id", "line", "method", "progress", "token")
-
-    def __init__(self, id_: Id, method: str, token: Id | None, batch: Batch | None, line: Any) -> None:
-        self.id = id_
-        self.method = method
-        self.line = line
-        self.token = token
-        self.progress: float | None = None
-        self.batch = batch
+Event: TypeAlias = ReceivedCall | Notification | Result | Failure | Cancelled | Progressed | Violation
 
 
 MAX_BATCH: Final = 1_000
@@ -168,12 +111,3 @@ def receive_all(values: list[Any], batch: Batch, receive: Callable[[Any], Event]
     if len(refused) > 1:
         refused[0].reason += f"; {len(refused) - 1:,} more messages of the batch were refused"
     return events
-
-
-def progress_token(params: Mapping[str, Any] | None) -> Id | None:
-    """Return the progress token of a request; None if it has no valid one."""
-    if not params or "_meta" not in params:
-        return None
-    meta: Any = params["_meta"]
-    token: Any = meta.get("progressToken") if meta.__class__ is dict else None
-    return token if token is None or is_id(token) else None

@@ -12,8 +12,6 @@ from pydantic_core import to_json
 from mcp_runtime.json_text import NotIJson, envelope_of, read
 
 Id: TypeAlias = int | str
-Key: TypeAlias = Id | tuple[int, Id]
-"""Identifies an open request of the peer: its id and, in the modern era, the channel that it came over."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -66,21 +64,26 @@ class Notification:
 
 
 class Result:
-    """The answer to a request that succeeded."""
+    """The answer to a request that succeeded; a session adds the `call` that it answers."""
 
-    __slots__ = ("id", "result")
+    __slots__ = ("call", "id", "result")
 
     def __init__(self, id_: Id, result: dict[str, Any]) -> None:
+        self.call: Any = None
         self.id = id_
         self.result = result
 
 
 class Failure:
-    """The answer to a request that failed; `id` is None if the peer could not determine the request's."""
+    """The answer to a request that failed; `id` is None if the peer could not determine the request's.
 
-    __slots__ = ("code", "data", "id", "message")
+    A session adds the `call` that it answers.
+    """
+
+    __slots__ = ("call", "code", "data", "id", "message")
 
     def __init__(self, id_: Id | None, code: int, message: str, data: Any) -> None:
+        self.call: Any = None
         self.id = id_
         self.code = code
         self.message = message

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.protocol.events import Cancelled, Incoming, progress_token
-from mcp_runtime.protocol.jsonrpc import Id, Key, Request, dump, is_object
-from mcp_runtime.protocol.legacy import Side, State, Step
+from mcp_runtime.protocol.calls import ReceivedCall
+from mcp_runtime.protocol.events import Cancelled
+from mcp_runtime.protocol.jsonrpc import Id, dump, is_object
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED
-from mcp_runtime.protocol.session import Session
 
 PREFIX: Final = "io.modelcontextprotocol/"
 VERSION: Final = f"{PREFIX}protocolVersion"
@@ -79,42 +78,14 @@ def merged(required: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
     return {**required, **given}
 
 
-_SERVER, _READY = Side.SERVER, State.READY  # once, since Python 3.11 runs code to find a member of an enumeration
-
-
-class ModernSession(Session):
-    """The open requests of the modern era at a server, by channel and id."""
-
-    outlives_channels = False
-
-    def __init__(self) -> None:
-        super().__init__(_SERVER)
-        self.state = _READY
-        self.ids_may_be_absent = True
-
-    def _step(self, step: Step) -> None:
-        """Advance: a request of the legacy era's handshake is an ordinary request here."""
-        if step is Step.CLOSE:
-            super()._step(step)
-
-    @staticmethod
-    def key(id_: Id, line: object) -> Key:
-        """Return what distinguishes a request from those that came over other channels."""
-        return (id(line), id_)
-
-    def open(self, request: Request, line: object) -> Key:
-        """Open a request whose id is not in use on its line; return its key."""
-        key = self.key(request.id, line)
-        self.incoming[key] = Incoming(request.id, request.method, progress_token(request.params), None, line)
-        return key
-
-    def cancelled(self, value: dict[str, Any], line: object) -> Cancelled | None:
-        """Return the request that a call cancels among those that came over the same channel; None if there is none."""
-        if value["method"] != NOTIFICATIONS_CANCELLED or "id" in value:
-            return None
-        params: Any = value.get("params")
-        id_: Any = params.get("requestId") if is_object(params) else None
-        if type(id_) not in (int, str) or (key := self.key(id_, line)) not in self.incoming:
-            return None
-        reason: Any = params.get("reason")
-        return Cancelled(key, reason if isinstance(reason, str) else None)
+def cancelled(value: dict[str, Any], calls: Mapping[Id, ReceivedCall]) -> Cancelled | None:
+    """Return the request that a call cancels among those that came over the same channel; None if there is none."""
+    if value["method"] != NOTIFICATIONS_CANCELLED or "id" in value:
+        return None
+    params: Any = value.get("params")
+    id_: Any = params.get("requestId") if is_object(params) else None
+    call = calls.get(id_) if type(id_) in (int, str) else None
+    if call is None or not call.is_modern:
+        return None
+    reason: Any = params.get("reason")
+    return Cancelled(call, reason if isinstance(reason, str) else None)

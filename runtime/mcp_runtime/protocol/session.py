@@ -5,23 +5,14 @@ types and handlers belong to its user. Sections named below are those of the spe
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from mcp_runtime.errors import LocalProtocolError, clipped
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.events import (
-    Batch,
-    Cancelled,
-    Event,
-    Incoming,
-    Outgoing,
-    Progressed,
-    Violation,
-    check_batch,
-    progress_token,
-    receive_all,
-)
-from mcp_runtime.protocol.jsonrpc import Failure, Id, Key, MalformedMessage, Notification, Request, Result
+from mcp_runtime.protocol.calls import Batch, ReceivedCall, SentCall
+from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation, check_batch, receive_all
+from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.names import (
     INITIALIZE,
@@ -40,46 +31,47 @@ class Session:
 
     Args:
         side: which end of the conversation this is.
+        new_call: creates the record of a received request, given the message, its line and its batch.
 
     Attributes:
         state: the state of the conversation.
         revision: the agreed revision; empty before that.
         accepts_batches: whether several messages may arrive as one array (basic/index of 2025-03-26).
         ids_may_be_absent: whether the revision has answers without an id.
-        lasting: this side's progress tokens that outlive their requests.
-        outlives_channels: whether a request continues when the channel that it came over is lost (basic/transports).
+        incoming: the open requests of the peer, by id; those of the modern era are booked on their lines.
+        outgoing: the open requests of this side, by id.
+        lasting: what is reported under progress tokens of this side that outlive their requests, by token.
     """
 
-    outlives_channels = True
-
-    def __init__(self, side: Side) -> None:
+    def __init__(
+        self, side: Side, new_call: Callable[[Request, Any, Batch | None], ReceivedCall] = ReceivedCall
+    ) -> None:
         self.side = side
+        self._new_call = new_call
         self._other = side.other
         self.state = _NEW
         self.revision = ""
         self.accepts_batches = False
         self.ids_may_be_absent = False
-        self.outgoing: dict[Id, Outgoing] = {}
-        self.incoming: dict[Key, Incoming] = {}
-        self.lasting: dict[Id, Outgoing] = {}
+        self.outgoing: dict[Id, SentCall] = {}
+        self.incoming: dict[Id, ReceivedCall] = {}
+        self.lasting: dict[Id, SentCall] = {}
         self._next_id = 1
         self._given_up: OrderedDict[Id, None] = OrderedDict()
 
-    def request(self, method: str, params: bytes | None, *, progress: bool = False) -> tuple[int, bytes]:
-        """Begin a request; return its id and the bytes to send.
-
-        With `progress`, progress reports are expected, with its id as the token.
+    def request(self, call: SentCall, params: bytes | None) -> bytes:
+        """Begin a request, which gets its id; return the bytes to send.
 
         Raises:
             LocalProtocolError: the lifecycle does not allow it now.
         """
-        self._check_sending(method)
-        if method == INITIALIZE:
+        self._check_sending(call.name)
+        if call.name == INITIALIZE:
             self._step(Step.ASK)
-        id_ = self._next_id
+        call.id = id_ = self._next_id
         self._next_id += 1
-        self.outgoing[id_] = Outgoing(method, _NEVER if progress else None)
-        return id_, jsonrpc.write_request(id_, method, params)
+        self.outgoing[id_] = call
+        return jsonrpc.write_request(id_, call.name, params)
 
     @property
     def next_id(self) -> int:
@@ -98,29 +90,25 @@ class Session:
             self._check_sending(method)
         return jsonrpc.write_notification(method, params)
 
-    def answer(self, key: Key, result: bytes) -> bytes:
+    def answer(self, call: ReceivedCall, result: bytes) -> bytes:
         """Return the bytes of the result of an open request; empty while the rest of its batch is not answered.
 
         Raises:
-            LocalProtocolError: no such request is open.
+            LocalProtocolError: it is not open.
         """
-        incoming = self._close(key)
-        if incoming.method == INITIALIZE:
-            self._step(Step.ACCEPT)
-        answer = jsonrpc.write_result(incoming.id, result)
-        return answer if incoming.batch is None else self._join(incoming.batch, incoming.id, answer)
+        self._close(call, Step.ACCEPT)
+        answer = jsonrpc.write_result(call.id, result)
+        return answer if call.batch is None else self._join(call.batch, call.id, answer)
 
-    def refuse(self, key: Key, code: int, message: str, data: Any = None) -> bytes:
+    def refuse(self, call: ReceivedCall, code: int, message: str, data: Any = None) -> bytes:
         """Return the bytes of an error response to an open request; empty while its batch is not answered.
 
         Raises:
-            LocalProtocolError: no such request is open.
+            LocalProtocolError: it is not open.
         """
-        incoming = self._close(key)
-        if incoming.method == INITIALIZE:
-            self._step(Step.REFUSE)
-        answer = jsonrpc.write_error(incoming.id, code, message, data)
-        return answer if incoming.batch is None else self._join(incoming.batch, incoming.id, answer)
+        self._close(call, Step.REFUSE)
+        answer = jsonrpc.write_error(call.id, code, message, data)
+        return answer if call.batch is None else self._join(call.batch, call.id, answer)
 
     def cancel(self, id_: Id, reason: str | None = None) -> bytes:
         """Cancel a request of ours; return the bytes that notify the peer, empty if it must not be notified.
@@ -134,40 +122,38 @@ class Session:
         self._given_up[id_] = None
         if len(self._given_up) > MAX_REMEMBERED:
             self._given_up.popitem(last=False)
-        if outgoing.method in (INITIALIZE, SERVER_DISCOVER) or self.state is State.CLOSED:
+        if outgoing.name in (INITIALIZE, SERVER_DISCOVER) or self.state is State.CLOSED:
             return b""
         params: dict[str, Any] = {"requestId": id_}
         if reason is not None:
             params["reason"] = reason
         return jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, jsonrpc.dump(params))
 
-    def progress(self, key: Key, progress: float, total: float | None = None, message: str | None = None) -> bytes:
+    def progress(
+        self, call: ReceivedCall, progress: float, total: float | None = None, message: str | None = None
+    ) -> bytes:
         """Return the bytes of a progress report on an open request; empty if the peer did not ask for reports.
 
         Raises:
             LocalProtocolError: the progress does not increase (basic/utilities/progress).
         """
-        incoming = self.incoming.get(key)
-        if incoming is None or incoming.token is None:
+        if call.book is None or call.token is None:
             return b""
-        if incoming.progress is not None and progress <= incoming.progress:
-            self._forbid(NOTIFICATIONS_PROGRESS, f"progress must increase: {progress:g} after {incoming.progress:g}")
-        incoming.progress = progress
-        params: dict[str, Any] = {"progressToken": incoming.token, "progress": progress}
+        if call.progress is not None and progress <= call.progress:
+            self._forbid(NOTIFICATIONS_PROGRESS, f"progress must increase: {progress:g} after {call.progress:g}")
+        call.progress = progress
+        params: dict[str, Any] = {"progressToken": call.token, "progress": progress}
         if total is not None:
             params["total"] = total
         if message is not None:
             params["message"] = message
         return jsonrpc.write_notification(NOTIFICATIONS_PROGRESS, jsonrpc.dump(params))
 
-    def expect_progress(self, token: Id) -> None:
-        """Expect reports under a token of this side that outlives its request, for as long as it is in `lasting`."""
-        self.lasting[token] = Outgoing("", _NEVER)
-
     def close(self) -> None:
-        """End the conversation: nothing is open any more."""
+        """End the conversation: no request of the peer is open any more; those of this side get no answers."""
         self._step(Step.CLOSE)
-        self.outgoing.clear()
+        for call in self.incoming.values():
+            call.book = None
         self.incoming.clear()
 
     def receive(self, text: bytes, line: object = None) -> list[Event]:
@@ -238,10 +224,11 @@ class Session:
                 answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
                 return Violation(reason, answer, method=request.method)
             self._step(Step.ASK)
-        self.incoming[id_] = Incoming(id_, request.method, progress_token(request.params), batch, line)
+        call = self._new_call(request, line, batch)
+        call.open(self.incoming)
         if batch is not None:
             batch.open += 1
-        return request
+        return call
 
     def _receive_notification(self, notification: Notification) -> Event:
         method = notification.method
@@ -261,20 +248,21 @@ class Session:
         reason: Any = params.get("reason")
         if not jsonrpc.is_id(id_):
             return Violation("requestId must be a string or an integer", method=NOTIFICATIONS_CANCELLED)
-        if id_ in self.incoming:
-            if self.incoming[id_].method == INITIALIZE:
+        if (call := self.incoming.get(id_)) is not None:
+            if call.name == INITIALIZE:
                 return Violation("initialize must not be cancelled", method=NOTIFICATIONS_CANCELLED)
             # Not closed yet: the user of the session stops the work and then calls `drop`.
-            return Cancelled(id_, reason if isinstance(reason, str) else None)
+            return Cancelled(call, reason if isinstance(reason, str) else None)
         # The answer may have crossed the cancellation, so this is not a violation (basic/utilities/cancellation).
         return notification
 
-    def drop(self, key: Key) -> bytes:
+    def drop(self, call: ReceivedCall) -> bytes:
         """Forget an open request that the peer cancelled; return what its batch still owes, if it was the last."""
-        incoming = self.incoming.pop(key, None)
-        if incoming is None or incoming.batch is None:
+        book, call.book = call.book, None
+        if book is None:
             return b""
-        return self._release(incoming.batch)
+        del book[call.id]
+        return self._release(call.batch) if call.batch is not None else b""
 
     def _receive_progress(self, notification: Notification) -> Event:
         params = notification.params or {}
@@ -297,9 +285,9 @@ class Session:
             reason = f"progress must increase: {now} after {before}"
             return Violation(reason, method=NOTIFICATIONS_PROGRESS, pointer="/params/progress")
         outgoing.progress = progress
-        return Progressed(token, progress, total, message if isinstance(message, str) else None)
+        return Progressed(outgoing, progress, total, message if isinstance(message, str) else None)
 
-    def reported(self, token: Id) -> Outgoing | None:
+    def reported(self, token: Id) -> SentCall | None:
         """Return the request that a progress token of this side belongs to; None if none is open."""
         return self.outgoing.get(token) or self.lasting.get(token)
 
@@ -311,12 +299,13 @@ class Session:
         outgoing = self.outgoing.pop(result.id, None)
         if outgoing is None:
             return self._unexpected(result.id)
-        if outgoing.method == INITIALIZE:
+        if outgoing.name == INITIALIZE:
             self._step(Step.ACCEPT)
+        result.call = outgoing
         return result
 
     def _receive_failure(self, failure: Failure) -> Event:
-        if failure.id is None and [sent.method for sent in self.outgoing.values()] == [SERVER_DISCOVER]:
+        if failure.id is None and [sent.name for sent in self.outgoing.values()] == [SERVER_DISCOVER]:
             # Servers that do not support the request may answer it without its id.
             failure.id = next(iter(self.outgoing))
         if failure.id is None:
@@ -324,8 +313,9 @@ class Session:
         outgoing = self.outgoing.pop(failure.id, None)
         if outgoing is None:
             return self._unexpected(failure.id)
-        if outgoing.method == INITIALIZE:
+        if outgoing.name == INITIALIZE:
             self._step(Step.REFUSE)
+        failure.call = outgoing
         return failure
 
     def unread(self, code: int, reason: str, id_: Id | None = None) -> bytes:
@@ -344,9 +334,8 @@ class Session:
             answer = self.unread(error.code, error.reason, id_)
             return Violation(error.reason, answer, code=error.code, is_malformed=True)
         outgoing = self.outgoing.pop(error.id, None) if error.id is not None else None
-        method = outgoing.method if outgoing else None
-        failed = error.id if outgoing else None
-        return Violation(error.reason, method=method, failed=failed, code=error.code, is_malformed=True)
+        method = outgoing.name if outgoing else None
+        return Violation(error.reason, method=method, failed=outgoing, code=error.code, is_malformed=True)
 
     def in_use(self, request: Request, *, is_same: bool) -> Violation:
         """Refuse a request whose id belongs to an open one.
@@ -364,11 +353,13 @@ class Session:
             return Notification("", None)
         return Violation(f"received an answer for {id_!r}, which is not an open request", pointer="/id")
 
-    def _close(self, key: Key) -> Incoming:
-        incoming = self.incoming.pop(key, None)
-        if incoming is None:
-            self._forbid(None, f"no request {key!r} is open")
-        return incoming
+    def _close(self, call: ReceivedCall, step: Step) -> None:
+        book, call.book = call.book, None
+        if book is None:
+            self._forbid(None, f"no request {call.id!r} is open")
+        del book[call.id]
+        if call.name == INITIALIZE and not call.is_modern:
+            self._step(step)
 
     def _join(self, batch: Batch, id_: Id, answer: bytes) -> bytes:
         batch.add(id_, answer)
@@ -394,5 +385,3 @@ class Session:
 
 
 _NEW, _READY = State.NEW, State.READY  # once, since Python 3.11 runs code to find a member of an enumeration
-_NEVER: Final = float("-inf")
-"""The progress of a request without a report yet."""

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from mcp_runtime.connection.calls import Way
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.reports import DROPPED, no_progress, wants
@@ -16,7 +15,7 @@ from mcp_runtime.method import Method, NotificationMethod, RequestMethod
 from mcp_runtime.options import Caller, CallOptions
 from mcp_runtime.protocol import names
 from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.jsonrpc import Id, is_object
+from mcp_runtime.protocol.jsonrpc import Id, Notification, is_object
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -150,14 +149,15 @@ class TaskExchange(Exchange):
     __slots__ = ("_gate", "_is_stuck", "_leaving", "_order", "_progress", "_task_id", "_token", "is_over")
 
     def __init__(self, exchange: Exchange, task_id: str) -> None:
-        super().__init__(exchange.connection, exchange.method, exchange.params, way=Way.RECEIVED)
-        self.id = exchange.id
+        connection, meta = exchange.connection, dict(exchange.meta)
+        super().__init__(connection, Notification(exchange.name, {"_meta": meta}), connection.main)
+        self.requester, self.id = connection.requester, exchange.id
+        self.read(exchange.method, exchange.params)
         # The params are needed for as long as the task runs.
         self.held, exchange.held = exchange.held, None
-        self._raw = {"_meta": dict(exchange.meta)}
         self.is_over = False
         self._task_id = task_id
-        token = exchange.meta.get("progressToken")
+        token = meta.get("progressToken")
         self._token: Id | None = token if type(token) is int or type(token) is str else None
         self._progress: float | None = None
         self._is_stuck = False

@@ -16,7 +16,7 @@ from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.legacy import Side
 
 if TYPE_CHECKING:
-    from mcp_runtime.connection.calls import Received
+    from mcp_runtime.connection.calls import Call
 
 _NO_ID: Final = 0
 
@@ -69,7 +69,7 @@ class _Sessions:
         for subscription in tuple(self.open):
             subscription.fail(ConnectionClosed(reason))
 
-    def take(self, received: "Received") -> None:
+    def take(self, received: "Call") -> None:
         """Pass a notification on to the subscriptions that want it."""
         message, requester = received.message, received.requester
         uri = (message.params or {}).get("uri")

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.results import Call, write_result
+from mcp_runtime.connection.results import Interrupted, write_result
 from mcp_runtime.errors import RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, RequestMethod
 
@@ -34,7 +34,7 @@ class InputAnswers:
                     if type_ is not method.result:
                         connection.results.accept(method, value, type_, partial(self._answer, connection))
 
-    async def _answer(self, connection: Connection, asked: Any, call: Call[Any, Any]) -> Any:
+    async def _answer(self, connection: Connection, asked: Any, call: Interrupted[Any, Any]) -> Any:
         """Answer what a result asks, and send the call again with the answers."""
         if call.rounds >= self.rounds:
             raise _broken(connection, call.method, "", f"the server asked for input {call.rounds + 1} times")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from mcp_runtime.connection.calls import Work
+from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.requester import Effect, json_of
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.features.inputs.questions import Asked, Question, Record
@@ -35,7 +35,7 @@ class Run:
             reason why it diverged, empty if it did not.
     """
 
-    def __init__(self, work: Work, record: Record) -> None:
+    def __init__(self, work: Call, record: Record) -> None:
         self.record = record
         self.open: dict[str, Question] = {}
         self._work = work

@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mcp_runtime.connection.background import bounded
-from mcp_runtime.connection.calls import Received, Work
+from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.requester import Effect, Handler, Requester, run_once
 from mcp_runtime.errors import LocalProtocolError, PeerError, clipped
@@ -114,7 +114,7 @@ class SealedInputs:
         self._name = name
         self._settings = settings
         self._seal = Seal(settings.keys)
-        self._runs: dict[Work, Run] = {}
+        self._runs: dict[Call, Run] = {}
 
     def install(self) -> None:
         """Make the handlers registered so far replay what is recorded."""
@@ -126,7 +126,7 @@ class SealedInputs:
 
     async def ask(
         self,
-        work: Work,
+        work: Call,
         method: RequestMethod[Any, Any],
         type_: WireType[Any],
         params: bytes | None,
@@ -139,7 +139,7 @@ class SealedInputs:
             raise LocalProtocolError(revision=work.requester.revision, method=method.name, pointer="", reason=reason)
         return await run.ask(method, type_, params, options.key if options is not None else None)
 
-    def go_on(self, received: Received, state: Any) -> bool:
+    def go_on(self, received: Call, state: Any) -> bool:
         """Check a state and its answers; the handler is then replayed. See `connection.answers`.
 
         Raises:
@@ -153,7 +153,7 @@ class SealedInputs:
         params["inputResponses"] = {key: given[key] for key in read_answers(waiting, params, requester)}
         return False
 
-    async def record(self, work: Work, name: str, effect: Effect) -> Any:
+    async def record(self, work: Call, name: str, effect: Effect) -> Any:
         """Do a piece of work, or return its recorded result; see `connection.answers`."""
         run = self._runs.get(work)
         return await (run.recorded(name, effect) if run is not None else run_once(work, name, effect))

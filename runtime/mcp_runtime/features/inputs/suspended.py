@@ -14,7 +14,7 @@ from contextvars import Context
 from hashlib import blake2b
 from typing import Any, Final
 
-from mcp_runtime.connection.calls import Received, Work
+from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.errors import LocalProtocolError, PeerError, RequestTimeout
 from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers, unknown_state
@@ -41,7 +41,7 @@ class Suspensions:
 
     def __init__(self, settings: Suspended) -> None:
         self._settings = settings
-        self._asking: dict[Work, _Asking] = {}
+        self._asking: dict[Call, _Asking] = {}
         self._waiting: dict[str, _Asking] = {}
         self._per_peer: Counter[object] = Counter()
 
@@ -110,7 +110,7 @@ class Suspensions:
         principal = work.requester.principal
         return principal if principal is not None or self._settings.shared else work.connection
 
-    def go_on(self, connection: Connection, received: Received, state: Any) -> bool:
+    def go_on(self, connection: Connection, received: Call, state: Any) -> bool:
         """Resume the handler that issued a handle; see `connection.answers`.
 
         Raises:
@@ -131,8 +131,7 @@ class Suspensions:
             raise unknown_state()
         answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester)
         self._forget(asking)
-        work.connection = connection
-        connection.inbound.resume(work, task, received)
+        connection.inbound.resume(work, received)
         for key, answer in answers.items():
             question = asking.open[key]
             if not question.answered.done():
@@ -146,7 +145,7 @@ class Suspensions:
         reason = f"the client did not come back within {self._settings.expiry:g} s"
         log.info("cancelling %s: %s", work.method.name, reason)
         self._forget(asking)
-        work.is_cancelled, work.cancel_reason = True, reason
+        work.mark_cancelled(reason)
         if task is not None:
             task.cancel(reason)
 

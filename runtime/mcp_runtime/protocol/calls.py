@@ -1,0 +1,93 @@
+"""Open requests: one record each, from the parse to the answer, booked by the session."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, Id, Notification, Request, is_id, write_error
+
+MAX_BATCH_BYTES: Final = 64 << 20
+"""The maximum size in bytes of the answers to a batch, which are held until the last one is ready."""
+NEVER: Final = float("-inf")
+"""The progress of a request without a report yet."""
+
+
+class Batch:
+    """A received batch, whose answers are sent together."""
+
+    __slots__ = ("answers", "open", "size")
+
+    def __init__(self) -> None:
+        self.open = 0
+        self.size = 0
+        self.answers: list[bytes] = []
+
+    def add(self, id_: Id, answer: bytes) -> None:
+        """Add an answer; it is replaced by an error if the batch is too large already."""
+        if self.size + len(answer) > MAX_BATCH_BYTES:
+            reason = "the answers to this batch are too large together; send this request alone"
+            answer = write_error(id_, INTERNAL_ERROR, reason)
+        self.size += len(answer)
+        self.answers.append(answer)
+
+
+class ReceivedCall:
+    """A message of the peer; a request is booked until it is answered, refused or dropped.
+
+    Attributes:
+        message: the message as received.
+        name: its method.
+        id: the id of the request; None for a notification.
+        line: the channel that it came over.
+        book: the open requests among which its id is unique; None unless it is open.
+        is_modern: whether it is independent of any session.
+        token: its progress token; None if it wants no reports.
+        progress: the progress of the last report; None before the first.
+        batch: the batch that it belongs to; None for most.
+    """
+
+    __slots__ = ("batch", "book", "id", "is_modern", "line", "message", "name", "progress", "token")
+
+    def __init__(self, message: Request | Notification, line: Any, batch: Batch | None = None) -> None:
+        self.message: Request | Notification = message
+        self.name = message.method
+        self.id: Any = message.id if isinstance(message, Request) else None
+        self.line: Any = line
+        self.batch: Batch | None = batch
+        self.book: dict[Id, Any] | None = None
+        self.is_modern = False
+        self.token: Id | None = None
+        self.progress: float | None = None
+
+    def open(self, book: dict[Id, Any], *, is_modern: bool = False) -> None:
+        """Book the request."""
+        self.book, self.is_modern = book, is_modern
+        self.token = progress_token(self.message.params)
+        book[self.id] = self
+
+
+class SentCall:
+    """A request of this side that is not answered yet.
+
+    Args:
+        name: its method.
+        progress: the progress of the last report; None if no reports are expected.
+
+    Attributes:
+        id: its id, which is its progress token as well; 0 before it is sent.
+    """
+
+    __slots__ = ("id", "name", "progress")
+
+    def __init__(self, name: str, progress: float | None = None) -> None:
+        self.id: Id = 0
+        self.name = name
+        self.progress = progress
+
+
+def progress_token(params: Mapping[str, Any] | None) -> Id | None:
+    """Return the progress token of a request; None if it has no valid one."""
+    if not params or "_meta" not in params:
+        return None
+    meta: Any = params["_meta"]
+    token: Any = meta.get("progressToken") if meta.__class__ is dict else None
+    return token if token is None or is_id(token) else None
