@@ -26,8 +26,10 @@ CASES ?= 10000
 # LONG=1 makes `make soak` and `make test-all` run their long versions; SEED repeats a run of `make soak`.
 LONG ?=
 SEED ?=
-# Which tests `make test-all`, `make test-lowest`, `make test-newest` and `make release` run.
+# Which tests `make test-all` and `make release` run.
 TESTS ?= tests
+# Which tests `make test-lowest` and `make test-newest` run: those that meet the dependencies most, in models and over HTTP.
+MEETING ?= tests/functional tests/runtime/transports
 # Worker processes of the tests.
 JOBS ?= 2
 # The tests that need neither a peer nor a build, and those of them that are cheap.
@@ -145,23 +147,25 @@ planted: $(READY) ## Plant every fault of tests/planted, and print which tier of
 
 # Each resolution has an environment of its own; the lock file has no say in it.
 .PHONY: test-lowest
-test-lowest: ## Run `make test` on the oldest release of each dependency that pyproject.toml admits.
+test-lowest: ## Run the quick tests of MEETING on the oldest release of each dependency that pyproject.toml admits.
 	scripts/resolve.sh .venv-lowest lowest-direct
-	.venv-lowest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(TESTS)
+	.venv-lowest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(MEETING)
 
 .PHONY: test-newest
-test-newest: ## Run `make test` on the newest release of each dependency.
+test-newest: ## Run the quick tests of MEETING on the newest release of each dependency.
 	scripts/resolve.sh .venv-newest highest
-	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(TESTS)
+	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(MEETING)
 
 .PHONY: lint
 lint: $(READY) ## Check style, imports and formatting.
 	$(BIN)/ruff check .
 	$(BIN)/black --check --quiet --diff $(SOURCES)
 
-.PHONY: types
-types: $(READY) ## Check types strictly with pyright and mypy, generated code included.
+.PHONY: types pyright mypy
+types: pyright mypy ## Check types strictly with pyright and mypy, generated code included.
+pyright: $(READY)
 	$(BIN)/pyright --pythonpath $(BIN)/python
+mypy: $(READY)
 	$(BIN)/mypy $(TYPED)
 
 .PHONY: package

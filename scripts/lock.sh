@@ -1,5 +1,5 @@
 #!/bin/sh
-# Write the hash-locked requirements of the project, of the site, of the benchmarks' peer and of the interop tests' peers.
+# Write the hash-locked requirements of the project, of the site, of the peers of benchmarks and tests, and of uv.
 #
 #   scripts/lock.sh [--upgrade]
 #
@@ -32,7 +32,6 @@ lock() {
 lock requirements/dev.txt --extra dev "$@" pyproject.toml
 lock requirements/site.txt --extra app --extra codegen --extra http --extra sealed --extra telemetry --extra validation \
     --constraint requirements/dev.txt "$@" pyproject.toml requirements/site.in
-lock requirements/bench-mcp.txt "$@" requirements/bench-mcp.in
-for peer in interop-mcp1 interop-mcp2; do
-    lock "requirements/$peer.txt" "$@" "requirements/$peer.in"
+for name in uv bench-mcp interop-mcp1 interop-mcp2; do
+    lock "requirements/$name.txt" "$@" "requirements/$name.in"
 done

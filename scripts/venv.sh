@@ -4,7 +4,7 @@
 #   scripts/venv.sh VENV LOCK [PROJECT]
 #
 # PROJECT, if given, is installed editable on top, without resolving or downloading anything more.
-# uv does the work where it is on PATH, else python -m venv and pip. $PYTHON picks the interpreter.
+# uv does the work, which is installed into VENV where it is not on PATH; without it, pip does. $PYTHON picks the interpreter.
 set -eu
 
 venv=$1 lock=$2 project=${3:-}
@@ -51,12 +51,21 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 recent_enough "$venv/bin/python" || fail "$venv holds a Python older than $oldest; remove it and run again"
 
-if command -v uv >/dev/null 2>&1; then
-    install() { uv pip install --quiet --python "$venv/bin/python" "$@"; }
+with_uv() { "$uv" pip install --quiet --python "$venv/bin/python" "$@"; }
+with_pip() { "$venv/bin/python" -m pip --disable-pip-version-check install -qq "$@"; }
+
+if uv=$(command -v uv); then
+    install() { with_uv "$@"; }
 else
     # uv makes environments without pip.
     "$venv/bin/python" -c 'import pip' 2>/dev/null || "$venv/bin/python" -m ensurepip >/dev/null
-    install() { "$venv/bin/python" -m pip --disable-pip-version-check install -qq "$@"; }
+    # uv installs in a fifth of the time, but does not exist for every platform.
+    if with_pip --require-hashes --requirement "$(dirname "$0")/../requirements/uv.txt" 2>/dev/null; then
+        uv=$venv/bin/uv
+        install() { with_uv "$@"; }
+    else
+        install() { with_pip "$@"; }
+    fi
 fi
 
 install --require-hashes --requirement "$lock"

@@ -4,6 +4,7 @@ import importlib
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,27 +27,35 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "generate"
 CATEGORIES = categories(load_released(revision) for revision in released())
 
 
+@cache
+def shipped_templates() -> Templates:
+    """Return the templates of the project, which are compiled once per process."""
+    return Templates()
+
+
 def emitted(
     protocol: Protocol,
     *,
     command: str = "mcp-bindgen generate",
     templates: Path | None = None,
-    is_formatted: bool = True,
+    is_formatted: bool = False,
 ) -> dict[str, str]:
-    """Emit the bindings of a revision."""
+    """Emit the bindings of a revision. Formatting takes nearly all of the time, so most tests do without."""
     pages = package_pages(package_view(protocol, CATEGORIES, Diagnostics()))
     chosen = (replace(page, is_formatted=page.is_formatted and is_formatted) for page in pages)
-    return Templates(templates).render(chosen, revision_header(protocol, command))
+    found = Templates(templates) if templates else shipped_templates()
+    return found.render(chosen, revision_header(protocol, command))
 
 
-def generate(*sources: SourceText, templates: Path | None = None) -> dict[str, str]:
+def generate(*sources: SourceText, templates: Path | None = None, is_formatted: bool = False) -> dict[str, str]:
     """Generate the bindings of an unreleased revision."""
-    return emitted(load_sources(sources, REVISION, Diagnostics()), templates=templates)
+    protocol = load_sources(sources, REVISION, Diagnostics())
+    return emitted(protocol, templates=templates, is_formatted=is_formatted)
 
 
-def generate_definitions(definitions: Mapping[str, Any]) -> dict[str, str]:
+def generate_definitions(definitions: Mapping[str, Any], *, is_formatted: bool = False) -> dict[str, str]:
     """Generate bindings from definitions in JSON Schema, to which the handshake is added."""
-    return generate(json_source({**HANDSHAKE, **definitions}))
+    return generate(json_source({**HANDSHAKE, **definitions}), is_formatted=is_formatted)
 
 
 def install(files: Mapping[str, str], folder: Path, name: str) -> ModuleType:

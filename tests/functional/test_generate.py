@@ -30,7 +30,7 @@ class TestGolden:
     @pytest.mark.parametrize("case", CASES)
     def test_the_generated_tree_is_the_golden_one(self, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("mcp_bindgen.emit.header.tool_version", lambda: "0.0.0")
-        files = generate(*golden_sources(case))
+        files = generate(*golden_sources(case), is_formatted=True)
         expected = GOLDEN / case / "expected"
         if os.environ.get("UPDATE_GOLDEN"):
             expected.mkdir(exist_ok=True)
@@ -78,7 +78,7 @@ class TestTemplates:
     def test_a_broken_template_is_named(self, text: str, message: str, tmp_path: Path) -> None:
         (tmp_path / "binding.py.j2").write_text(text, "utf-8")
         with pytest.raises(InputError, match=message) as caught:
-            generate(json_source(HANDSHAKE), templates=tmp_path)
+            generate(json_source(HANDSHAKE), templates=tmp_path, is_formatted=True)
         assert str(tmp_path / "binding.py.j2") in str(caught.value)
 
     def test_a_template_that_is_not_text_is_named(self, tmp_path: Path) -> None:
@@ -87,11 +87,12 @@ class TestTemplates:
             generate(json_source(HANDSHAKE), templates=tmp_path)
 
 
+@pytest.mark.slow
 class TestDeterminism:
     def test_the_same_bytes_in_every_process(self) -> None:
         code = (
             "import hashlib, json; from functional.generated import *;"
-            "files = emitted(load_released('2025-11-25'), command='c');"
+            "files = emitted(load_released('2025-11-25'), command='c', is_formatted=True);"
             "print(hashlib.sha256(json.dumps(files).encode()).hexdigest())"
         )
         digests = {_digest(), _digest()}
@@ -106,7 +107,7 @@ class TestDeterminism:
 
 def _digest() -> str:
     protocol = load_released("2025-11-25")
-    files = emitted(protocol, command="c")
+    files = emitted(protocol, command="c", is_formatted=True)
     return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 

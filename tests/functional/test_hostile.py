@@ -115,6 +115,20 @@ class TestHostileText:
     def test_as_the_name_of_a_definition(self, text: str) -> None:
         assert _kinds(generate_definitions({text: STRING})) == _kinds(generate_definitions({"Harmless": STRING}))
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+    def test_formatting_changes_no_code(self, text: str) -> None:
+        made = [make(text) for make in (_described, _with_property, _valued)]
+        made += [make(text[:80]) for make in (_callable, _matching)]
+        sources = [json_source({**HANDSHAKE, **definitions}) for definitions in made]
+        for source in [*sources, typescript_source(_typescript(text))]:
+            protocol = load_sources([source], REVISION, Diagnostics())
+            formatted, plain = (
+                emitted(protocol, command=text, is_formatted=is_formatted) for is_formatted in (True, False)
+            )
+            assert formatted != plain
+            assert _kinds(formatted) == _kinds(plain)
+
     def test_a_lone_surrogate_is_refused(self) -> None:
         with pytest.raises(InputError, match="lone surrogate"):
             generate_definitions(_described("\ud800"))

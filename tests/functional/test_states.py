@@ -54,6 +54,7 @@ def verdict(state: str) -> dict[str, int | str]:
     return {half: "malformed" if found is None else len(list(opaque_facts(found))) for half, found in loaded.items()}
 
 
+@pytest.mark.slow
 def test_the_ledger_is_exact() -> None:
     if not STATES:
         pytest.skip("the states are missing (set MCP_UPSTREAM)")
@@ -69,6 +70,7 @@ def test_only_three_states_are_malformed() -> None:
     assert refused == ["2025-05-30-ace88165", "2025-11-14-78660338", "2025-11-14-c1621d0c"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
 def test_it_generates_and_imports(state: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
     loaded = protocol(state, "both") or protocol(state, "typescript")
@@ -90,7 +92,7 @@ def test_all_of_them_type_check_strictly(tmp_path: Path) -> None:
             loaded = protocol(state, half)
             if loaded is not None:
                 name = f"s_{state.replace('-', '_')}_{half}"
-                install_files(packages / name, emitted(loaded, is_formatted=False))
+                install_files(packages / name, emitted(loaded))
     paths = os.pathsep.join(map(str, (tmp_path, ROOT / "runtime")))
     config = {"include": ["states"], "typeCheckingMode": "strict", "extraPaths": [str(ROOT / "runtime")]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(config), "utf-8")

@@ -13,6 +13,8 @@ import pytest
 
 from functional.generated import GOLDEN, generate_definitions, structure
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = GOLDEN.parent / "typing" / "probe.py.txt"
 STRING: Mapping[str, Any] = {"type": "string"}
