@@ -197,11 +197,11 @@ class Call(ReceivedCall):
         self.keeper: Keeper | None = None
 
     def arrived(self, requester: Requester, text: bytes, parts: int = 1) -> None:
-        """Note who sent it, and its text."""
+        """Note its `requester`, and its `text`, which contains `parts` messages."""
         self.requester, self.text, self.parts = requester, text, parts
 
     def read(self, method: AnyMethod, params: Any) -> None:
-        """Note its record and its typed params; the text is not needed any more."""
+        """Note its `method` and its typed `params`; the text is not needed any more."""
         self.method, self.params, self.text = method, params, b""
 
     def release(self) -> None:

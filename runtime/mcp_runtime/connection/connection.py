@@ -30,7 +30,7 @@ _RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member o
 
 
 class Exchange(Call):
-    """A request or a notification on its connection.
+    """A request or a notification on its connection; the constructor takes the `message`, its `line` and its `batch`.
 
     Attributes:
         connection: the connection that it was received or is sent on.
@@ -53,10 +53,12 @@ class Exchange(Call):
 
     @classmethod
     def of(cls, connection: "Connection", method: AnyMethod, params: Any, way: Way, requester: Requester) -> "Exchange":
-        """Return a message that was not received: one that is sent, or that this side asks itself."""
+        """Return a message of a `method` that did not arrive: one that is sent, or that this side asks itself.
+
+        It has `params`, a `way` and a `requester` on the `connection`.
+        """
         made = cls(connection, Notification(method.name, None), connection.main)
-        made.way, made.requester = way, requester
-        made.read(method, params)
+        made.way, made.requester, made.method, made.params = way, requester, method, params
         return made
 
     def resume(self, other: Call, *, by: object) -> None:

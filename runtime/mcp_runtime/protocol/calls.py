@@ -59,7 +59,7 @@ class ReceivedCall:
         self.progress: float | None = None
 
     def open(self, book: dict[Id, Any], *, is_modern: bool = False) -> None:
-        """Book the request."""
+        """Enter the request in a `book`; `is_modern` says whether it is independent of any session."""
         self.book, self.is_modern = book, is_modern
         self.token = progress_token(self.message.params)
         book[self.id] = self
