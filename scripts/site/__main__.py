@@ -43,6 +43,7 @@ def main() -> int:
     done = subprocess.run([sys.executable, "-m", *command, str(source), str(html)], check=False)
     if done.returncode:
         return 1
+    _write_generated(html)
     built = sorted(html.rglob("*.html"))
     problems = [*mend(built), *broken_links(html), *addresses(built)]
     for line in problems:
@@ -50,6 +51,15 @@ def main() -> int:
     if not problems:
         print(f"{len(built)} pages: {html.relative_to(ROOT) / 'index.html'}")
     return 1 if problems else 0
+
+
+def _write_generated(html: Path) -> None:
+    """Write the pages that commands of the project write: the protocol's reference, and a report of diff."""
+    tool = [sys.executable, "-m", "mcp_bindgen"]
+    page, report = html / "protocol.html", html / "diff-2025-11-25-2026-07-28.html"
+    subprocess.run([*tool, "export", "reference", "--out", str(page), "--rules", "rules.html", "-q"], check=True)
+    sides = ("2025-11-25", "2026-07-28", "--fail-on", "never", "--format", "html")
+    subprocess.run([*tool, "diff", *sides, "--output", str(report), "-q"], check=True)
 
 
 def _all_pages() -> dict[str, str]:

@@ -1,14 +1,30 @@
 """`mcp-bindgen export`: the protocol as documents, as JSON Schema, OpenRPC, or a page for people."""
 
+import shlex
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from mcp_bindgen.cli.help import CommandGroup, Task, more
-from mcp_bindgen.cli.options import OutputOption, QuietOption, VerboseOption, load, newest, revision_argument
-from mcp_bindgen.cli.output import answer_document, report
+from mcp_bindgen.cli.options import (
+    CheckOption,
+    OutputOption,
+    QuietOption,
+    VerboseOption,
+    load,
+    newest,
+    revision_argument,
+    revision_option,
+)
+from mcp_bindgen.cli.output import answer, answer_document, report
 from mcp_bindgen.cli.show import of_project
-from mcp_bindgen.diagnostics import Diagnostics, InputError, did_you_mean
+from mcp_bindgen.diagnostics import Diagnostics, InputError, did_you_mean, refuse_endless_chains
+from mcp_bindgen.emit.swap import write_trees
+from mcp_bindgen.emit.tree import Extent, Tree
+from mcp_bindgen.emit.tree import compare as compare_tree
+from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import read_source
 
 if TYPE_CHECKING:
@@ -66,8 +82,50 @@ def export_openrpc(
     answer_document(dump(openrpc(_protocol(revision, schema, quiet=quiet, verbose=verbose))), output)
 
 
+def export_reference(
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")],
+    schema: SchemaOption = None,
+    revision: Annotated[str | None, revision_option("The revision of --schema.")] = None,
+    templates: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
+    ] = None,
+    rules: Annotated[str, typer.Option(metavar="URL", help="The page on the rules of diff, to link them.")] = "",
+    check: CheckOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write a page with every method, type and error code of all revisions, for a browser without a network.
+
+    A schema adds its revision, or replaces the released one of its name.
+    """
+    if out.is_dir():
+        raise InputError.at(out, "a directory; name a file")
+    from mcp_bindgen.diff.compare import compare
+    from mcp_bindgen.emit.python.render import Templates
+    from mcp_bindgen.export.reference import SHELF, reference
+
+    protocols = {name: load(name) for name in released()}
+    if schema:
+        own = _protocol(revision, schema, quiet=quiet, verbose=verbose)
+        protocols[own.revision] = own
+    every = [protocols[name] for name in sorted(protocols)]
+    with refuse_endless_chains(", ".join(schema or ())):
+        changes = {(old.revision, new.revision): compare(old, new, proven=False) for old, new in pairwise(every)}
+        command = f"mcp-bindgen export reference --out {shlex.quote(out.name)}"
+        text = reference(every, changes, Templates(templates, shelf=SHELF), command, rules)
+    tree = Tree(folder=out.resolve().parent, files={out.name: text}, extent=Extent.LISTED)
+    stale = bool(compare_tree(tree).paths)
+    if not check:
+        write_trees([tree], tree.folder / out.name)
+    if not quiet:
+        answer(f"{'up to date:' if not stale else 'differs:' if check else 'wrote'} {out}")
+    raise typer.Exit(int(check and stale))
+
+
 task = Task(app=export, prefix="mcp-bindgen export")
 task.add(export_json_schema, "Write JSON Schema.", "json-schema --method tools/call --part result", _PAGE)
+task.add(export_reference, "Write a page to browse.", "reference --out protocol.html", _PAGE)
 task.add(export_openrpc, "Write an OpenRPC document.", "openrpc 2026-07-28 --output openrpc.json", _PAGE)
 
 

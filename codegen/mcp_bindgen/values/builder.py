@@ -14,6 +14,9 @@ MAX_LENGTH = 10_000
 MAX_DEPTH = 20
 """The maximum depth of a value."""
 
+MAX_FULL_DEPTH = 4
+"""The maximum number of objects inside each other that have all their properties."""
+
 ANY_KEY = "example"
 """The property name used in maps."""
 
@@ -156,6 +159,27 @@ class Builder:
         if key not in self._made:
             self._made[key] = self._smallest(type_, depth, name)
         return self._made[key]
+
+    def full(self, type_: TypeRef, path: tuple[str, ...] = (), name: str = "") -> Any:
+        """Return a value with every declared property; a type inside itself, or deep inside, is as small as can be.
+
+        Args:
+            type_: the type.
+            path: the definitions that contain the value.
+            name: as for `smallest`.
+        """
+        options = list(leaves(type_, self._protocol))
+        leaf = next((leaf for leaf in options if not (isinstance(leaf, Ref) and leaf.name in path)), options[0])
+        match self._protocol.resolve(leaf):
+            case Struct(name=owner, fields=fields) if fields and owner not in path and len(path) < MAX_FULL_DEPTH:
+                inner = (*path, owner)
+                return {f.wire_name: self.full(f.type, inner, f"{owner}.{f.wire_name}") for f in fields}
+            case ListOf(item=item, bounds=bounds) if bounds.max_items != 0:
+                return [self.full(item, path)] * max(1, min(bounds.min_items or 1, 100))
+            case MapOf(value=value, bounds=bounds) if (bounds.min_properties or 0) < 2 and bounds.max_properties != 0:
+                return {ANY_KEY: self.full(value, path)}
+            case _:
+                return self.smallest(type_, 0, name)
 
     def _smallest(self, type_: TypeRef, depth: int, name: str) -> Any:
         options = list(leaves(type_, self._protocol))

@@ -33,6 +33,7 @@ function serve(root) {
 async function look(browser, site, name, width, scheme, screenshots) {
   const found = [];
   const page = await browser.newPage();
+  await page.setBypassCSP(true); // for axe, which pages with a policy would not load
   await page.setViewport({ width, height: 900 });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   page.on("request", (request) => {
@@ -43,6 +44,7 @@ async function look(browser, site, name, width, scheme, screenshots) {
   if (name === "search.html") {
     await page.waitForSelector("#search-results li", { timeout: 10_000 }).catch(() => found.push("search finds nothing"));
   }
+  if (name === "protocol.html") found.push(...(await browse(page, site + name)));
   if (screenshots) {
     const file = `${name.replaceAll("/", "-").replace(".html", "")}-${width}-${scheme}.png`;
     await page.screenshot({ path: join(screenshots, file) });
@@ -57,6 +59,21 @@ async function look(browser, site, name, width, scheme, screenshots) {
   }
   await page.close();
   return found.map((line) => `${name} at ${width} pixels, ${scheme}: ${line}`);
+}
+
+// The reference: an address chooses a revision, another revision keeps the place, and the search finds properties.
+async function browse(page, address) {
+  const found = [];
+  const state = () => page.evaluate(() => [document.querySelector("select").value, location.hash, document.querySelectorAll(".entry:not([hidden])").length]);
+  await page.goto(address + "#2025-11-25/tools/call");
+  if ((await state())[0] !== "2025-11-25") found.push("an address does not choose its revision");
+  await page.select("select", "2025-06-18");
+  const [, place, all] = await state();
+  if (place !== "#2025-06-18/tools/call") found.push(`another revision leads to ${place}`);
+  await page.type("input[type=search]", "nextCursor");
+  const hits = (await state())[2];
+  if (hits === 0 || hits >= all) found.push(`the search finds ${hits} of ${all}`);
+  return found;
 }
 
 async function main() {

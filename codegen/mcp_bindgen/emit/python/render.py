@@ -17,7 +17,7 @@ from jinja2 import (
 )
 from jinja2.runtime import Context
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError, Location, printable
 from mcp_bindgen.emit.bounded import TimeIsUp, limited_time
 from mcp_bindgen.emit.header import commented
 from mcp_bindgen.emit.python.docstrings import docstring, summary
@@ -57,13 +57,14 @@ class Templates:
     Args:
         folder: a folder with the user's templates, which replace the shipped ones of the same name.
         extra: more templates of the user, which do not replace any; they may include those in the folder, and ours.
+        shelf: the folder of the shipped templates; the output of all but those of Python is HTML.
 
     Raises:
         InputError: a file in the folder does not have the name of a shipped template.
     """
 
-    def __init__(self, folder: Path | None = None, extra: Collection[Path] = ()) -> None:
-        ours = shipped("templates") / FOLDER
+    def __init__(self, folder: Path | None = None, extra: Collection[Path] = (), shelf: str = FOLDER) -> None:
+        ours = shipped("templates") / shelf
         self._folders = [folder, ours] if folder else [ours]
         self._extra = {str(path) for path in extra}
         if folder:
@@ -79,7 +80,8 @@ class Templates:
             ),
             auto_reload=False,
             undefined=StrictUndefined,
-            finalize=_printed,
+            finalize=_printed if shelf == FOLDER else _escaped,
+            autoescape=shelf != FOLDER,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
@@ -154,6 +156,11 @@ def _said(error: Exception) -> str:
     if isinstance(error, TimeIsUp):
         return f"still rendering after {MAX_SECONDS} seconds; is there an endless loop?"
     return f"{type(error).__name__}: {error}"
+
+
+def _escaped(value: object) -> object:
+    """Replace control and bidirectional characters in what a template prints as HTML."""
+    return printable(value) if type(value) is str else value
 
 
 @pass_context
