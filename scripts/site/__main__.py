@@ -10,6 +10,8 @@ from scripts.site.accessible import mend
 from scripts.site.annotations import addresses
 from scripts.site.links import broken_links
 
+from mcp_bindgen.ingest.revisions import released
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 BUILD = ROOT / "build" / "site"
@@ -56,10 +58,10 @@ def main() -> int:
 def _write_generated(html: Path) -> None:
     """Write the pages that commands of the project write: the protocol's reference, and a report of diff."""
     tool = [sys.executable, "-m", "mcp_bindgen"]
-    page, report = html / "protocol.html", html / "diff-2025-11-25-2026-07-28.html"
+    page, report = html / "protocol.html", html / "diff-newest.html"
     subprocess.run([*tool, "export", "reference", "--out", str(page), "--rules", "rules.html", "-q"], check=True)
-    sides = ("2025-11-25", "2026-07-28", "--fail-on", "never", "--format", "html")
-    subprocess.run([*tool, "diff", *sides, "--output", str(report), "-q"], check=True)
+    options = ("--fail-on", "never", "--format", "html", "--output", str(report), "-q")
+    subprocess.run([*tool, "diff", *list(released())[-2:], *options], check=True)
 
 
 def _all_pages() -> dict[str, str]:

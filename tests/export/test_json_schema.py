@@ -9,6 +9,7 @@ from jsonschema.validators import Draft202012Validator
 
 from differential.subjects import Judge, subject
 from mcp_bindgen.emit.json_schema import json_schema
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
 from support.command import Cli
 from support.samples import REVISIONS, json_source
 
@@ -18,9 +19,9 @@ CORPUS = Path(__file__).parents[1] / "corpus"
 
 def structure(schema: Any, *, of_names: bool = False) -> Any:
     """Return a schema without its annotations; below some keywords, keys are names."""
-    if isinstance(schema, list):
+    if is_list(schema):
         return [structure(each) for each in schema]
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return schema
     return {
         key: structure(value, of_names=key in ("$defs", "properties") and not of_names)
@@ -64,7 +65,7 @@ def test_the_result_of_a_method_and_nothing_else(cli: Cli) -> None:
     found = cli("export", "json-schema", "--method", "tools/call", "--part", "result").json
     assert found["anyOf"] == [{"$ref": "#/$defs/CallToolResult"}, {"$ref": "#/$defs/InputRequiredResult"}]
     assert "CallToolResult" in found["$defs"] and "CallToolRequestParams" not in found["$defs"]
-    validator = Draft202012Validator(found)
+    validator: Any = Draft202012Validator(found)
     assert validator.is_valid({"resultType": "complete", "content": [{"type": "text", "text": "Sunny"}]})
     assert not validator.is_valid({"content": [{"type": "text"}]})
 

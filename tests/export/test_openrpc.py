@@ -9,18 +9,19 @@ import pytest
 
 from mcp_bindgen.export.openrpc import openrpc
 from mcp_bindgen.load import load_released
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
 from support.command import Cli
 from support.samples import REVISIONS
 
 
 def references(value: Any) -> Iterator[str]:
     """Iterate over the references of a document."""
-    if isinstance(value, dict):
+    if is_object(value):
         if isinstance(value.get("$ref"), str):
             yield value["$ref"]
         for inner in value.values():
             yield from references(inner)
-    elif isinstance(value, list):
+    elif is_list(value):
         for inner in value:
             yield from references(inner)
 

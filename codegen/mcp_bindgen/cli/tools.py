@@ -219,8 +219,8 @@ task.add(
     generate, "Write a typed client and the lock file.", "generate --out src/my_tools.py -- python server.py", _PAGE
 )
 task.add(list_, "List the tools of a server with their arguments.", "list -- python server.py", _PAGE)
-task.add(export, "Write the contract as OpenRPC.", "export --lock tools.lock.json", "docs/reference.md")
 task.add(check, "Check servers against their lock files.", "check --lock tools.lock.json -- python server.py", _PAGE)
+task.add(export, "Write the contract as OpenRPC.", "export --lock tools.lock.json", "docs/reference.md")
 
 
 def _write(made: "Made") -> None:
