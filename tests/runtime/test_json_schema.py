@@ -115,6 +115,7 @@ COSTLY: dict[str, tuple[dict[str, Any], Any]] = {
     "nested repetitions": ({"pattern": "((a{0,99}b?){0,99}c?){0,99}$"}, "ab" * 5_000),
     "values looked for one by one": ({"allOf": [{"contains": {"const": 1}}] * 10}, list(range(2, 100_000))),
 }
+VERY_COSTLY = {"anchors searched for in a large schema": pytest.mark.slow}
 LARGE: list[dict[str, Any]] = [
     {"properties": {f"p{number}": True for number in range(50_000)}},
     {"required": [[number] for number in range(49_000)]},
@@ -123,7 +124,7 @@ LARGE: list[dict[str, Any]] = [
 
 class TestCost:
     @pytest.mark.parametrize("is_trusted", [pytest.param(True, marks=pytest.mark.slow), False])
-    @pytest.mark.parametrize("name", COSTLY)
+    @pytest.mark.parametrize("name", [pytest.param(name, marks=VERY_COSTLY.get(name, ())) for name in COSTLY])
     def test_costly_schemas_are_aborted(self, name: str, is_trusted: bool) -> None:
         schema, value = COSTLY[name]
         with pytest.raises(UnusableSchema, match="too many steps"):

@@ -91,6 +91,7 @@ async def closed(connection: Connection) -> tuple[str, float]:
         return await connection.wait_closed(), loop.time() - begun
 
 
+@pytest.mark.slow
 async def test_a_hanging_process_is_detected(tmp_path: Path) -> None:
     program = tmp_path / "stalled.py"
     program.write_text(STALLED, "utf-8")

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SERVER = """
 import asyncio
 from mcp_bindings import v2025_11_25 as v
@@ -45,6 +47,7 @@ def test_every_request_is_answered(tmp_path: Path) -> None:
     assert sorted(answer["id"] for answer in answers) == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_the_server_ends_without_the_response_that_takes_too_long(tmp_path: Path) -> None:
     answers = run(tmp_path, 0, 3600, linger=6)
     assert [answer["id"] for answer in answers] == [0, 1]

@@ -160,6 +160,7 @@ async def test_closing_while_paused_does_not_wait_for_a_server_that_writes(start
     assert peer.seen.messages == []
 
 
+@pytest.mark.slow
 async def test_a_server_that_ignores_the_end_of_its_input_gets_sigterm(start: StartRaw) -> None:
     lines: list[str] = []
     peer = await start({"grace": 3.0, "stderr": lines.append})
@@ -203,6 +204,7 @@ async def test_children_of_a_server_end_with_it(start: StartRaw, parent: str) ->
     await eventually(lambda: not any(map(is_running, pids)))
 
 
+@pytest.mark.slow
 async def test_adopted_children_of_a_server_are_not_zombies(start: StartRaw) -> None:
     set_child_subreaper, libc = 36, ctypes.CDLL(None)  # as a container's first process is
     assert libc.prctl(set_child_subreaper, 1, 0, 0, 0) == 0

@@ -12,6 +12,8 @@ from support.stdio_peers import PEERS
 
 PATIENCE = 60
 """Seconds after which a server that has not ended fails the test."""
+FURTHER = (signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow))
+"""The signals that end a server; each test takes some seconds."""
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "0"}}
 
 
@@ -43,7 +45,7 @@ def end_during(tool: str, how: signal.Signals | None, end_timeout: float = 1) ->
         return status, process.stderr.read().decode()
 
 
-@pytest.mark.parametrize("how", [None, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [*FURTHER, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tool", ["swallows", "thread"])
 def test_handlers_that_do_not_end(tool: str, how: signal.Signals | None) -> None:
     status, message = end_during(tool, how)
@@ -52,18 +54,18 @@ def test_handlers_that_do_not_end(tool: str, how: signal.Signals | None) -> None
     assert ("tools/call" if tool == "swallows" else "MainThread, asyncio_0") in message
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", FURTHER)
 def test_a_signal_that_does_not_interrupt_the_wait_of_the_event_loop(how: signal.Signals) -> None:
     status, message = end_during("elsewhere", how)
     assert (status, "MainThread, asyncio_0" in message) == (1, True)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", FURTHER)
 def test_a_handler_that_blocks_the_event_loop(how: signal.Signals) -> None:
     status, message = end_during("blocks", how)
     assert (status, "tools/call" in message) == (1, True)
 
 
-@pytest.mark.parametrize("how", [None, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [None, *FURTHER])
 def test_handlers_that_end_when_they_are_cancelled(how: signal.Signals | None) -> None:
     assert end_during("sleeps", how, PATIENCE) == (0, "served\n")

@@ -98,6 +98,7 @@ async def test_everything_works_and_is_cancelled_and_cut() -> None:
         assert await said(client, "echo", "on") == "on"
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_killed_ends_every_call() -> None:
     command = (sys.executable, "-m", "runtime.transports.http.test_both_sides_modern")
     with subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True) as process:

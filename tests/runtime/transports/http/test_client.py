@@ -32,6 +32,8 @@ from support.talk import bindings
 
 NEWEST = "2025-11-25"
 HTTP_REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+NEWEST_FIRST = (*(pytest.param(revision, marks=pytest.mark.slow) for revision in HTTP_REVISIONS[:-1]), NEWEST)
+"""The revisions for tests that take time, of which the quick tier runs the newest."""
 QUICK = HttpLimits(stream_after=0.02, retry=0.05)
 
 
@@ -58,6 +60,7 @@ async def test_what_needs_no_answer_shares_connections() -> None:
         assert talk.proxy.accepted < 6
 
 
+@pytest.mark.slow
 async def test_a_connection_is_given_up_before_servers_close_it() -> None:
     async with opened(NEWEST) as talk:
         assert await talk.call("echo", text="tea") == "tea"
@@ -81,7 +84,7 @@ async def test_all_kinds_of_answers(revision: str) -> None:
     await eventually(lambda: len(talk.app.sessions) == 0)
 
 
-@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.parametrize("revision", NEWEST_FIRST)
 async def test_what_belongs_to_no_request_is_listened_to(revision: str) -> None:
     async with opened(revision) as talk:
         package = bindings(revision)
@@ -95,7 +98,7 @@ async def test_what_belongs_to_no_request_is_listened_to(revision: str) -> None:
             talk.proxy.cut()
 
 
-@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.parametrize("revision", NEWEST_FIRST)
 @pytest.mark.requirement("http.resume")
 async def test_a_cut_stream_is_resumed(revision: str) -> None:
     async with opened(revision) as talk:

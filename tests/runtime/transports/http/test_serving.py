@@ -57,7 +57,9 @@ async def test_the_pages_of_a_server() -> None:
                 assert (await http.get("/health")).json()["sessions"] == 2
 
 
-@pytest.mark.parametrize(("connect", "path"), [(connect_http, "/mcp"), (connect_sse, "/sse")])
+@pytest.mark.parametrize(
+    ("connect", "path"), [(connect_http, "/mcp"), pytest.param(connect_sse, "/sse", marks=pytest.mark.slow)]
+)
 async def test_calls_finish_before_the_end(connect: Any, path: str) -> None:
     async with program() as (process, url), connect(f"{url}{path}") as peer:
         client = await mcp.Client.open(peer)
@@ -86,6 +88,7 @@ async def test_shutdown_does_not_wait_forever() -> None:
         waiting.cancel()
 
 
+@pytest.mark.slow
 async def test_the_end_does_not_wait_for_a_handler_that_swallows_its_cancellation() -> None:
     async with program("1") as (process, url), connect_http(f"{url}/mcp", close_timeout=1) as peer:
         client = await mcp.Client.open(peer)
@@ -99,6 +102,7 @@ async def test_the_end_does_not_wait_for_a_handler_that_swallows_its_cancellatio
         waiting.cancel()
 
 
+@pytest.mark.slow
 async def test_what_a_call_waits_for_is_taken_until_the_end() -> None:
     begun = asyncio.Event()
 
@@ -120,6 +124,7 @@ async def test_what_a_call_waits_for_is_taken_until_the_end() -> None:
         assert (process.returncode, stderr) == (0, b"")
 
 
+@pytest.mark.slow
 async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "MAX_SILENT", 0.5)
     async with running() as (_, port), httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
@@ -151,6 +156,7 @@ async def end_of(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     writer.close()
 
 
+@pytest.mark.slow
 async def test_connections_whose_clients_read_nothing_are_closed() -> None:
     async with running(write_timeout=0.5) as (_, port):
         _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
@@ -161,6 +167,7 @@ async def test_connections_whose_clients_read_nothing_are_closed() -> None:
                     await writer.drain()
 
 
+@pytest.mark.slow
 async def test_a_connection_that_was_refused_is_closed_though_its_client_reads_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -182,6 +189,7 @@ async def test_a_connection_that_was_refused_is_closed_though_its_client_reads_n
         writer.close()
 
 
+@pytest.mark.slow
 async def test_an_idle_connection_stays_open_for_longer_than_clients_keep_it() -> None:
     async with program() as (_, url):
         reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rsplit(":", 1)[1]))
@@ -230,6 +238,7 @@ async def test_malformed_requests_write_nothing_to_the_log() -> None:
         assert (await process.communicate())[1] == b""
 
 
+@pytest.mark.slow
 async def test_a_parser_that_does_not_limit_headers_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "httptools.py").write_text("raise SystemExit('imported')", "utf-8")
     async with program(path=tmp_path) as (_, url), connect_http(f"{url}/mcp") as peer:

@@ -256,6 +256,7 @@ async def test_a_handler_is_cancelled_when_the_stream_is_closed() -> None:
     assert server.ended == ["the client closed the stream"]
 
 
+@pytest.mark.slow
 async def test_a_client_that_never_begins_is_let_go() -> None:
     app = sse_app(chatty(NEWEST), limits=HttpLimits(session_idle=4))
     async with sse_client(app) as idle, sse_stream(idle.http) as busy:

@@ -182,6 +182,7 @@ async def test_a_cancellation_follows_its_request() -> None:
     assert [message["method"] for _, message in peer.posted[2:]] == ["tools/call", "notifications/cancelled"]
 
 
+@pytest.mark.slow
 async def test_a_post_may_be_held_until_its_request_is_answered() -> None:
     peer = ByHand(ENDPOINT)
     peer.delays["tools/call"] = 4.9

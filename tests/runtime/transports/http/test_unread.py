@@ -18,6 +18,8 @@ from support.http_server import chatty
 
 NEWEST = "2025-11-25"
 REVISIONS = (NEWEST, MODERN)
+IN_TIME = (pytest.param(NEWEST, marks=pytest.mark.slow), MODERN)
+"""The revisions for tests that take time, of which the quick tier runs one."""
 MB = 1 << 20
 LARGE = 12 * MB
 """More than the sockets of a connection hold."""
@@ -85,7 +87,7 @@ async def test_answers_that_nobody_reads_are_bounded_in_all(revision: str) -> No
         assert len(read.json()["result"]["content"][0]["text"]) == LARGE
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", IN_TIME)
 @pytest.mark.parametrize("tool", ["large", "log"])
 async def test_an_answer_that_is_not_read_in_time_is_cut(tool: str, revision: str) -> None:
     arguments = {"size": LARGE} | ({"count": 1} if tool == "log" else {})
@@ -100,7 +102,7 @@ async def test_an_answer_that_is_not_read_in_time_is_cut(tool: str, revision: st
         assert (await client.post(simple())).status_code == 200
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", IN_TIME)
 async def test_a_stream_is_cut_when_there_is_too_much_in_all(revision: str) -> None:
     app = asgi_app(chatty(revision), limits=HttpLimits(max_unread_total=150_000))
     async with raw_client(app) as raw:
