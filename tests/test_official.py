@@ -18,6 +18,7 @@ def run(upstream: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=TESTS.parent, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_the_summary_says_how_many_were_used(tmp_path: Path, workers: tuple[str, ...]) -> None:
     for path in official.expected().values():
@@ -36,6 +37,7 @@ def test_a_missing_file_fails_the_run(tmp_path: Path) -> None:
     assert f"official files are missing, although their folder exists: {tmp_path}/2024-11-05/schema.json" in done.stderr
 
 
+@pytest.mark.slow
 def test_without_the_folder_tests_skip(tmp_path: Path) -> None:
     done = run(tmp_path / "absent", "tests/cli/test_commands.py::TestVerify::test_bad_input")
     assert done.returncode == 0

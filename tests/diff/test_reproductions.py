@@ -133,11 +133,13 @@ class TestDirections:
 
 
 class TestNames:
+    @pytest.mark.slow
     def test_a_result_under_a_new_name_answers_the_same_request(self) -> None:
         findings = changed(renamed("ListToolsResult", "ToolList"))
         assert {level for level, _, _ in wire(findings)} == {"info"}
         assert ("definition-renamed", "ToolList") in source(findings)
 
+    @pytest.mark.slow
     def test_a_request_under_a_new_name_gets_the_same_result(self) -> None:
         assert wire(changed(renamed("CallToolRequest", "InvokeToolRequest"))) == []
 
