@@ -53,7 +53,7 @@ def tiered(mutation: Mutation) -> Any:
     return pytest.param(mutation, id=id_, marks=[] if is_quick else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize("mutation", map(tiered, ALL))
+@pytest.mark.parametrize("mutation", [tiered(mutation) for mutation in ALL])
 def test_everything_is_found_and_nothing_else(mutation: Mutation) -> None:
     before, after = json.loads(text(mutation.revision)), json.loads(text(mutation.revision))
     mutation.edit(after[container(after)])

@@ -123,7 +123,7 @@ def test_the_reverse_of_a_case_finds_the_mirrors(rule: str) -> None:
     assert seen(compare_messages(new, old)) == mirrored(compare_messages(old, new))
 
 
-@pytest.mark.parametrize(("old", "new"), map(tiered, combinations(REVISIONS, 2)))
+@pytest.mark.parametrize(("old", "new"), [tiered(pair) for pair in combinations(REVISIONS, 2)])
 def test_the_reverse_of_two_revisions_finds_the_mirrors(old: str, new: str) -> None:
     there, back = messages_between(old, new), messages_between(new, old)
     assert seen(back) == mirrored(there)
@@ -133,7 +133,7 @@ def test_the_reverse_of_two_revisions_finds_the_mirrors(old: str, new: str) -> N
     }
 
 
-@pytest.mark.parametrize(("old", "new"), map(tiered, permutations(REVISIONS, 2)))
+@pytest.mark.parametrize(("old", "new"), [tiered(pair) for pair in permutations(REVISIONS, 2)])
 def test_pointers_resolve(old: str, new: str) -> None:
     files = [json.loads(official_schema(revision).read_text("utf-8")) for revision in (new, old)]
     for finding in (*messages_between(old, new), *definitions_between(old, new)):
