@@ -103,8 +103,11 @@ class Fault:
 def faults() -> list[Fault]:
     """Read the tables."""
     tables = {root: tomllib.loads((TABLES / f"{root}.toml").read_text("utf-8")) for root in PACKAGES}
-    found: list[tuple[str, dict[str, Any]]] = [(root, row) for root, table in tables.items() for row in table["fault"]]
-    return [Fault(root=root, **row | {"tests": tuple(row.get("tests", ()))}) for root, row in found]
+    return [_fault(root, row) for root, table in tables.items() for row in table["fault"]]
+
+
+def _fault(root: str, row: dict[str, Any]) -> Fault:
+    return Fault(root=root, tests=tuple(row.pop("tests", ())), **row)
 
 
 def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -> str:
