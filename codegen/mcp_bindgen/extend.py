@@ -10,7 +10,7 @@ from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.rows import read_docs
 from mcp_bindgen.ingest.shapes import Declaration
-from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
+from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
@@ -62,7 +62,20 @@ def load_extension(id: str) -> Extension:
     return extend(table, table.revision, shipped_structure(table), Diagnostics())
 
 
-def extend(table: ExtensionTable, revision: str, source: SourceText, diagnostics: Diagnostics) -> Extension:
+def extend_with(table: ExtensionTable, revision: str) -> Extension:
+    """Load the extension that a table describes, from its schema.ts or the shipped structure; raises like `extend`."""
+    source = read_source(table.schema) if table.schema else shipped_structure(table)
+    return extend(table, revision, source, Diagnostics())
+
+
+def extend(
+    table: ExtensionTable,
+    revision: str,
+    source: SourceText,
+    diagnostics: Diagnostics,
+    *,
+    is_current: bool = True,
+) -> Extension:
     """Load an extension of a released revision.
 
     Args:
@@ -70,6 +83,7 @@ def extend(table: ExtensionTable, revision: str, source: SourceText, diagnostics
         revision: the revision that it extends.
         source: its schema.ts, or the structure of that as typescript.json.
         diagnostics: receives warnings and notes.
+        is_current: whether the table describes this state of the schema.ts; otherwise rows that do not apply are notes.
 
     Raises:
         InputError: it cannot be used: it changes what the revision has, or a row of its table applies to nothing.
@@ -82,7 +96,7 @@ def extend(table: ExtensionTable, revision: str, source: SourceText, diagnostics
             Location(source=source.name), "a schema.json does not say what is imported; give a schema.ts"
         )
     with refuse_endless_chains(source.name):
-        return _Extending(table, _base(revision), source, diagnostics).extension()
+        return _Extending(table, _base(revision), source, diagnostics, is_current).extension()
 
 
 @cache
@@ -102,13 +116,17 @@ def read_extension(source: SourceText, revision: str, diagnostics: Diagnostics) 
     return read_typescript(decode(source), source.name, diagnostics, base)
 
 
-def lower_extension(typescript: TypeScriptDocument, revision: str) -> dict[str, Declaration]:
-    """Return the declarations of an extension."""
-    return lower(typescript, {}, _base(revision).typescript)
+def lower_extension(typescript: TypeScriptDocument, revision: str, *, whole: bool = False) -> dict[str, Declaration]:
+    """Return the declarations of an extension; if `whole`, together with those of the revision."""
+    base = _base(revision)
+    return {**(base.declarations if whole else {}), **lower(typescript, {}, base.typescript)}
 
 
 class _Extending:
-    def __init__(self, table: ExtensionTable, base: _Base, source: SourceText, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self, table: ExtensionTable, base: _Base, source: SourceText, diagnostics: Diagnostics, is_current: bool
+    ) -> None:
+        self._report = diagnostics.error if is_current else diagnostics.note
         self._table = table
         self._base = base
         self._source = source
@@ -187,11 +205,11 @@ class _Extending:
         senders = Senders(rows=rows, elsewhere=lambda _: Direction.BOTH)
         methods = derive_methods(self._definitions, self._source.name, senders, found)
         there = {method.name: method.message for method in self._base.protocol.methods}
-        for name in self._own:
-            method = method_constant(self._definitions[name])
-            if method in there:
-                message = f"{method} is a method of {self._base.protocol.revision} ({there[method]}); rename it"
-                self._diagnostics.error(self._where(name), message)
+        for definition in sorted(self._own):
+            name = method_constant(self._definitions[definition])
+            if name in there:
+                message = f"{name} is a method of {self._base.protocol.revision} ({there[name]}); rename it"
+                self._diagnostics.error(self._where(definition), message)
         for diagnostic in found:
             if diagnostic.level is not Level.NOTE and diagnostic.where.pointer.strip("/") in self._own:
                 self._diagnostics.add(diagnostic)
@@ -200,7 +218,7 @@ class _Extending:
             if not method.is_directed:
                 row = f'{method.name!r} = {{ direction = "client_to_server", reason = "..." }}'
                 message = f"nothing says who sends it; add the row {row} (or another direction)"
-                self._diagnostics.error(self._table.row("directions", method.name), message)
+                self._report(self._table.row("directions", method.name), message)
         return own
 
     def _direction(self, method: str, text: str) -> Direction:
@@ -208,7 +226,7 @@ class _Extending:
             return Direction(text)
         except ValueError:
             known = ", ".join(Direction)
-            self._diagnostics.error(self._table.row("directions", method), f"{text!r} is none of {known}")
+            self._report(self._table.row("directions", method), f"{text!r} is none of {known}")
             return Direction.BOTH
 
     def _results(self, protocol: Protocol) -> dict[str, dict[str, str]]:
@@ -220,15 +238,15 @@ class _Extending:
             method = next((m for m in protocol.methods if m.name == name and m.is_request), None)
             value = tag_of(protocol, result, tag) if tag and result in self._own else ""
             if method is None:
-                self._diagnostics.error(row, f"{protocol.revision} has no request of that name")
+                self._report(row, f"{protocol.revision} has no request of that name")
             elif result not in self._own:
-                self._diagnostics.error(row, f"the extension has no type {result}")
+                self._report(row, f"the extension has no type {result}")
             elif not value:
-                self._diagnostics.error(row, f"{result} has no constant {tag or 'resultType'}")
+                self._report(row, f"{result} has no constant {tag or 'resultType'}")
             elif value in [
                 tag_of(protocol, other, tag) for other in (method.result or "", *method.alternatives) if other
             ]:
-                self._diagnostics.error(row, f"another result of {name} has the {tag} {value!r} as well")
+                self._report(row, f"another result of {name} has the {tag} {value!r} as well")
             else:
                 found[name] = {value: result}
         return found
@@ -253,7 +271,7 @@ class _Extending:
                 self._stale("headers", f"its params have no property {name!r}", method)
 
     def _stale(self, key: str, message: str, *keys: str) -> None:
-        self._diagnostics.error(self._table.row(key, *keys), message)
+        self._report(self._table.row(key, *keys), message)
 
     def _where(self, name: str) -> Location:
         return Location(source=self._source.name, pointer=f"/{name}")

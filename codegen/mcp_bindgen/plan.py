@@ -32,11 +32,12 @@ from mcp_bindgen.request import EXTENSIONS, Request, stable_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """The bindings of one revision, or of an extension: their folder, and their files by relative path."""
+    """The bindings of one revision, or of an extension of it: their folder, and their files by relative path."""
 
     revision: str
     folder: Path
     files: dict[str, str]
+    extension: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,7 @@ class _Planner:
         named = replace(extension, protocol=_named(extension.protocol))
         view = extension_view(named, self._diagnostics)
         files = self._templates.render(extension_pages(view), extension_header(named, command))
-        return Package(revision=extension.id, folder=folder, files=files)
+        return Package(revision=named.protocol.revision, folder=folder, files=files, extension=named.id)
 
     def _trees(self, packages: Sequence[Package], extensions: Sequence[Package]) -> Iterator[Tree]:
         home, command = self._request.home, self._request.root_command

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.extend import lower_extension, read_extension
+from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions, shipped_structure
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
@@ -16,6 +18,7 @@ from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.nodes import Object
 from mcp_bindgen.load import Halves, read_halves
 from mcp_bindgen.merge.compare import Comparison, Difference
+from mcp_bindgen.merge.join import join
 from mcp_bindgen.merge.lower import lower
 
 UNJUDGED = frozenset(("format",))
@@ -38,11 +41,13 @@ class Verdict:
 
 
 def verify(revision: str, official: SourceText, diagnostics: Diagnostics) -> Verdict:
-    """Compare the shipped structure of a released revision with a schema.json or schema.ts.
+    """Compare the shipped structure of a released revision, or of an extension, with a schema.json or schema.ts.
 
     Raises:
         InputError: there is no such revision, or the file cannot be read.
     """
+    if revision in shipped_extensions():
+        return _verify_extension(shipped_extensions()[revision], official, diagnostics)
     if revision not in released():
         raise InputError.at(revision, f"no such revision; the released ones are {', '.join(released())}")
     shipped = read_halves([shipped_source(revision, kind) for kind in SourceKind], Diagnostics())
@@ -57,6 +62,17 @@ def verify(revision: str, official: SourceText, diagnostics: Diagnostics) -> Ver
         pinned=official.sha256 == (pins.schema_json_sha256 if is_json else pins.schema_ts_sha256),
         differences=tuple(differences),
     )
+
+
+def _verify_extension(table: ExtensionTable, official: SourceText, diagnostics: Diagnostics) -> Verdict:
+    if official.kind is not SourceKind.TYPESCRIPT:
+        raise InputError.at(official.name, f"the structure of {table.id} comes from its schema.ts; give that")
+    sides = [read_extension(source, table.revision, diagnostics) for source in (shipped_structure(table), official)]
+    diagnostics.raise_errors()
+    ours, theirs = (join(lower_extension(side, table.revision, whole=True), side.source) for side in sides)
+    differences = (*_constants(*sides), *_compared(ours, theirs), *_bases(ours, theirs))
+    pinned = official.sha256 == table.sha256
+    return Verdict(revision=table.id, source=official, pinned=pinned, differences=differences)
 
 
 def _differences(shipped: Halves, given: Halves) -> list[Difference]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bindgen.emit.header import HEADER_MARK
+from mcp_bindgen.ingest.extensions import shipped_extensions
 from mcp_bindgen.ingest.revisions import released
 from support.command import Cli, files_below, start
 from support.samples import HANDSHAKE, HANDSHAKE_TS, REVISIONS
@@ -290,7 +291,10 @@ class TestCache:
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
-        assert (done.returncode, done.stdout.count("wrote ")) == (0, len(released())), done.stderr
+        assert (done.returncode, done.stdout.count("wrote ")) == (
+            0,
+            len(released()) + len(shipped_extensions()),
+        ), done.stderr
 
     @pytest.mark.slow
     def test_it_needs_neither_black_nor_jinja_nor_tree_sitter(self, tmp_path: Path) -> None:

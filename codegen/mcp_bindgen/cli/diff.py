@@ -9,7 +9,7 @@ import sys
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -22,15 +22,16 @@ from mcp_bindgen.cli.options import (
     QuietOption,
     StrictOption,
     VerboseOption,
+    revision_option,
 )
 from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, shown, write_file
-from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
+from mcp_bindgen.diagnostics import Diagnostics, InputError, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.ingest.sources import is_url, public_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.finding import Finding
@@ -43,6 +44,7 @@ MIN_WIDTH = 60
 
 
 _COLORS = {"error": 31, "warning": 33, "info": 34, "accepted": 32}
+Loader: TypeAlias = "Callable[[str, Diagnostics], Protocol]"
 _HEADING = re.compile(r"^(error|warning|info|accepted) [a-z -]+(?=:)", re.MULTILINE)
 
 
@@ -94,6 +96,8 @@ def diff(
     fail_on: Annotated[
         FailOn, typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is needed.")
     ] = FailOn.ERROR,
+    extension: Annotated[str | None, typer.Option(metavar="ID", help="Compare two states of this extension.")] = None,
+    revision: Annotated[str | None, revision_option("The revision that the extension extends.")] = None,
     baseline: BaselineOption = None,
     output: OutputOption = None,
     strict: StrictOption = False,
@@ -113,7 +117,8 @@ def diff(
         new_revision=fail_on is FailOn.NEW_REVISION,
         severities=known.severities,
     )
-    found = _compare((old, new), options, known, diagnostics)
+    load = _extension_loader(extension, revision, new) if extension or revision else None
+    found = _compare((old, new), options, known, diagnostics, load)
     publish(found, format_, output, everything=everything, quiet=quiet)
     report(diagnostics, verbose=verbose, quiet=quiet)
     raise typer.Exit(int(found.fails))
@@ -153,12 +158,34 @@ def read_baseline_file(path: Path | None) -> "Baseline":
     return read_baseline(file, today()) if file else Baseline()
 
 
-def _compare(names: tuple[str, str], options: Options, baseline: "Baseline", diagnostics: Diagnostics) -> "Report":
+def _extension_loader(extension: str | None, revision: str | None, new: str) -> Loader:
+    """Return how the states of an extension are loaded; rows of its table that fit only one state are notes."""
+    from mcp_bindgen.diff.inputs import side_source
+    from mcp_bindgen.extend import extend
+    from mcp_bindgen.request import extension_table
+    from mcp_bindgen.settings import find_settings
+
+    if extension is None:
+        raise InputError.at("--revision", "only an extension has one; add --extension ID")
+    table = extension_table(f"{extension}={new}", find_settings(Path.cwd()))
+    base = revision or table.revision
+    if not base:
+        raise InputError.at(extension, "name the revision that it extends: --revision REVISION")
+    return lambda side, found: extend(table, base, side_source(side), found, is_current=False).protocol
+
+
+def _compare(
+    names: tuple[str, str],
+    options: Options,
+    baseline: "Baseline",
+    diagnostics: Diagnostics,
+    load: "Loader | None" = None,
+) -> "Report":
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.inputs import load_sides
 
     with refuse_endless_chains(" and ".join(map(public_name, names))):
-        sides = load_sides(*names, diagnostics)
+        sides = (load(names[0], diagnostics), load(names[1], diagnostics)) if load else load_sides(*names, diagnostics)
         return report_on(names, sides, compare(*sides), options, baseline)
 
 

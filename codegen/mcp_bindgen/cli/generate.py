@@ -1,9 +1,9 @@
 """`mcp-bindgen generate`: write bindings, or with --check compare them with those on disk.
 
-The JSON output of a run that writes: ``revisions`` (each with ``revision``, ``folder``, ``files``), ``extra`` (the
-files of extra templates), ``written`` (the folders and extra files that changed, empty if all were up to date),
-``removed`` (files that are no longer generated), ``warnings``. That of --check: ``up_to_date``, ``missing``,
-``changed``, ``orphaned``, ``warnings``. Paths below the current folder are relative to it.
+The JSON output of a run that writes: ``revisions`` and ``extensions`` (each with ``revision``, ``extension``,
+``folder``, ``files``), ``extra`` (the files of extra templates), ``written`` (the folders and extra files that changed,
+empty if all were up to date), ``removed`` (files that are no longer generated), ``warnings``. That of --check:
+``up_to_date``, ``missing``, ``changed``, ``orphaned``, ``warnings``. Paths below the current folder are relative to it.
 """
 
 import sys
@@ -16,6 +16,7 @@ import typer
 
 from mcp_bindgen.cli.options import (
     CheckOption,
+    ExtensionOption,
     FormatOption,
     QuietOption,
     StrictOption,
@@ -60,12 +61,7 @@ def generate(
     templates: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
     ] = None,
-    extension: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID[=FILE]", help="Write the package of an extension, shipped or in a schema.ts of yours."
-        ),
-    ] = None,
+    extension: ExtensionOption = None,
     check: CheckOption = False,
     strict: StrictOption = False,
     quiet: QuietOption = False,
@@ -106,7 +102,8 @@ class _Result:
     def as_json(self) -> dict[str, object]:
         done = {"written": list(self.written), "removed": list(self.removed)}
         return {
-            "revisions": list(self.packages),
+            "revisions": [package for package in self.packages if not package["extension"]],
+            "extensions": [package for package in self.packages if package["extension"]],
             "extra": list(self.extra),
             **done,
             "warnings": warnings_json(self.diagnostics),
@@ -115,7 +112,8 @@ class _Result:
     def lines(self) -> Iterator[str]:
         for package in self.packages:
             state = "wrote" if package["folder"] in self.written else "up to date:"
-            yield f"{state} {package['folder']} ({package['revision']}, {count(len(package['files']), 'file')})"
+            name = package["extension"] or package["revision"]
+            yield f"{state} {package['folder']} ({name}, {count(len(package['files']), 'file')})"
         for path in self.extra:
             yield f"{'wrote' if path in self.written else 'up to date:'} {path}"
         if self.removed:
@@ -138,7 +136,12 @@ def _write(
     stale = [tree.folder / name for tree, drift in drifts for name in drift.paths]
     result = _Result(
         packages=[
-            {"revision": package.revision, "folder": shown(package.folder), "files": sorted(package.files)}
+            {
+                "revision": package.revision,
+                "extension": package.extension,
+                "folder": shown(package.folder),
+                "files": sorted(package.files),
+            }
             for package in plan.packages
         ],
         extra=[shown(path) for path in plan.extra],

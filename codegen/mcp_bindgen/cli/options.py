@@ -8,6 +8,7 @@ import typer
 from mcp_bindgen.cli.output import Format
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.settings import find_settings
 
 
 def complete_revision(incomplete: str) -> list[str]:
@@ -29,6 +30,10 @@ OldArgument: TypeAlias = Annotated[
     str, revision_argument("OLD", "A revision, a schema.json or schema.ts, or COMMIT:PATH in git.")
 ]
 NewArgument: TypeAlias = Annotated[str, revision_argument("NEW", "The same, for the other side.")]
+ExtensionOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--extension", metavar="ID[=FILE]", help="An extension, shipped or in a schema.ts of yours."),
+]
 CheckOption: TypeAlias = Annotated[
     bool, typer.Option("--check", help="Write nothing; show a diff and exit with 1 if files differ.")
 ]
@@ -55,12 +60,19 @@ def newest() -> str:
     return list(released())[-1]
 
 
-def load(revision: str) -> Protocol:
+def load(revision: str, extension: str | None = None) -> Protocol:
     """Load a released revision; imported here, so that commands that do not load one start faster.
 
+    With an extension, everything that it adds is part of the result.
+
     Raises:
-        InputError: there is no such revision.
+        InputError: there is no such revision or extension.
     """
+    if extension is not None:
+        from mcp_bindgen.extend import extend_with
+        from mcp_bindgen.request import extension_table
+
+        return extend_with(extension_table(extension, find_settings(Path.cwd())), revision).protocol
     from mcp_bindgen.load import load_released
 
     return load_released(revision)

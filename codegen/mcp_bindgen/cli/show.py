@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, load, newest, revision_option
+from mcp_bindgen.cli.options import ExtensionOption, FormatOption, QuietOption, load, newest, revision_option
 from mcp_bindgen.cli.output import Format, answer_as, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.ingest.revisions import released
@@ -31,14 +31,15 @@ def show(
         str, typer.Argument(metavar="NAME", help="A method such as tools/call, or a definition such as Tool.")
     ],
     revision: Annotated[str | None, revision_option("By default the project's revision, or the newest.")] = None,
+    extension: ExtensionOption = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Show a method or a definition of a revision."""
+    """Show a method or a definition of a revision, or of an extension."""
     from mcp_bindgen.export.facts import Facts
 
-    protocol = load(revision or of_project() or newest())
-    facts = Facts(protocol, [load(known) for known in released()])
+    protocol = load(revision or of_project() or newest(), extension)
+    facts = Facts(protocol, [protocol if known == protocol.revision else load(known) for known in released()])
     having = facts.revisions(name)
     method = next((method for method in protocol.methods if method.name == name), None)
     if method is None and name not in protocol.definitions:
@@ -52,10 +53,11 @@ def show(
         text = _method(found, facts)
     others = [known for known in having if known != protocol.revision]
     where = f"also in {', '.join(others)}" if others else "in no other revision"
+    name = f"{protocol.revision} with {extension}" if extension else protocol.revision
     answer_as(
         format_,
         lambda: {**asdict(found), "revision": protocol.revision, "revisions": having},
-        lambda: f"{text}\n\nrevision {protocol.revision}; {where}",
+        lambda: f"{text}\n\nrevision {name}; {where}",
         quiet=quiet,
     )
 

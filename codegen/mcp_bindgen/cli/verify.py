@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def verify(
-    revision: Annotated[str, revision_argument("REVISION", "A released revision.")],
+    revision: Annotated[str, revision_argument("REVISION", "A released revision, or a shipped extension.")],
     against: Annotated[str, typer.Option(metavar="FILE_OR_URL", help="An official schema.json or schema.ts.")],
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Compare the shipped structure of a revision with an official file; exit with status 1 if they differ."""
+    """Compare the shipped structure of a revision or extension with an official file; exit with 1 if they differ."""
     from mcp_bindgen import verify as verification
 
     diagnostics = Diagnostics()
