@@ -17,7 +17,7 @@ from mcp_bindings import v2025_11_25 as bindings
 from mcp_runtime.connection.calls import Call, Line
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.requester import Handler
-from mcp_runtime.connection.transport import Channel, Receiver
+from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
 from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.options import CallOptions, Limits
 from mcp_runtime.protocol.calls import Batch
@@ -29,14 +29,11 @@ class Arrived(BaseException):
     """Typed params have reached the point where the runtime would start a task for the handler."""
 
 
-class Silent:
+class Silent(Transport):
     """A transport that drops what it is sent."""
 
     async def start(self, receiver: Receiver) -> None: ...
-    def send(self, message: bytes) -> None: ...
-    async def drain(self) -> None: ...
-    def pause_reading(self) -> None: ...
-    def resume_reading(self) -> None: ...
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None: ...
     async def close(self) -> None: ...
 
 

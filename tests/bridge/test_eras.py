@@ -10,6 +10,7 @@ from bridge.everyone import URI, Received, make_handlers, make_server
 from mcp_bindings import v2025_11_25 as old
 from mcp_bindings import v2026_07_28 as new
 from mcp_runtime.bridge import MissingInRevision, bridge
+from mcp_runtime.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.errors import McpError, PeerError
 from mcp_runtime.options import CacheHint
 from mcp_runtime.server import ServerOptions, start_server
@@ -100,8 +101,8 @@ class TestServerOfTheLegacyEra:
         class Losing(Stream):
             """Turns out to be lost when a change is sent on it."""
 
-            def send(self, message: bytes) -> None:
-                super().send(message)
+            def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
+                super().send(message, about)
                 if b"list_changed" in message:
                     streams.receiver.channel_lost(self, None)
 

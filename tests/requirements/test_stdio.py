@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.connection.transport import Receiver, TransportError
+from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import start_server
@@ -206,7 +206,7 @@ async def test_credentials_reach_a_server_by_its_environment(monkeypatch: pytest
     assert seen["API_KEY"] == "secret" and "API_TOKEN" not in seen
 
 
-class Tube:
+class Tube(Transport):
     """A custom transport: each end passes its messages to the other one in the next turn of the event loop."""
 
     def __init__(self) -> None:
@@ -218,7 +218,7 @@ class Tube:
     async def start(self, receiver: Receiver) -> None:
         self.receiver = receiver
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         if not self.is_closed:
             self.carried.append(message)
             asyncio.get_running_loop().call_soon(self.other.take, message)

@@ -319,6 +319,7 @@ async def test_a_notification_with_wrong_params_is_rejected() -> None:
 class Kept(Stream):
     """A channel that can be resumed."""
 
+    can_resume = True
     is_closed = False
 
     def close_stream(self) -> None:

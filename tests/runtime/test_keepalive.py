@@ -11,7 +11,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection import Connection, Exchange
-from mcp_runtime.connection.transport import Receiver
+from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
 from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
 from mcp_runtime.peer import Peer
 from mcp_runtime.protocol.legacy import State
@@ -50,7 +50,7 @@ class Patient(Idle):
     options = ServerOptions(ping_interval=0.1, ping_timeout=5)
 
 
-class Clogged:
+class Clogged(Transport):
     """A transport whose peer has stopped reading: what is sent waits forever."""
 
     def __init__(self, inner: Any) -> None:
@@ -64,7 +64,7 @@ class Clogged:
     async def start(self, receiver: Receiver) -> None:
         await self._inner.start(receiver)
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         if not self._is_clogged:
             self._inner.send(message)
 

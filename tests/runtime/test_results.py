@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection.results import Call
+from mcp_runtime.connection.results import Interrupted
 from mcp_runtime.errors import McpError, RemoteProtocolError
 from mcp_runtime.model import WireModel
 from mcp_runtime.server import ServerOptions
@@ -141,7 +141,7 @@ class TestExtensions:
     async def test_an_extension_continues_from_its_own_result(self) -> None:
         seen: list[Any] = []
 
-        async def poll(created: CreateTaskResult, call: Call[Any, v.CallToolResult]) -> v.CallToolResult:
+        async def poll(created: CreateTaskResult, call: Interrupted[Any, v.CallToolResult]) -> v.CallToolResult:
             seen.append((created.task, call.method.name, call.params, call.options))
             return v.CallToolResult(content=[v.TextContent(text="done")])
 
@@ -158,7 +158,7 @@ class TestExtensions:
     async def test_a_server_may_send_accepted_results(self) -> None:
         options = ServerOptions(check_sent=True)
 
-        async def resume(created: CreateTaskResult, call: Call[Any, Any]) -> Any:
+        async def resume(created: CreateTaskResult, call: Interrupted[Any, Any]) -> Any:
             raise AssertionError("a server goes on from nothing")
 
         class Slow(v.Server):
@@ -173,7 +173,7 @@ class TestExtensions:
         async with together(v.Client, Slow()) as client:
             taken: list[str] = []
 
-            async def note(created: CreateTaskResult, call: Call[Any, v.CallToolResult]) -> v.CallToolResult:
+            async def note(created: CreateTaskResult, call: Interrupted[Any, v.CallToolResult]) -> v.CallToolResult:
                 taken.append(created.task)
                 return v.CallToolResult(content=[])
 
@@ -188,7 +188,7 @@ class TestExtensions:
             result_type: str = "task"
             task: str
 
-        async def resume(created: Created, call: Call[Any, Any]) -> v.CallToolResult:
+        async def resume(created: Created, call: Interrupted[Any, Any]) -> v.CallToolResult:
             return v.CallToolResult(content=[v.TextContent(text=created.task)])
 
         class Slow(v.Server):
@@ -216,7 +216,7 @@ class TestExtensions:
         assert package.METHODS["tools/call"].results == {} and package.BINDING.result_tag == ""
 
     async def test_the_usual_result_cannot_be_replaced(self) -> None:
-        async def resume(created: CreateTaskResult, call: Call[Any, Any]) -> Any: ...
+        async def resume(created: CreateTaskResult, call: Interrupted[Any, Any]) -> Any: ...
 
         async with together(v.Client, saying()) as client:
             with pytest.raises(ValueError, match="'complete' is the usual result of tools/call"):

@@ -5,10 +5,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from mcp_runtime.connection.transport import Channel, Outcome, Receiver
+from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Outcome, Receiver, Sent, Transport
 
 
-class Stream:
+class Stream(Channel):
     """One channel: keeps the messages sent on it, parsed."""
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class Stream:
         self.is_paused = False
         self._arrived = asyncio.Event()
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         self.got.append(json.loads(message))
         self._arrived.set()
 
@@ -39,7 +39,7 @@ class Stream:
         self.is_paused = False
 
 
-class Streams(Stream):
+class Streams(Stream, Transport):
     """A transport that delivers each message over a new channel; the transport itself is the shared channel."""
 
     receiver: Receiver

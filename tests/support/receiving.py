@@ -1,16 +1,16 @@
 """The base class of receivers in tests."""
 
-from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, TransportError
+from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 
 
-class OneStream:
+class OneStream(Receiver):
     """A receiver for a transport with a single stream: oversized messages and separate channels fail the test."""
 
     def message_received(self, message: bytes, channel: Channel) -> Outcome:
         self.receive(message)
         return ACCEPTED
 
-    def message_refused(self, reason: str, channel: Channel) -> Outcome:
+    def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         self.refuse(reason)
         return ACCEPTED
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
-from mcp_runtime.connection.transport import Receiver, TransportError
+from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import serve
 from mcp_runtime.stub import ServerHandlers
@@ -17,7 +17,7 @@ GRACE: Final = 2.0
 """Seconds that `close` gives the peer to read what is queued."""
 
 
-class TcpTransport(asyncio.Protocol):
+class TcpTransport(asyncio.Protocol, Transport):
     """One end of a TCP connection; it is both a transport of MCP and a protocol of asyncio.
 
     Args:
@@ -65,10 +65,10 @@ class TcpTransport(asyncio.Protocol):
 
     @property
     def can_still_send(self) -> bool:
-        """Whether a peer that has stopped sending can still receive its responses (`HalfOpen`)."""
+        """Whether a peer that has stopped sending can still receive its responses."""
         return self._pipe is not None and not self._pipe.is_closing()
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Queue a message; asyncio writes as much as it can at once and keeps the rest."""
         if self._pipe is not None and not self._pipe.is_closing():
             self._pipe.write(message + b"\n")

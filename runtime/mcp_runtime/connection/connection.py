@@ -11,7 +11,7 @@ from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.reports import log_message
 from mcp_runtime.connection.requester import Handler, Requester
-from mcp_runtime.connection.transport import Channel, Resumable, Transport
+from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.connection.vendor import VendorMethods, typed_wire
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
@@ -100,7 +100,7 @@ class Exchange(Call):
             LocalProtocolError: the transport cannot resume streams.
         """
         channel = self.line.channel
-        if not isinstance(channel, Resumable):
+        if not channel.can_resume:
             revision, reason = self.requester.revision, "this transport cannot resume streams"
             raise LocalProtocolError(revision=revision, method=self.method.name, pointer="", reason=reason)
         channel.close_stream()

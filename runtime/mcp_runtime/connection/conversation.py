@@ -19,6 +19,8 @@ from mcp_runtime.connection.transport import (
     ANSWERED,
     Channel,
     Outcome,
+    Receiver,
+    Sent,
     Transport,
     TransportError,
     Verdict,
@@ -40,7 +42,7 @@ CloseHook: TypeAlias = Callable[[str], None]
 """Called with the reason when a connection has ended."""
 
 
-class Conversation:
+class Conversation(Receiver):
     """One conversation over one transport, whose `Receiver` it is; create it within a running event loop.
 
     There is no await between an incoming message and its handler or caller.
@@ -143,11 +145,7 @@ class Conversation:
             link.trace(Way.RECEIVED, message)
         return self._take_modern(value, message, self.link.line_of(channel)) or ACCEPTED
 
-    def message_refused(self, reason: str, channel: Channel) -> Outcome:
-        """Handle a message that was too large to read; its id is unknown, so the answer has none."""
-        return self._take_malformed(MalformedMessage(jsonrpc.INVALID_REQUEST, reason), self.link.line_of(channel))
-
-    def message_skipped(self, reason: str, channel: Channel, start: bytes, end: bytes) -> Outcome:
+    def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         """Handle a message that was too large to read; its first and last bytes may contain its id."""
         refused = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, reason, start, end)
         return self._take_malformed(refused, self.link.line_of(channel))
@@ -176,8 +174,7 @@ class Conversation:
         if link.closed_because is not None:
             return
         because = str(reason) if reason else "the peer closed the connection"
-        # Not isinstance(link.transport, HalfOpen), which takes microseconds for a protocol.
-        if reason is None and getattr(link.transport, "can_still_send", False):
+        if reason is None and link.transport.can_still_send:
             # A peer that writes its requests and then closes its end still wants the answers.
             link.ending = because
             self.outbound.fail_all(because)
@@ -351,7 +348,7 @@ class Conversation:
     def _take_violation(self, violation: Violation, line: Line) -> Outcome:
         error = self.link.violation(violation.reason, violation.method)
         self.link.report(error)
-        self.link.send_at_once(violation.answer, line)
+        self.link.send_at_once(violation.answer, line, Sent(code=violation.code))
         self.outbound.fail(violation.failed, error)
         verdict = Verdict.MALFORMED if violation.is_malformed else Verdict.REJECTED
         return Outcome(verdict, violation.code, violation.reason, is_answer=violation.failed is not None)

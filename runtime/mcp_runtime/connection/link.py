@@ -10,7 +10,7 @@ from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.calls import CURRENT, MAX_UNREAD, Call, Line, Way
 from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.requester import Answers, Requester
-from mcp_runtime.connection.transport import Channel, OneOfMany, Transport
+from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent, Transport
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
 from mcp_runtime.options import Limits, Trace
 from mcp_runtime.protocol.calls import Batch
@@ -163,19 +163,19 @@ class Link:
         if line is not self.main:
             self._lines.pop(id(line.channel), None)
 
-    def send(self, message: bytes, line: Line) -> None:
+    def send(self, message: bytes, line: Line, about: Sent = ANSWER_SENT) -> None:
         """Send a message, unless it is empty or the connection has ended."""
         if message and self.closed_because is None:
             if self._trace is not None:
                 self.trace(Way.SENT, message)
-            line.channel.send(message)
+            line.channel.send(message, about)
 
-    def send_at_once(self, message: bytes, line: Line) -> None:
+    def send_at_once(self, message: bytes, line: Line, about: Sent = ANSWER_SENT) -> None:
         """Send an answer that no handler's task waits with; pause reading from a peer that does not read its answers.
 
         Reading resumes as soon as the peer has read its answers. Other channels are not slowed down.
         """
-        self.send(message, line)
+        self.send(message, line, about)
         line.unread += len(message)
         if line is not self.main:
             self._keep(line)
@@ -208,7 +208,7 @@ class Link:
 
     def refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error, over its own line."""
-        self.send_at_once(self.session.refuse(call, code, message, data), call.line)
+        self.send_at_once(self.session.refuse(call, code, message, data), call.line, Sent(code=code))
         self._closed(call, call.line)
 
     def drop(self, call: Call) -> None:
@@ -223,9 +223,7 @@ class Link:
             if not line.calls:
                 if not line.unread:
                     self.forget(line)
-                # Not isinstance(channel, Finite), which takes microseconds for a protocol.
-                if (finish := getattr(line.channel, "finish", None)) is not None:
-                    finish()
+                line.channel.finish()
 
     def close(self, reason: str) -> None:
         """End the conversation."""
@@ -269,8 +267,7 @@ class Link:
 
     def _may_complain(self) -> bool:
         if self._journal is None:
-            transport = self.main.channel
-            self._journal = Journal(self.loop.time, transport.journal if isinstance(transport, OneOfMany) else None)
+            self._journal = Journal(self.loop.time, self.transport.log_limit)
         if not self._journal.admits():
             return False
         for text in self._journal.all_left_out():

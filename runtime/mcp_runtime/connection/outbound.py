@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.calls import CURRENT, Asked, Call, Line, Proceed, through
@@ -13,7 +13,7 @@ from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, introduced, said, write_result
 from mcp_runtime.connection.timers import Deadlines
-from mcp_runtime.connection.transport import ANSWER, Outcome, Verdict
+from mcp_runtime.connection.transport import ANSWER, Outcome, Sent, Verdict
 from mcp_runtime.errors import (
     ConnectionClosed,
     LocalProtocolError,
@@ -30,12 +30,13 @@ from mcp_runtime.protocol.calls import NEVER, SentCall
 from mcp_runtime.protocol.events import Progressed
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, UNRELATED
+from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_MESSAGE, UNRELATED
 from mcp_runtime.protocol.rules import LEAVING
 
 R = TypeVar("R")
 T = TypeVar("T")
 
+_NO_META: Final[Mapping[str, Any]] = {}
 _SERVER: Final = Side.SERVER  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
@@ -148,7 +149,8 @@ class Outbound:
         link = self._link
         self.deadlines.drop(call.id)
         link.complain(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
-        link.send(link.session.cancel(call.id, reason), link.living(call.line))
+        about = Sent(NOTIFICATIONS_CANCELLED, cancels=call.id)
+        link.send(link.session.cancel(call.id, reason), link.living(call.line), about)
 
     def _begin(
         self,
@@ -183,7 +185,8 @@ class Outbound:
             call.limit = timeout
             until = link.loop.time() + timeout if whole is None else self.deadlines.within_call(whole, timeout)
             self.deadlines.set(call.id, until)
-        link.send(data, line)
+        meta = requester.meta if requester.is_modern else _NO_META
+        link.send(data, line, Sent(method.name, id_=call.id, params=params, meta=meta))
         return call
 
     async def _ask_inside(
@@ -231,7 +234,7 @@ class Outbound:
         if method.name == NOTIFICATIONS_MESSAGE:
             self._reports.log(message, params, line)
         else:
-            link.send(message, line)
+            link.send(message, line, Sent(method.name))
         return line
 
     def take_result(self, result: Result, text: bytes) -> Outcome:

@@ -1,22 +1,22 @@
-"""The outcome of a received message, for the transport that carried it."""
+"""The interface between transports and the runtime.
 
+Both sides use callbacks without awaiting, since a hop through a queue would cost more than processing most messages.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 from mcp_runtime.connection.journal import Journal
 
 __all__ = [
     "ACCEPTED",
     "Channel",
-    "Finite",
-    "HalfOpen",
-    "Identifying",
-    "LostRequestReceiver",
     "Outcome",
-    "Probing",
     "Receiver",
-    "Resumable",
+    "Sent",
     "Transport",
     "TransportError",
     "Verdict",
@@ -81,39 +81,90 @@ class TransportError(Exception):
     """The transport failed: the text says what happened, for people."""
 
 
-class Channel(Protocol):
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class Sent:
+    """What a transport may want to know of a message besides its bytes.
+
+    Attributes:
+        id: the id of a request, `id_`; None for other messages.
+        method: the method of a request or notification; empty for an answer.
+        code: the code of an error response; 0 for other messages.
+        cancels: the id of the request of this side that a notification cancels; None for other messages.
+        params: the params of a request, as an object; None if it has none.
+        meta: what each request of the modern era carries, keyed by wire names; empty in the legacy era.
+    """
+
+    __slots__ = ("cancels", "code", "id", "meta", "method", "params")
+
+    def __init__(
+        self,
+        method: str = "",
+        *,
+        id_: int | str | None = None,
+        code: int = 0,
+        cancels: int | str | None = None,
+        params: Any = None,
+        meta: Mapping[str, Any] = _NOTHING,
+    ) -> None:
+        self.id = id_
+        self.method = method
+        self.code = code
+        self.cancels = cancels
+        self.params = params
+        self.meta = meta
+
+
+ANSWER_SENT: Final = Sent()
+"""What is to be known of a result."""
+
+
+class Channel(ABC):
     """A path to the peer, with its own sending, draining and pausing.
 
     The answer to a request is sent on the channel that the request came over, and so is all that belongs to the request
     while it is open. A transport with a single stream is its own only channel.
     """
 
-    def send(self, message: bytes) -> None:
+    __slots__ = ()
+
+    can_resume: bool = False
+    """Whether the peer can resume the channel, so that `close_stream` may be called."""
+
+    @abstractmethod
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send one message; it is queued if the peer does not read.
 
         After the channel is lost or closed, messages are dropped silently, unless the transport can resume it.
 
         Args:
             message: a JSON text without line ends.
+            about: what it is, so that no transport has to parse it.
         """
-        ...
 
-    async def drain(self) -> None:
+    async def drain(self) -> None:  # noqa: B027
         """Wait until few enough bytes are queued to continue sending, or the channel is lost."""
-        ...
 
-    def pause_reading(self) -> None:
+    def pause_reading(self) -> None:  # noqa: B027
         """Stop delivering messages that arrive on it; backpressure reaches the peer in time."""
-        ...
 
-    def resume_reading(self) -> None:
+    def resume_reading(self) -> None:  # noqa: B027
         """Resume delivering messages."""
-        ...
+
+    def finish(self) -> None:  # noqa: B027
+        """Handle that nothing is open on the channel any more; the last answer was sent before."""
+
+    def close_stream(self) -> None:  # noqa: B027
+        """Close the stream to the peer now; work on the request continues, and `send` keeps what it is given."""
 
 
-class Receiver(Protocol):
+class Receiver(ABC):
     """Receives what a transport carries; all calls come from the event loop's thread, in order."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def message_received(self, message: bytes, channel: Channel) -> Outcome:
         """Handle one whole message; return the outcome.
 
@@ -121,18 +172,29 @@ class Receiver(Protocol):
             message: one JSON text in UTF-8, with nothing around it.
             channel: the channel that it came over.
         """
-        ...
 
-    def message_refused(self, reason: str, channel: Channel) -> Outcome:
+    def request_received(self, value: dict[str, Any], message: bytes, channel: Channel) -> Outcome:
+        """Handle a request of the modern era that the transport has parsed; return the outcome.
+
+        Args:
+            value: the request.
+            message: its text.
+            channel: the channel that it came over.
+        """
+        return self.message_received(message, channel)
+
+    @abstractmethod
+    def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         """Handle that a message over the size limit was discarded; the transport continues.
 
         Args:
             reason: what was wrong, for people.
             channel: the channel that it came over.
+            start: the first few kilobytes of the message, which may contain its id.
+            end: the last few kilobytes of the message.
         """
-        ...
 
-    def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
+    def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:  # noqa: B027
         """Handle that one of several channels has ended; the transport continues.
 
         Requests that came over it are cancelled or continue, depending on their revision.
@@ -141,37 +203,36 @@ class Receiver(Protocol):
             channel: the channel.
             reason: what went wrong; None if it ended normally.
         """
-        ...
 
+    def request_lost(self, id_: int | str, reason: TransportError) -> None:  # noqa: B027
+        """Handle that a request of this side will not be answered; the transport continues.
+
+        Args:
+            id_: the id of the request.
+            reason: what went wrong.
+        """
+
+    @abstractmethod
     def connection_lost(self, reason: TransportError | None) -> None:
         """Handle that the transport has ended. Called once, last.
 
         Args:
             reason: what went wrong; None if it ended normally.
         """
-        ...
 
 
-@runtime_checkable
-class LostRequestReceiver(Protocol):
-    """A receiver that can lose one request and continue, for transports with an exchange per request."""
-
-    def request_lost(self, id_: int | str, reason: TransportError) -> None:
-        """Handle that a request of this side will not be answered.
-
-        Args:
-            id_: the id of the request.
-            reason: what went wrong.
-        """
-        ...
-
-
-class Transport(Channel, Protocol):
+class Transport(Channel):
     """Carries whole messages in both directions, in order within each channel.
 
     It is itself the channel of messages that belong to no open request.
     """
 
+    __slots__ = ()
+
+    remembers_era: bool = False
+    """Whether it is a client's transport that detects the era of its server, and remembers it for later connections."""
+
+    @abstractmethod
     async def start(self, receiver: Receiver) -> None:
         """Start carrying messages to the receiver.
 
@@ -181,76 +242,29 @@ class Transport(Channel, Protocol):
         Raises:
             TransportError: the peer cannot be reached.
         """
-        ...
 
+    @abstractmethod
     async def close(self) -> None:
         """End the connection as the protocol specifies; safe to call again."""
-        ...
-
-
-@runtime_checkable
-class Identifying(Protocol):
-    """A receiver that can identify the request of a message over the size limit."""
-
-    def message_skipped(self, reason: str, channel: Channel, start: bytes, end: bytes) -> Outcome:
-        """Handle that a message over the size limit was discarded, as `message_refused` does.
-
-        Args:
-            reason: what was wrong, for people.
-            channel: the channel that it came over.
-            start: the first few kilobytes of the message.
-            end: the last few kilobytes of the message.
-        """
-        ...
-
-
-@runtime_checkable
-class Probing(Protocol):
-    """A client's transport that detects the era of its server, and remembers it for later connections."""
-
-    @property
-    def era(self) -> str:
-        """``legacy`` or ``modern``; empty until it is detected."""
-        ...
-
-    def learn_era(self, era: str) -> None:
-        """Remember the `era` that the server turned out to belong to; empty if it was not the expected one."""
-        ...
-
-
-@runtime_checkable
-class OneOfMany(Protocol):
-    """The transport of one of the connections of an endpoint, whose log lines have a common limit."""
-
-    @property
-    def journal(self) -> Journal:
-        """Limits the log lines about all of them."""
-        ...
-
-
-@runtime_checkable
-class HalfOpen(Protocol):
-    """A transport whose peer may close its sending end, and still read answers."""
 
     @property
     def can_still_send(self) -> bool:
         """Whether messages may still reach the peer after `connection_lost` was called without a reason."""
-        ...
+        return False
 
+    @property
+    def log_limit(self) -> Journal | None:
+        """Limits the log lines about all connections of an endpoint; None if this is the only one."""
+        return None
 
-@runtime_checkable
-class Finite(Protocol):
-    """A channel that ends with what is open on it, when the last request that came over it is answered or cancelled."""
+    @property
+    def era(self) -> str:
+        """The era of the server, ``legacy`` or ``modern``; empty until it is detected."""
+        return ""
 
-    def finish(self) -> None:
-        """Handle that nothing is open on the channel any more; the last answer was sent before."""
-        ...
+    def learn_era(self, era: str) -> None:
+        """Remember the `era` that the server turned out to belong to; empty if it was not the expected one.
 
-
-@runtime_checkable
-class Resumable(Protocol):
-    """A channel that the peer can resume: what is sent after it was closed is kept until then."""
-
-    def close_stream(self) -> None:
-        """Close the stream to the peer now; work on the request continues, and `send` keeps what it is given."""
-        ...
+        Args:
+            era: ``legacy`` or ``modern``; empty to forget it.
+        """

@@ -8,7 +8,7 @@ from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.on_behalf import Feature
-from mcp_runtime.connection.transport import Probing
+from mcp_runtime.connection.transport import Transport
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision, clipped
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
@@ -138,7 +138,7 @@ class Opening:
         else:
             await self._recall(self._probing, max(legacy), max(stateless))
 
-    async def _recall(self, probing: Probing, legacy: str, stateless: str) -> None:
+    async def _recall(self, probing: Transport, legacy: str, stateless: str) -> None:
         """Begin as last time; ask for the server's era if there was no last time, or that no longer works."""
         if probing.era == "legacy":
             try:
@@ -177,10 +177,10 @@ class Opening:
         return has_said
 
     @property
-    def _probing(self) -> Probing | None:
+    def _probing(self) -> Transport | None:
         """The transport, if it remembers the era of its server."""
         transport = self._peer.transport
-        return transport if isinstance(transport, Probing) else None
+        return transport if transport.remembers_era else None
 
     async def _begin_session(self, legacy: str, stateless: str) -> None:
         """Begin a session with a server that supports sessions, since no eras have to be bridged then."""

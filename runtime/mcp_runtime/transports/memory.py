@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from mcp_runtime.connection.transport import Receiver, TransportError
+from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
@@ -20,7 +20,7 @@ MAX_WAITING_BYTES: Final = 1 << 20
 """How many bytes may be queued at a paused end before `drain` waits for it."""
 
 
-class MemoryTransport:
+class MemoryTransport(Transport):
     """One end of a pair; see `memory_pair`."""
 
     def __init__(self) -> None:
@@ -42,11 +42,12 @@ class MemoryTransport:
         self._receiver = receiver
         self._deliver()
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Pass a message to the other end, which receives it now unless it is paused or busy with another one.
 
         Args:
             message: a JSON text.
+            about: what it is; ignored.
         """
         if self._is_closed:
             return

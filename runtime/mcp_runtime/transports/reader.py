@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from mcp_runtime.connection.transport import Channel, Identifying, Receiver
+from mcp_runtime.connection.transport import Channel, Receiver
 from mcp_runtime.errors import printable
 from mcp_runtime.transports.framing import LineFramer, TooLong
 from mcp_runtime.transports.pipes import READ_BYTES, Descriptor
@@ -276,10 +276,8 @@ class LineReader:
             try:
                 if isinstance(line, bytes):
                     self._receiver.message_received(line, self._channel)
-                elif isinstance(self._receiver, Identifying):
-                    self._receiver.message_skipped(str(line), self._channel, line.start, line.end)
                 else:
-                    self._receiver.message_refused(str(line), self._channel)
+                    self._receiver.message_refused(str(line), self._channel, line.start, line.end)
             except Exception as error:  # one bad message must not affect the ones behind it
                 self._loop.call_exception_handler({"message": "the receiver of messages failed", "exception": error})
             if self._stopped():

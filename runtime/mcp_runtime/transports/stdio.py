@@ -11,7 +11,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from mcp_runtime.connection.transport import Receiver, TransportError
+from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.transports import pipes
 from mcp_runtime.transports.ending import Ending, on_signals
 from mcp_runtime.transports.pipes import LineWriter, line_writer
@@ -57,7 +57,7 @@ class StdioServerOptions(TypedDict, total=False):
     grace: float
 
 
-class StdioServerTransport:
+class StdioServerTransport(Transport):
     """Takes over standard input and output, and communicates with the client over them.
 
     It implements `connection.transport.Transport`. From `start` on, permanently, file descriptor 1 is standard
@@ -105,11 +105,12 @@ class StdioServerTransport:
             on_end=self._input_ended,
         )
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Queue a message; messages sent in one turn of the event loop are written together.
 
         Args:
             message: a JSON text without line ends.
+            about: what it is; ignored.
         """
         if self._writer is not None:
             self._writer.send(message)

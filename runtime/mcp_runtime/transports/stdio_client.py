@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import TypedDict, Unpack
 
-from mcp_runtime.connection.transport import Channel, Receiver, TransportError
+from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport, TransportError
 from mcp_runtime.transports import pipes
 from mcp_runtime.transports.pipes import LineWriter, line_writer
 from mcp_runtime.transports.process import Child, child_environment, how_it_ended
@@ -42,7 +42,7 @@ class StdioClientOptions(TypedDict, total=False):
     grace: float
 
 
-class StdioClientTransport:
+class StdioClientTransport(Transport):
     """Starts a server and communicates with it over its standard input and output.
 
     It implements `mcp_runtime.connection.transport.Transport`. The child leads its own session and process group, so
@@ -95,11 +95,12 @@ class StdioClientTransport:
             child.kill_and_reap()
             raise
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Queue a message; messages sent in one turn of the event loop are written together.
 
         Args:
             message: a JSON text without line ends.
+            about: what it is; ignored.
         """
         if self._live is not None:
             self._live.writer.send(message)

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, TransportError
+from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 from mcp_runtime.transports.stdio import StdioServerTransport
 
 STRAY_CHILD = (sys.executable, "-S", "-E", "-c", "print('stray from a child')")
@@ -17,7 +17,7 @@ print("stray before the start")
 logging.basicConfig(stream=sys.stdout)
 
 
-class Echo:
+class Echo(Receiver):
     def __init__(self, transport: StdioServerTransport) -> None:
         self.transport = transport
         self.lost: asyncio.Future[TransportError | None] = asyncio.get_running_loop().create_future()
@@ -51,7 +51,7 @@ class Echo:
                 self.transport.send(message)
         return ACCEPTED
 
-    def message_refused(self, reason: str, channel: Channel) -> Outcome:
+    def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         self.transport.send(reason.encode())
         return ACCEPTED
 

@@ -1,27 +1,19 @@
-"""What the client transports read of the messages that they receive; most they only carry."""
+"""What both client transports have in common: every message of the client is a POST of its own."""
 
 import asyncio
-import json
 import logging
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from mcp_runtime.connection.transport import LostRequestReceiver, Receiver, TransportError
+from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.errors import clipped
+from mcp_runtime.protocol import names
 from mcp_runtime.protocol.jsonrpc import MalformedMessage, is_object, parse
-from mcp_runtime.protocol.names import (
-    INITIALIZE,
-    LOGGING_SET_LEVEL,
-    NOTIFICATIONS_CANCELLED,
-    NOTIFICATIONS_INITIALIZED,
-    RESOURCES_SUBSCRIBE,
-    RESOURCES_UNSUBSCRIBE,
-)
 from mcp_runtime.transports.http.client.endpoint import Endpoint, Refused, reason_for
 
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,64}")
@@ -56,27 +48,6 @@ def object_in(message: bytes) -> dict[str, Any]:
     return value if is_object(value) else {}
 
 
-_REQUEST: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),"method":"([^"]+)"')
-_CANCELLED: Final = b'{"jsonrpc":"2.0","method":"%b"' % NOTIFICATIONS_CANCELLED.encode()
-_INITIALIZED: Final = b'{"jsonrpc":"2.0","method":"%b"' % NOTIFICATIONS_INITIALIZED.encode()
-
-
-def request_of(message: bytes) -> tuple[int, str] | None:
-    """Return the id and the method of a message if it is a request."""
-    found = _REQUEST.match(message)
-    return (int(found[1]), found[2].decode()) if found else None
-
-
-def cancelled_by(message: bytes) -> Any:
-    """Return the id of the request that a message cancels; None if it cancels none."""
-    return json.loads(message)["params"]["requestId"] if message.startswith(_CANCELLED) else None
-
-
-def is_initialized(message: bytes) -> bool:
-    """Whether a message completes the handshake."""
-    return message.startswith(_INITIALIZED)
-
-
 @dataclass(slots=True)
 class Standing:
     """The state to restore in a new session, since the server has forgotten the old one.
@@ -88,7 +59,7 @@ class Standing:
         subscriptions: the requests that subscribe to resources, by URI.
     """
 
-    hello: tuple[int, bytes] = (0, b"")
+    hello: tuple[int | str, bytes] = (0, b"")
     initialized: bytes = b""
     level: bytes | None = None
     subscriptions: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -98,20 +69,19 @@ class Standing:
         """Everything that follows the request that begins a session."""
         return [message for message in (self.initialized, self.level, *self.subscriptions.values()) if message]
 
-    def note(self, id_: int, method: str, message: bytes) -> None:
+    def note(self, message: bytes, about: Sent) -> None:
         """Remember a request if it changes state at the server."""
-        if method == INITIALIZE:
-            self.hello = (id_, message)
-        elif method == LOGGING_SET_LEVEL:
-            self.level = message
-        elif method == RESOURCES_SUBSCRIBE:
-            self.subscriptions[_uri(message)] = message
-        elif method == RESOURCES_UNSUBSCRIBE:
-            self.subscriptions.pop(_uri(message), None)
-
-
-def _uri(message: bytes) -> str:
-    return str(json.loads(message)["params"]["uri"])
+        match about.method:
+            case names.INITIALIZE:
+                self.hello = (about.id or 0, message)
+            case names.LOGGING_SET_LEVEL:
+                self.level = message
+            case names.RESOURCES_SUBSCRIBE:
+                self.subscriptions[about.params.uri] = message
+            case names.RESOURCES_UNSUBSCRIBE:
+                self.subscriptions.pop(about.params.uri, None)
+            case _:
+                pass
 
 
 MAX_QUEUED: Final = 1 << 20
@@ -120,7 +90,7 @@ MAX_QUEUED: Final = 1 << 20
 log: Final = logging.getLogger("mcp_runtime")
 
 
-class PostingTransport(ABC):
+class PostingTransport(Transport):
     """Posts requests immediately, each in a task of its own, and everything else in order.
 
     Args:
@@ -132,7 +102,7 @@ class PostingTransport(ABC):
         self._receiver: Receiver
         self._lose: Callable[[int | str, TransportError], None]
         self._requests: dict[int | str, asyncio.Task[None]] = {}
-        self._ordered: deque[bytes] = deque()
+        self._ordered: deque[tuple[bytes, Sent]] = deque()
         self._queued = 0
         self._sender: asyncio.Task[None] | None = None
         self._listener: asyncio.Task[None] | None = None
@@ -145,21 +115,17 @@ class PostingTransport(ABC):
 
     async def start(self, receiver: Receiver) -> None:
         """Start carrying messages; the connection is opened with the first one."""
-        if not isinstance(receiver, LostRequestReceiver):
-            raise TypeError(
-                f"{type(receiver).__name__} needs request_lost(id, reason): over HTTP a request can be lost"
-            )
         self._receiver, self._lose = receiver, receiver.request_lost
         self._has_ended = False
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Post a message: requests immediately, everything else in order."""
         if self._is_closed:
             return
-        if self._sender is None and (request := request_of(message)) is not None:
-            self._ask(message, *request)
+        if self._sender is None and about.id is not None:
+            self._ask(message, about, about.id)
             return
-        self._ordered.append(message)
+        self._ordered.append((message, about))
         self._count(len(message))
         if self._sender is None:
             self._sender = asyncio.create_task(self._send_in_order())
@@ -195,15 +161,15 @@ class PostingTransport(ABC):
         self._end(None)
 
     @abstractmethod
-    async def _request(self, message: bytes, id_: int, method: str) -> None:
+    async def _request(self, message: bytes, about: Sent) -> None:
         """Post a request; raises an exception if there will be no answer."""
 
     @abstractmethod
-    async def _tell(self, message: bytes) -> None:
+    async def _tell(self, message: bytes, about: Sent) -> None:
         """Post a notification or an answer; failures are logged."""
 
-    def _ask(self, message: bytes, id_: int, method: str) -> None:
-        self._start(partial(self._request, message, id_, method), id_)
+    def _ask(self, message: bytes, about: Sent, id_: int | str) -> None:
+        self._start(partial(self._request, message, about), id_)
 
     def _start(self, work: Callable[[], Awaitable[None]], id_: int | str) -> asyncio.Task[None]:
         task = self._requests[id_] = asyncio.create_task(self._carry(work, id_))
@@ -226,12 +192,12 @@ class PostingTransport(ABC):
         """Post ordered messages: the next one is sent when the server has accepted this one."""
         try:
             while self._ordered:
-                message = self._ordered.popleft()
+                message, about = self._ordered.popleft()
                 self._count(-len(message))
-                if (request := request_of(message)) is not None:
-                    self._ask(message, *request)
+                if about.id is not None:
+                    self._ask(message, about, about.id)
                 else:
-                    await self._tell(message)
+                    await self._tell(message, about)
         finally:
             self._sender = None
 

@@ -6,10 +6,10 @@ from typing import Final, Unpack
 
 import httpx2
 
-from mcp_runtime.connection.transport import Receiver, TransportError
+from mcp_runtime.connection.transport import Receiver, Sent, TransportError
 from mcp_runtime.errors import clipped
 from mcp_runtime.transports.http.client.endpoint import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
-from mcp_runtime.transports.http.client.posting import PostingTransport, cancelled_by
+from mcp_runtime.transports.http.client.posting import PostingTransport
 
 ENDPOINT_TIMEOUT: Final = 30.0
 """Seconds in which the server must have named the endpoint for messages, by default."""
@@ -108,7 +108,7 @@ class SseClientTransport(PostingTransport):
             raise Refused(f"{self._endpoint.shown} does not speak HTTP+SSE: its first event is {found}, not 'endpoint'")
         return self._endpoint.at(base, event.data)
 
-    async def _request(self, message: bytes, id_: int, method: str) -> None:
+    async def _request(self, message: bytes, about: Sent) -> None:
         """Post a request; its answer comes on the stream."""
         try:
             await self._post(message)
@@ -117,9 +117,9 @@ class SseClientTransport(PostingTransport):
             if not isinstance(error.__cause__, httpx2.ReadTimeout):
                 raise
 
-    async def _tell(self, message: bytes) -> None:
+    async def _tell(self, message: bytes, about: Sent) -> None:
         """Post a notification or an answer."""
-        cancelled = self._requests.get(cancelled_by(message))
+        cancelled = self._requests.get(about.cancels) if about.cancels is not None else None
         if cancelled is not None:
             # A cancellation must not arrive before the request.
             await asyncio.wait((cancelled,), timeout=self._endpoint.close_timeout)

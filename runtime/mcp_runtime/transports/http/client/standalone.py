@@ -19,7 +19,7 @@ from mcp_runtime.protocol.jsonrpc import dump, is_array, is_object, parse, write
 from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.transports.http import mirrored
 from mcp_runtime.transports.http.client.endpoint import EVENTS, Endpoint, Refused, read_rest, type_of
-from mcp_runtime.transports.http.client.posting import object_in, request_of
+from mcp_runtime.transports.http.client.posting import object_in
 
 MAX_INTEGER: Final = (1 << 53) - 1
 """The largest integer that every program reads exactly."""
@@ -32,7 +32,6 @@ MAX_WARNINGS: Final = 20
 
 log: Final = logging.getLogger("mcp_runtime")
 
-_MARK: Final = f'"{modern.VERSION}"'.encode()
 _HIDING: Final = (mirrored.ANNOTATION.encode(), b"\\u")
 """What a text with the annotation contains; names may be written with escapes."""
 
@@ -44,21 +43,21 @@ class Standalone(NamedTuple):
         message: the request as it is sent.
         id: its id.
         method: its method.
-        params: its params, of which `_meta` names the revision.
+        params: its params, as an object.
+        meta: what each request carries, of which the revision is one.
     """
 
     message: bytes
     id: int | str
     method: str
-    params: Mapping[str, Any]
+    params: Any
+    meta: Mapping[str, Any]
 
-
-def standalone(message: bytes) -> Standalone | None:
-    """Return a message as a modern-era request; None if it is something else."""
-    if _MARK not in message or (found := request_of(message)) is None:
-        return None
-    value = parse(message)
-    return Standalone(message, *found, value["params"]) if modern.is_modern(value) else None
+    @property
+    def named(self) -> str:
+        """What the request names: a tool, a prompt or a resource."""
+        name: str = getattr(self.params, mirrored.NAMED[self.method])
+        return name
 
 
 class StandaloneRequests:
@@ -122,13 +121,15 @@ class StandaloneRequests:
             yield error
 
     def _headers(self, request: Standalone) -> dict[str, str]:
-        method, params = request.method, request.params
-        headers = {mirrored.VERSION: str(params["_meta"][modern.VERSION]), mirrored.METHOD: method}
+        method = request.method
+        headers = {mirrored.VERSION: str(request.meta[modern.VERSION]), mirrored.METHOD: method}
         if method in mirrored.NAMED:
-            headers[mirrored.NAME] = mirrored.encode(params[mirrored.NAMED[method]])
-        if method == TOOLS_CALL:
-            for parameter in self._tools.get(params["name"], ()):
-                value = parameter.value_in(params.get("arguments"))
+            headers[mirrored.NAME] = mirrored.encode(request.named)
+        if method == TOOLS_CALL and (parameters := self._tools.get(request.named)):
+            # As they were written: an argument may be any object that has a JSON form.
+            arguments = parse(request.message)["params"].get("arguments")
+            for parameter in parameters:
+                value = parameter.value_in(arguments)
                 if isinstance(value, int | float) and abs(value) > MAX_INTEGER:
                     where = "/".join(parameter.path)
                     raise TransportError(
@@ -181,20 +182,19 @@ class StandaloneRequests:
         async with self._refreshing:
             if self._headers(request) != used:
                 return
-            params: dict[str, Any] = {"_meta": {**request.params["_meta"]}}
-            params["_meta"].pop("progressToken", None)
+            params: dict[str, Any] = {"_meta": dict(request.meta)}
             for _ in range(MAX_PAGES):
                 result = await self._list(params)
                 listed, cursor = result.get("tools"), result.get("nextCursor")
                 names = [tool.get("name") for tool in listed if is_object(tool)] if is_array(listed) else []
-                if request.params["name"] in names or not isinstance(cursor, str) or cursor == params.get("cursor"):
+                if request.named in names or not isinstance(cursor, str) or cursor == params.get("cursor"):
                     return
                 params["cursor"] = cursor
 
     async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return one page of the list of tools; empty if it is refused."""
         id_ = f"tools-{next(self._numbers)}"
-        asked = Standalone(write_request(id_, TOOLS_LIST, dump(params)), id_, TOOLS_LIST, params)
+        asked = Standalone(write_request(id_, TOOLS_LIST, dump(params)), id_, TOOLS_LIST, None, params["_meta"])
         async with aclosing(self._messages(asked, self._headers(asked))) as messages:
             async for text in messages:
                 value = object_in(self._valid_tools(text))

@@ -10,10 +10,10 @@ from typing import Final, Unpack
 
 import httpx2
 
-from mcp_runtime.connection.transport import TransportError
+from mcp_runtime.connection.transport import ANSWER_SENT, Sent, TransportError
 from mcp_runtime.errors import clipped
 from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.names import INITIALIZE
+from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.transports.http.client.endpoint import (
     EVENTS,
     Endpoint,
@@ -24,16 +24,9 @@ from mcp_runtime.transports.http.client.endpoint import (
     reason_for,
     type_of,
 )
-from mcp_runtime.transports.http.client.posting import (
-    PostingTransport,
-    Standing,
-    cancelled_by,
-    is_answer_to,
-    is_initialized,
-    revision_of,
-)
+from mcp_runtime.transports.http.client.posting import PostingTransport, Standing, is_answer_to, revision_of
 from mcp_runtime.transports.http.client.sse import SseClientTransport
-from mcp_runtime.transports.http.client.standalone import Standalone, StandaloneRequests, standalone
+from mcp_runtime.transports.http.client.standalone import Standalone, StandaloneRequests
 
 RETRY: Final = 1.0
 """Seconds before a stream is requested again, unless the server sets another delay."""
@@ -133,6 +126,8 @@ class HttpClientTransport(PostingTransport):
         self._is_refused = False
         self._may_be_older = False
 
+    remembers_era = True
+
     @property
     def era(self) -> str:
         """The era of the server, as known from its answers or earlier connections; empty if unknown."""
@@ -151,20 +146,20 @@ class HttpClientTransport(PostingTransport):
         """Return a transport for HTTP+SSE, if the server refused to begin a session as one of 2024-11-05 does."""
         return self._older() if self._may_be_older else None
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message in a separate request: requests immediately, everything else in order."""
         if self._is_closed:
             return
-        if (alone := standalone(message)) is not None:
-            self._ask_alone(alone)
-        elif (cancelled := cancelled_by(message)) in self._alone:
+        if about.meta and about.id is not None:
+            self._ask_alone(Standalone(message, about.id, about.method, about.params, about.meta))
+        elif about.cancels is not None and about.cancels in self._alone:
             # Closing the stream cancels the request (2026-07-28, basic/patterns/cancellation).
-            self._requests[cancelled].cancel()
+            self._requests[about.cancels].cancel()
         else:
-            super().send(message)
+            super().send(message, about)
 
     def _ask_alone(self, request: Standalone) -> None:
-        self._endpoint.version = request.params["_meta"][modern.VERSION]
+        self._endpoint.version = request.meta[modern.VERSION]
         self._alone.add(request.id)
         task = self._start(partial(self._stand_alone, request), request.id)
         task.add_done_callback(lambda _: self._alone.discard(request.id))
@@ -178,7 +173,7 @@ class HttpClientTransport(PostingTransport):
         # A server may have answered another request instead.
         self._lose(request.id, TransportError(f"{self._endpoint.shown} did not answer {request.method}"))
 
-    async def _tell(self, message: bytes) -> None:
+    async def _tell(self, message: bytes, about: Sent) -> None:
         """Send a notification or an answer."""
         session = await self._session()
         try:
@@ -189,14 +184,14 @@ class HttpClientTransport(PostingTransport):
                 await self._endpoint.post(message)
         except Exception as error:
             log.warning("a message was not delivered: %s", clipped(str(reason_for(error))))
-        if is_initialized(message):
+        if about.method == NOTIFICATIONS_INITIALIZED:
             self._standing.initialized = message
             self._listener = asyncio.create_task(self._listen())
-        elif (task := self._requests.get(cancelled_by(message))) is not None:
+        elif about.cancels is not None and (task := self._requests.get(about.cancels)) is not None:
             # It will not be answered any more.
             task.cancel()
 
-    async def _begin(self, message: bytes, id_: int) -> None:
+    async def _begin(self, message: bytes, id_: int | str) -> None:
         """Send `initialize`, and learn the session and the revision from the answer."""
         for asked in self._alone:
             # The question about the server's era is not waited for any longer.
@@ -211,7 +206,7 @@ class HttpClientTransport(PostingTransport):
         if not await self._deliver(answer):
             raise Refused(f"{self._endpoint.shown} did not answer initialize")
 
-    async def _first_answer(self, message: bytes, id_: int) -> bytes:
+    async def _first_answer(self, message: bytes, id_: int | str) -> bytes:
         """Send `initialize`, and return its answer."""
         async with self._endpoint.request("POST", message) as response:
             self._endpoint.learn_session(response)
@@ -225,11 +220,11 @@ class HttpClientTransport(PostingTransport):
                     await self._deliver(text)
         raise Refused(f"{self._endpoint.shown} did not answer initialize")
 
-    async def _request(self, message: bytes, id_: int, method: str) -> None:
+    async def _request(self, message: bytes, about: Sent) -> None:
         """Send a request, and deliver its answer and what precedes it."""
-        self._standing.note(id_, method, message)
-        if method == INITIALIZE:
-            await self._begin(message, id_)
+        self._standing.note(message, about)
+        if about.method == INITIALIZE:
+            await self._begin(message, about.id or 0)
             return
         session = await self._session()
         try:

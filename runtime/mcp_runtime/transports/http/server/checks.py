@@ -1,6 +1,5 @@
 """Checks of a request (specification: basic/transports, Security Warning), and the HTTP status for each failure."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -209,13 +208,3 @@ Until the revision is known to be supported, only what future revisions will hav
 
 STATUSES: Final[Mapping[int, int]] = {check.code: check.status for check in CHECKS if check.status in (400, 404)}
 """Error codes and their statuses, wherever they were raised; answers with any other code have the status 200."""
-
-_ID: Final = rb'-?\d++|null|"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-"""Possessive, since what a regular expression keeps to go back takes a hundred times as much memory as a long id."""
-_ERROR: Final = re.compile(rb'\{"jsonrpc":"2\.0",(?:"id":(?:%b),)?"error":\{"code":(-?\d+)' % _ID)
-
-
-def status_of(answer: bytes) -> int:
-    """Return the status of an answer that the runtime has written."""
-    found = _ERROR.match(answer)
-    return STATUSES.get(int(found[1]), 200) if found else 200

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.connection.calls import Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.transport import Channel, Receiver
+from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
 from mcp_runtime.errors import PeerError, clipped
 from mcp_runtime.features.listeners import listeners_of
 from mcp_runtime.handshake.server import Identify, start_modern
@@ -179,7 +178,7 @@ class ModernStream(Stream):
             self.finish()
 
 
-class ModernEndpoint:
+class ModernEndpoint(Transport):
     """Answers requests of the modern era: one connection for all clients, with a channel for each request.
 
     It is the transport of that connection. Messages that belong to no request are dropped: clients listen with
@@ -191,7 +190,7 @@ class ModernEndpoint:
         unread: counts the bytes that clients have not read yet.
     """
 
-    receiver: Conversation
+    receiver: Receiver
     connection: Connection
 
     def __init__(self, servers: "Sequence[AnyServer]", limits: HttpLimits, unread: Unread) -> None:
@@ -245,21 +244,11 @@ class ModernEndpoint:
         if self._loop is not None:
             await self.connection.aclose(reason)
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Drop a message that belongs to no request."""
-
-    async def drain(self) -> None:
-        """Do nothing: nothing is queued here."""
-
-    def pause_reading(self) -> None:
-        """Do nothing: every message has its own channel."""
-
-    def resume_reading(self) -> None:
-        """Do nothing."""
 
     async def start(self, receiver: Receiver) -> None:
         """Start carrying messages."""
-        assert isinstance(receiver, Conversation)
         self.receiver = receiver
 
     async def close(self) -> None:

@@ -29,7 +29,6 @@ from mcp_runtime.transports.http.server.checks import (
     check_accept,
     check_content_type,
     not_now,
-    status_of,
     stopping,
     too_many_of_session,
     too_many_requests,
@@ -240,7 +239,7 @@ class Posts:
                 watcher = asyncio.ensure_future(watch(post.receive, stream.leave))
                 await stream.first(self._delays.first)
             if stream.is_finished and (answer := stream.sole) is not None:
-                await self._write(answer, post, status=status_of(answer))
+                await self._write(answer, post, status=STATUSES.get(stream.code, 200))
             else:
                 await pump(stream, self._delays, self._sessions.unread, post.receive, post.send, watcher=watcher)
         finally:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import Journal, endpoint_journal
-from mcp_runtime.connection.transport import Identifying, Receiver
+from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
@@ -58,7 +58,7 @@ PRIMES_SINCE: Final = "2025-11-25"
 """The first revision in which streams begin with an event without data, and may be closed early."""
 
 
-class HttpSession:
+class HttpSession(Transport):
     """The transport of one session.
 
     Args:
@@ -151,10 +151,7 @@ class HttpSession:
             end: its last kilobytes.
         """
         stream = self.stream(headers)
-        if isinstance(self.receiver, Identifying):
-            self.receiver.message_skipped(reason, stream, start, end)
-        else:
-            self.receiver.message_refused(reason, stream)
+        self.receiver.message_refused(reason, stream, start, end)
         answer = stream.sole
         stream.finish()
         return answer
@@ -187,20 +184,19 @@ class HttpSession:
         self.exchanges -= 1
         self.last_used = self._loop.time()
 
-    def send(self, message: bytes) -> None:
+    @property
+    def log_limit(self) -> Journal:
+        """Limits the log lines about all sessions."""
+        return self.journal
+
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message that belongs to no request, on the stream that the client listens to."""
         if not self.is_closed:
-            self.common.send(message)
+            self.common.send(message, about)
 
     async def drain(self) -> None:
         """Wait until the client has read enough of the messages that belong to no request."""
         await self.common.drain()
-
-    def pause_reading(self) -> None:
-        """Do nothing: every message has its own channel."""
-
-    def resume_reading(self) -> None:
-        """Do nothing."""
 
     async def start(self, receiver: Receiver) -> None:
         """Start carrying messages."""

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import Journal, endpoint_journal
-from mcp_runtime.connection.transport import ACCEPTED, Identifying, Outcome, Receiver, Verdict
+from mcp_runtime.connection.transport import ACCEPTED, ANSWER_SENT, Outcome, Receiver, Sent, Transport, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
 
 
-class SseSession:
+class SseSession(Transport):
     """The transport of one session, which lives for as long as its stream.
 
     Args:
@@ -129,17 +129,19 @@ class SseSession:
 
     def skip(self, refusal: TooLarge) -> None:
         """Handle a message that was too large to read; its sender gets the error on the stream."""
-        if isinstance(self._receiver, Identifying):
-            self._receiver.message_skipped(refusal.reason, self, refusal.start, refusal.end)
-        else:
-            self._receiver.message_refused(refusal.reason, self)
+        self._receiver.message_refused(refusal.reason, self, refusal.start, refusal.end)
 
     def finished(self, stream: Stream) -> None:
         """Do nothing: the stream ends with the session."""
 
-    def send(self, message: bytes) -> None:
+    @property
+    def log_limit(self) -> Journal:
+        """Limits the log lines about all sessions."""
+        return self.journal
+
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message to the client."""
-        self.stream.send(message)
+        self.stream.send(message, about)
 
     async def drain(self) -> None:
         """Wait until the client has read enough, or is gone."""

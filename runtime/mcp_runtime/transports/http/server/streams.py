@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delay, Headers, Unread, resolve
 from mcp_runtime.transports.http.server.event_log import EventLog
@@ -135,7 +136,7 @@ class Owner(Protocol):
         ...
 
 
-class Stream:
+class Stream(Channel):
     """A stream of messages to the client: what belongs to one POST.
 
     Until the HTTP response is known to be a stream, messages wait; then each becomes an event, which is stored for
@@ -151,6 +152,7 @@ class Stream:
         is_finished: whether nothing more belongs to it.
         last: the number of its last event.
         outlet: the response that its events are sent through; None if there is none now.
+        code: the code of the last message, if that is an error response; otherwise 0.
     """
 
     __slots__ = (
@@ -159,6 +161,7 @@ class Stream:
         "_headers",
         "_owner",
         "_waiter",
+        "code",
         "is_finished",
         "last",
         "number",
@@ -171,6 +174,7 @@ class Stream:
         self._headers = headers
         self.principal = principal
         self.is_finished = False
+        self.code = 0
         self.last = 0
         self.outlet: Outlet | None = None
         self._owner = owner
@@ -188,8 +192,9 @@ class Stream:
         """The only message that waits; None if there are none or several."""
         return self._early[0] if self._early is not None and len(self._early) == 1 else None
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message to the client, now or when it reconnects; without an event store it may be lost until then."""
+        self.code = about.code
         if self._early is None:
             self._put(message)
         else:
@@ -203,12 +208,6 @@ class Stream:
             await asyncio.shield(self._begun)
         if self.outlet is not None:
             await self.outlet.drained()
-
-    def pause_reading(self) -> None:
-        """Do nothing: a client that does not read its answers is slowed down by its own HTTP requests."""
-
-    def resume_reading(self) -> None:
-        """Do nothing."""
 
     def finish(self) -> None:
         """Handle that nothing more belongs to it: the response ends."""
@@ -319,6 +318,8 @@ class ResumableStream(Stream):
 
     __slots__ = ("_is_closing",)
 
+    can_resume = True
+
     def __init__(self, owner: Owner, number: int, headers: Headers, principal: str | None = None) -> None:
         super().__init__(owner, number, headers, principal)
         self._is_closing = False
@@ -354,9 +355,9 @@ class CommonStream(Stream):
         super().__init__(owner, 0, {})
         self._kept = 0
 
-    def send(self, message: bytes) -> None:
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message to the client, now or when it listens again; beyond the limit the oldest are dropped."""
-        super().send(message)
+        super().send(message, about)
         early, owner = self._early, self._owner
         if early is None:
             return
