@@ -1,15 +1,12 @@
 """What a generated extension passes to the runtime."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_runtime.binding import FORMAT
 from mcp_runtime.errors import BindingFormatError
 from mcp_runtime.method import MethodTable, WireType
-
-_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +33,9 @@ class ExtensionBinding:
     id: str
     revision: str
     methods: MethodTable
-    results: Mapping[str, Mapping[str, WireType[Any]]] = _NONE
-    filters: Mapping[str, WireType[Any]] = _NONE
-    headers: Mapping[str, str] = _NONE
+    results: Mapping[str, Mapping[str, WireType[Any]]] = field(default_factory=dict[str, Mapping[str, WireType[Any]]])
+    filters: Mapping[str, WireType[Any]] = field(default_factory=dict[str, WireType[Any]])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: WireType[Any] | None = None
 
     def __post_init__(self) -> None:

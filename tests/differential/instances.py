@@ -134,6 +134,8 @@ class Instances:
                 choices = (True, False)
             case Kind.NULL:
                 choices = (None,)
+            case Kind.NEVER:
+                raise AssertionError("no value has this type")
             case Kind.ANY:
                 return any_value(self.rng, level) if fuel > 0 else self.rng.choice((None, 0, ""))
         within = [value for value in choices if _is_within(value, type_.bounds)]
@@ -143,7 +145,8 @@ class Instances:
         share = 1.0 if all_members else 0.0 if fuel <= 0 else self.rng.choice((0.0, 0.5, 0.5, 0.8, 1.0))
         properties: dict[str, Json] = {}
         for field in struct.fields:
-            if field.required or self.rng.random() < share:
+            can_be_there = not (isinstance(field.type, Primitive) and field.type.kind is Kind.NEVER)
+            if field.required or (self.rng.random() < share and can_be_there):
                 properties[field.wire_name] = self.valid(
                     field.type, level=level + 1, fuel=fuel - 1, all_members=all_members and fuel > 1
                 )
