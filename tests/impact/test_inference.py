@@ -9,7 +9,7 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.impact.attributes import HELPERS
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
-from mcp_runtime import elicitation
+from mcp_runtime.features import forms
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 PACKAGE = "mcp_bindings.v2025_11_25"
@@ -358,4 +358,4 @@ def test_it_finds_uses_by_name(tmp_path: Path, construct: str) -> None:
 
 
 def test_the_helpers_of_the_runtime_exist() -> None:
-    assert all(callable(getattr(elicitation, name)) for name in HELPERS)
+    assert all(callable(getattr(forms, name)) for name in HELPERS)
