@@ -69,7 +69,7 @@ def interpreter(variable: str) -> str:
     if not variable:
         return sys.executable
     if variable == TYPESCRIPT.runs:
-        _node_package("sdk")
+        node_package("@modelcontextprotocol/sdk")
         return "node"
     path = os.environ.get(variable, "")
     if not Path(path).is_file():
@@ -77,9 +77,10 @@ def interpreter(variable: str) -> str:
     return path
 
 
-def _node_package(name: str) -> Path:
+def node_package(name: str) -> Path:
+    """Return the folder of a package for Node; the test fails if `make interop` did not install it."""
     modules = os.environ.get(TYPESCRIPT.runs, "")
-    package = Path(modules) / "@modelcontextprotocol" / name
+    package = Path(modules) / name
     if not package.is_dir():
         pytest.fail(f"no peer: {TYPESCRIPT.runs}={modules!r} does not hold {name}; run `make interop`", pytrace=False)
     return package
@@ -155,7 +156,7 @@ def _run(command: tuple[str, ...]) -> tuple[str, str]:
 
 def node_server(name: str, *arguments: str) -> tuple[str, ...]:
     """Return the command line of a reference server for Node, which `make interop` installs."""
-    return ("node", str(_node_package(f"server-{name}") / "dist" / "index.js"), *arguments)
+    return ("node", str(node_package(f"@modelcontextprotocol/server-{name}") / "dist" / "index.js"), *arguments)
 
 
 def python_server(module: str, *arguments: str) -> tuple[str, ...]:

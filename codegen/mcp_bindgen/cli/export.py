@@ -12,6 +12,8 @@ from mcp_bindgen.cli.options import (
     CheckOption,
     OutputOption,
     QuietOption,
+    SchemaOption,
+    TemplatesOption,
     VerboseOption,
     load,
     newest,
@@ -35,10 +37,6 @@ PARTS = ("params", "result")
 
 RevisionArgument: TypeAlias = Annotated[
     str | None, revision_argument("REVISION", "By default the project's revision, or the newest.")
-]
-SchemaOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FILE_OR_URL", help="A schema.json or a schema.ts to read; repeat to give both."),
 ]
 
 export = typer.Typer(
@@ -87,9 +85,7 @@ def export_reference(
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")],
     schema: SchemaOption = None,
     revision: Annotated[str | None, revision_option("The revision of --schema.")] = None,
-    templates: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
-    ] = None,
+    templates: TemplatesOption = None,
     rules: Annotated[str, typer.Option(metavar="URL", help="The page on the rules of diff, to link them.")] = "",
     check: CheckOption = False,
     quiet: QuietOption = False,

@@ -19,7 +19,9 @@ from mcp_bindgen.cli.options import (
     ExtensionOption,
     FormatOption,
     QuietOption,
+    SchemaOption,
     StrictOption,
+    TemplatesOption,
     VerboseOption,
     revision_argument,
 )
@@ -52,15 +54,10 @@ def generate(
     revisions: Annotated[
         list[str] | None, revision_argument("REVISION...", "Revisions; by default, all released ones.")
     ] = None,
-    schema: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE_OR_URL", help="A schema.json or a schema.ts to read; repeat to give both."),
-    ] = None,
+    schema: SchemaOption = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder to write the package to.")] = None,
     package: Annotated[str | None, typer.Option(metavar="NAME", help="The package to write, such as acme.mcp.")] = None,
-    templates: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
-    ] = None,
+    templates: TemplatesOption = None,
     extension: ExtensionOption = None,
     check: CheckOption = False,
     strict: StrictOption = False,

@@ -26,6 +26,13 @@ def revision_option(help_: str, *names: str, metavar: str = "REVISION") -> Any:
     return typer.Option(*names, metavar=metavar, help=help_, autocompletion=complete_revision)
 
 
+SchemaOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE_OR_URL", help="A schema.json or a schema.ts to read; repeat to give both."),
+]
+TemplatesOption: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
+]
 OldArgument: TypeAlias = Annotated[
     str, revision_argument("OLD", "A revision, a schema.json or schema.ts, or COMMIT:PATH in git.")
 ]
