@@ -7,7 +7,7 @@ import gc
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, cast
@@ -99,6 +99,30 @@ class WireType(Generic[T]):
         self.decode = lambda text: validate(read_as(self.name, text))
         self.build = partial(validator.validate_python, by_alias=True, by_name=True)
         self.encode = strict_writer(serializer.to_json)
+
+
+class TypedWire(WireType[T]):
+    """A type that is available now, where a generated table only has its name."""
+
+    __slots__ = ("_type",)
+
+    def __init__(self, type_: type[T]) -> None:
+        super().__init__(getattr(type_, "__module__", ""), getattr(type_, "__name__", repr(type_)))
+        self._type = type_
+
+    def load(self) -> Any:
+        """Return the type."""
+        return self._type
+
+
+def typed_wire(type_: type[T]) -> WireType[T]:
+    """Return the validator and serializer of a type, compiled once."""
+    return cast("WireType[T]", _typed_wire(cast(Any, type_)))
+
+
+@lru_cache(maxsize=256)
+def _typed_wire(type_: type[Any]) -> WireType[Any]:
+    return TypedWire(type_)
 
 
 @contextmanager

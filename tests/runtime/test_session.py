@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.protocol.calls import NEVER, ReceivedCall, SentCall
-from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
+from mcp_runtime.protocol.calls import NEVER, Cancelled, Event, Progressed, ReceivedCall, SentCall, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Notification, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.session import MAX_REMEMBERED, Session

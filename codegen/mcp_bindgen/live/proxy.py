@@ -130,8 +130,7 @@ def run_proxy(words: Sequence[str], tell: Tell) -> Passed:
 async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
     from mcp_runtime.connection.transport import TransportError
     from mcp_runtime.protocol.legacy import Side
-    from mcp_runtime.transports.ending import on_signals
-    from mcp_runtime.transports.process import Child, how_it_ended
+    from mcp_runtime.transports.process import Child, how_it_ended, on_signals
 
     copies: Copies[Side] = Copies()
     watcher = Watcher(copies, tell)

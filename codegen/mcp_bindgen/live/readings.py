@@ -142,7 +142,7 @@ class Reader:
         return self._reading("result", found, names, id_, asked)
 
     def _read_batch(self, values: list[Any], line: int) -> Reading:
-        from mcp_runtime.protocol.events import check_batch
+        from mcp_runtime.protocol.calls import check_batch
         from mcp_runtime.protocol.jsonrpc import MalformedMessage
         from mcp_runtime.protocol.rules import Broken
 

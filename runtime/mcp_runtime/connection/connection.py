@@ -5,16 +5,15 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from copy import copy
 from typing import Any, TypeAlias, TypeVar, cast
 
-from mcp_runtime.connection.base import Hooks, KnowsPeer
+from mcp_runtime.connection.base import Hooks, KnowsPeer, VendorMethods
 from mcp_runtime.connection.calls import Call, Line, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.reports import log_message
 from mcp_runtime.connection.requester import Handler, Requester
 from mcp_runtime.connection.transport import Channel, Transport
-from mcp_runtime.connection.vendor import VendorMethods, typed_wire
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
-from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.options import CallOptions, Limits
 from mcp_runtime.protocol.calls import Batch
 from mcp_runtime.protocol.jsonrpc import Notification, Request

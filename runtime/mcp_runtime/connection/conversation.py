@@ -8,11 +8,11 @@ from typing import Any, TypeAlias, cast
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.calls import Call, Handling, Line, Way
 from mcp_runtime.connection.inbound import Inbound
-from mcp_runtime.connection.journal import Chatter
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.timers import Chatter
 from mcp_runtime.connection.transport import (
     ACCEPTED,
     ANSWER,
@@ -29,8 +29,7 @@ from mcp_runtime.connection.transport import (
 from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.options import Limits
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.calls import ReceivedCall
-from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
+from mcp_runtime.protocol.calls import Cancelled, Event, Progressed, ReceivedCall, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import cancelled, is_modern

@@ -9,18 +9,17 @@ from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.background import never_ran
 from mcp_runtime.connection.calls import CURRENT, LIGHT, MAX_UNREAD, Call, Handling, Line, Load, TaggedStreams
+from mcp_runtime.connection.checks import UNAVAILABLE, check_gated, params_of, refusal
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import NotificationStream, Turns
 from mcp_runtime.connection.outbound import Outbound
-from mcp_runtime.connection.params import check_gated, params_of
-from mcp_runtime.connection.refusals import UNAVAILABLE, refusal
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import GoOn, Handler, Requester, ignore
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.events import Cancelled
+from mcp_runtime.protocol.calls import Cancelled
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, WAITING
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.calls import CURRENT, Asked, Call, Line, Proceed, through
+from mcp_runtime.connection.checks import Introduction, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.link import Link
-from mcp_runtime.connection.params import Introduction, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, introduced, said, write_result
@@ -26,8 +26,7 @@ from mcp_runtime.errors import (
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.options import CallOptions, Progress, call_options
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.calls import NEVER, SentCall
-from mcp_runtime.protocol.events import Progressed
+from mcp_runtime.protocol.calls import NEVER, Progressed, SentCall
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_MESSAGE, UNRELATED

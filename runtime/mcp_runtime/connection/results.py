@@ -9,10 +9,9 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.vendor import typed_wire
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, clipped
 from mcp_runtime.json_text import finite, write_long
-from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.method import RequestMethod, WireType, typed_wire
 from mcp_runtime.model import WireModel
 from mcp_runtime.options import CacheHint, CallOptions
 from mcp_runtime.protocol.binary import LONG, PLAIN, content_lists, has_long_binary

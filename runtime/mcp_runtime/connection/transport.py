@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from mcp_runtime.connection.journal import Journal
+from mcp_runtime.connection.timers import Journal
 
 __all__ = [
     "ACCEPTED",

@@ -237,7 +237,7 @@ class Opening:
             await self._go_on(offered, tried)
             return
         # A legacy-only client does not pay for the modern era.
-        from mcp_runtime.features.inputs.answering import InputAnswers
+        from mcp_runtime.features.inputs.questions import InputAnswers
 
         InputAnswers(options.input_rounds).install(self._connection)
         said: Mapping[str, Any] = result.get("_meta") or {}

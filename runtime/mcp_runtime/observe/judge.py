@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.connection.params import check_gated
+from mcp_runtime.connection.checks import check_gated
 from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.results import Results
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, clipped

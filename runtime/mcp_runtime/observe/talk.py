@@ -11,8 +11,7 @@ from mcp_runtime.observe.ends import MAX_OPEN, Asked, End
 from mcp_runtime.observe.judge import Judge, mode_of, undeclared
 from mcp_runtime.observe.known import Known
 from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.calls import Batch
-from mcp_runtime.protocol.events import Violation
+from mcp_runtime.protocol.calls import Batch, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Message, Notification, Request, Result, is_object, spell_pointer
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.names import (

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.protocol.calls import ReceivedCall
-from mcp_runtime.protocol.events import Cancelled
+from mcp_runtime.protocol.calls import Cancelled, ReceivedCall
 from mcp_runtime.protocol.jsonrpc import Id, dump, is_object
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED
 

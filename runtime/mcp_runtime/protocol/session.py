@@ -10,8 +10,17 @@ from typing import Any, Final, NoReturn
 
 from mcp_runtime.errors import LocalProtocolError, clipped
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.calls import Batch, ReceivedCall, SentCall
-from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation, check_batch, receive_all
+from mcp_runtime.protocol.calls import (
+    Batch,
+    Cancelled,
+    Event,
+    Progressed,
+    ReceivedCall,
+    SentCall,
+    Violation,
+    check_batch,
+    receive_all,
+)
 from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.names import (

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.transports import pipes
-from mcp_runtime.transports.ending import Ending, on_signals
 from mcp_runtime.transports.pipes import LineWriter, line_writer
+from mcp_runtime.transports.process import Ending, on_signals
 from mcp_runtime.transports.reader import LineReader
 from mcp_runtime.transports.stdio_client import (
     DEFAULT_GRACE,

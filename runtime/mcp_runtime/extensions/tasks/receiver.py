@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from mcp_runtime.connection.calls import CURRENT
+from mcp_runtime.connection.checks import refusal
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.refusals import refusal
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.results import write_result
 from mcp_runtime.errors import McpError, PeerError

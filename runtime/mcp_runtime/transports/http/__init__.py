@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.client.endpoint import HttpClientOptions
-    from mcp_runtime.transports.http.client.sse import SseClientOptions
+    from mcp_runtime.transports.http.client.posting import SseClientOptions
     from mcp_runtime.transports.http.server.app import HttpApp
     from mcp_runtime.transports.http.server.asgi import Scope
     from mcp_runtime.transports.http.server.sse import SseApp
@@ -214,7 +214,7 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
     from mcp_runtime.peer import Peer
 
     with _extra():
-        from mcp_runtime.transports.http.client.sse import SseClientTransport
+        from mcp_runtime.transports.http.client.posting import SseClientTransport
 
     def transport() -> SseClientTransport:
         return SseClientTransport(url, **options)

@@ -24,8 +24,13 @@ from mcp_runtime.transports.http.client.endpoint import (
     reason_for,
     type_of,
 )
-from mcp_runtime.transports.http.client.posting import PostingTransport, Standing, is_answer_to, revision_of
-from mcp_runtime.transports.http.client.sse import SseClientTransport
+from mcp_runtime.transports.http.client.posting import (
+    PostingTransport,
+    SseClientTransport,
+    Standing,
+    is_answer_to,
+    revision_of,
+)
 from mcp_runtime.transports.http.client.standalone import Standalone, StandaloneRequests
 
 RETRY: Final = 1.0

@@ -15,11 +15,11 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_runtime.protocol.jsonrpc import dump
-from mcp_runtime.transports.ending import Ending
 from mcp_runtime.transports.http.server.app import HttpApp
 from mcp_runtime.transports.http.server.asgi import Receive, Refusal, Scope, Send, respond
 from mcp_runtime.transports.http.server.checks import LOOPBACK, without_port
 from mcp_runtime.transports.http.server.sse import SseApp
+from mcp_runtime.transports.process import Ending
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """The addresses that only this machine can reach."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.journal import Journal, endpoint_journal
+from mcp_runtime.connection.timers import Journal, endpoint_journal
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.journal import Journal, endpoint_journal
+from mcp_runtime.connection.timers import Journal, endpoint_journal
 from mcp_runtime.connection.transport import ACCEPTED, ANSWER_SENT, Outcome, Receiver, Sent, Transport, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc

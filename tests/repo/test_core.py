@@ -1,0 +1,135 @@
+"""The runtime's core stays small: what stdio and HTTP need in both eras, without the rooms beside it."""
+
+import ast
+import asyncio
+import io
+import sys
+import tokenize
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+from mcp_bindings import v2025_11_25, v2026_07_28
+from mcp_runtime.transports.memory import connect_memory
+from support.imports import import_graph
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "runtime" / "mcp_runtime"
+BESIDE: Final = frozenset("app bridge cluster extensions middleware observe testing tools".split())
+"""The rooms beside the core; `features/crossing` belongs to the bridge."""
+MAX_FILES: Final = 87
+MAX_CODE: Final = 12_700
+MIN_LINES: Final = 60
+MAX_MODULES: Final = {"legacy": 23, "modern": 27}
+"""How many modules a call may visit in memory, client and server together, by era."""
+SMALL: Final = {"extension_binding.py": "what generated packages of extensions import, as they import binding.py"}
+"""Files of the core with fewer lines, and why."""
+LEANING: Final = {
+    "connection.base": "bridge",
+    "connection.link": "bridge",
+    "connection.requester": "bridge",
+    "features.logs": "middleware",
+    "handshake.client": "bridge features.crossing",
+    "handshake.modern": "features.crossing",
+    "handshake.offer": "bridge extensions",
+    "handshake.server": "bridge features.crossing",
+    "stub": "bridge",
+    "transports.http.server.modern": "middleware",
+}
+"""Modules of the core that import a room beside it: bridges and tasks are not handed in yet."""
+
+
+def core() -> list[Path]:
+    found = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name not in ("__init__.py", "pytest_plugin.py")]
+    return [path for path in found if _room(path.relative_to(PACKAGE).with_suffix("").parts) is None]
+
+
+def _room(parts: tuple[str, ...]) -> str | None:
+    """Return the room beside the core that a module is in."""
+    if parts[:2] == ("features", "crossing"):
+        return "features.crossing"
+    return parts[0] if parts[0] in BESIDE else None
+
+
+def code_lines(path: Path) -> int:
+    """Return how many lines of a file are code: no docstrings, comments or blank lines."""
+    text = path.read_text("utf-8")
+    documented = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    layout = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    spoken = {line for token in tokens if token.type not in layout for line in range(token.start[0], token.end[0] + 1)}
+    return len(spoken - documented)
+
+
+def test_it_has_few_files() -> None:
+    assert 60 < len(core()) <= MAX_FILES
+
+
+def test_it_has_few_lines_of_code() -> None:
+    assert 10_000 < sum(map(code_lines, core())) <= MAX_CODE
+
+
+def test_its_files_are_full() -> None:
+    short = {
+        path.relative_to(PACKAGE).as_posix() for path in core() if len(path.read_text("utf-8").splitlines()) < MIN_LINES
+    }
+    assert short == set(
+        SMALL
+    ), "join a short file to the one that uses it, and remove the exceptions that nothing needs"
+
+
+def test_it_imports_no_room_beside_it() -> None:
+    found: dict[str, set[str]] = {}
+    for name, imported in import_graph(ROOT / "runtime", "mcp_runtime").items():
+        own, *parts = name.split(".")
+        if not parts or _room(tuple(parts)) is not None:
+            continue
+        rooms = {room for other in imported if (inner := other.split(".")[1:]) and (room := _room(tuple(inner)))}
+        if rooms:
+            assert own == "mcp_runtime"
+            found[".".join(parts)] = rooms
+    assert found == {name: set(rooms.split()) for name, rooms in LEANING.items()}
+
+
+class Legacy(v2025_11_25.Server):
+    async def call_tool(
+        self, params: v2025_11_25.CallToolRequestParams, ctx: v2025_11_25.Context
+    ) -> v2025_11_25.CallToolResult:
+        return v2025_11_25.CallToolResult(content=[])
+
+
+class Modern(v2026_07_28.Server):
+    async def call_tool(
+        self, params: v2026_07_28.CallToolRequestParams, ctx: v2026_07_28.Context
+    ) -> v2026_07_28.CallToolResult:
+        return v2026_07_28.CallToolResult(content=[])
+
+
+@pytest.mark.parametrize(
+    ("era", "server", "client"), [("legacy", Legacy, v2025_11_25.Client), ("modern", Modern, v2026_07_28.Client)]
+)
+async def test_a_call_visits_few_modules(era: str, server: type[Any], client: type[Any]) -> None:
+    visited: set[str] = set()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        name: str = frame.f_globals.get("__name__", "")
+        if event == "call" and name.startswith("mcp_runtime."):
+            visited.add(name)
+
+    async with connect_memory(server()) as peer:
+        opened = await client.open(peer)
+        await opened.call_tool(name="x")  # what is compiled at first is not counted
+        await asyncio.sleep(0)
+        sys.setprofile(note)
+        try:
+            await opened.call_tool(name="x")
+        finally:
+            sys.setprofile(None)
+    assert 5 < len(visited) <= MAX_MODULES[era], sorted(visited)
