@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from mcp_bindgen.diff.compare import compare
-from mcp_bindgen.impact.run import touches
-from mcp_bindgen.impact.touch import Touches
+from mcp_bindgen.impact.marks import Marks
+from mcp_bindgen.impact.run import marks_of
 from mcp_bindgen.load import load_released
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -45,7 +45,7 @@ def following(case: Path) -> Iterator[tuple[str, int]]:
 
 
 @cache
-def changes(old: str, new: str) -> Touches:
+def changes(old: str, new: str) -> Marks:
     """Return what the differences between two released revisions affect."""
     before, after = load_released(old), load_released(new)
-    return touches(compare(before, after, proven=False), before, after)
+    return marks_of(compare(before, after, proven=False), before, after)

@@ -1,4 +1,4 @@
-"""The output of `mcp-bindgen impact`: text by file and line, or JSON."""
+"""The output of `mcp-bindgen impact`: text by file and line, JSON, or SARIF."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diff.finding import Finding
-from mcp_bindgen.impact.touch import Touched
-from mcp_bindgen.impact.uses import Source, Unresolved
+from mcp_bindgen.impact.bindings import PythonName
+from mcp_bindgen.impact.marks import UseKind, what
 
 MAX_UNRESOLVED = 20
 """The number of unresolved uses that the page lists by default."""
@@ -16,12 +16,40 @@ MAX_CODE = 100
 """The number of characters of a line of code that the page shows."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Spot:
+    """A place in a file: line and column count from 1."""
+
+    path: Path
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """A use of a name that a change affects."""
+
+    spot: Spot
+    kind: UseKind
+    name: PythonName
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Unresolved:
+    """A possible use of the bindings: its name, and why it could not be resolved."""
+
+    spot: Spot
+    name: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
     """How the differences between two revisions affect a user's code.
 
-    `files` is the number of files read, `imports` the number of all uses of the bindings in them. `unread` are the
-    files that could not be read.
+    `files` is the number of files read, `imports` the number of those that use the bindings. `unread` are the files
+    that could not be read, `lines_of` the lines of the others.
     """
 
     old: str
@@ -30,14 +58,19 @@ class Impact:
     files: int
     touched: tuple[Touched, ...]
     unresolved: tuple[Unresolved, ...]
-    sources: Mapping[Path, Source]
+    lines_of: Mapping[Path, Sequence[str]]
     imports: int
     unread: tuple[Path, ...] = ()
 
     @property
     def lines(self) -> int:
         """The number of affected lines."""
-        return len({(touched.use.spot.path, touched.use.spot.line) for touched in self.touched})
+        return len({(touched.spot.path, touched.spot.line) for touched in self.touched})
+
+    def code(self, spot: Spot) -> str:
+        """Return the line of a place, without surrounding whitespace."""
+        lines = self.lines_of[spot.path]
+        return lines[spot.line - 1].strip() if 0 < spot.line <= len(lines) else ""
 
 
 def render(impact: Impact, *, verbose: bool) -> str:
@@ -47,11 +80,12 @@ def render(impact: Impact, *, verbose: bool) -> str:
 
 def _page(impact: Impact, verbose: bool) -> Iterator[str]:
     yield f"{impact.old} to {impact.new}: {_count(impact.lines, 'line')} of {_count(impact.files, 'file')} affected"
-    for path, in_file in groupby(impact.touched, key=lambda touched: touched.use.spot.path):
+    for path, in_file in groupby(impact.touched, key=lambda touched: touched.spot.path):
         yield ""
         yield str(path)
-        for number, on_line in groupby(in_file, key=lambda touched: touched.use.spot.line):
-            code = impact.sources[path].line(number)
+        for number, group in groupby(in_file, key=lambda touched: touched.spot.line):
+            on_line = list(group)
+            code = impact.code(on_line[0].spot)
             yield f"  {number}: {code if len(code) <= MAX_CODE else code[:MAX_CODE] + '...'}"
             for touched in on_line:
                 yield f"      {touched.finding.rule.id}: {what(touched.finding)}"
@@ -82,13 +116,6 @@ def _unresolved(impact: Impact, verbose: bool) -> Iterator[str]:
         yield f"  and {number - len(shown)} more; --verbose lists them all"
 
 
-def what(finding: Finding) -> str:
-    """Return in a few words what changed and where."""
-    sides = [side for side in (finding.old, finding.new) if side != "-"]
-    reading = " -> ".join(dict.fromkeys(sides))
-    return reading if finding.place in sides else f"{finding.place}: {reading}"
-
-
 def as_json(impact: Impact) -> dict[str, Any]:
     """Return the report as JSON: ``old``, ``new``, ``files``, ``affected``, ``unresolved``, ``unreadable`` (files).
 
@@ -100,30 +127,26 @@ def as_json(impact: Impact) -> dict[str, Any]:
         "new": impact.new,
         "packages": list(impact.packages),
         "files": impact.files,
-        "affected": [_touched(touched, impact.sources) for touched in impact.touched],
+        "affected": [_touched(touched, impact) for touched in impact.touched],
         "unresolved": [
-            {
-                "file": unresolved.spot.path.as_posix(),
-                "line": unresolved.spot.line,
-                "column": unresolved.spot.column,
-                "name": unresolved.name,
-                "reason": unresolved.reason,
-            }
+            {**_place(unresolved.spot), "name": unresolved.name, "reason": unresolved.reason}
             for unresolved in impact.unresolved
         ],
         "unreadable": [path.as_posix() for path in impact.unread],
     }
 
 
-def _touched(touched: Touched, sources: Mapping[Path, Source]) -> dict[str, Any]:
-    spot, finding = touched.use.spot, touched.finding
+def _place(spot: Spot) -> dict[str, Any]:
+    return {"file": spot.path.as_posix(), "line": spot.line, "column": spot.column}
+
+
+def _touched(touched: Touched, impact: Impact) -> dict[str, Any]:
+    finding = touched.finding
     return {
-        "file": spot.path.as_posix(),
-        "line": spot.line,
-        "column": spot.column,
-        "code": sources[spot.path].line(spot.line),
-        "use": touched.use.kind.value,
-        "name": str(touched.use.name),
+        **_place(touched.spot),
+        "code": impact.code(touched.spot),
+        "use": touched.kind.value,
+        "name": str(touched.name),
         "rule": finding.rule.id,
         "severity": finding.severity.value,
         "fingerprint": finding.fingerprint,

@@ -3,6 +3,14 @@
 These classes are the documented context of user templates (docs/templates.md is written from their docstrings).
 """
 
+from mcp_bindgen.emit.python.views.marked import (
+    MarkedClass,
+    MarkedField,
+    MarkedFunction,
+    MarkedModule,
+    MarkedSide,
+    Way,
+)
 from mcp_bindgen.emit.python.views.models import Alias, Class, Field, Module
 from mcp_bindgen.emit.python.views.package import Export, Extension, Import, Imported, Mixin, Package, Sibling
 from mcp_bindgen.emit.python.views.stubs import Argument, Decorator, Function, Parameter, Params, Side, Signature
@@ -25,6 +33,11 @@ __all__ = [
     "Import",
     "Imported",
     "Lookup",
+    "MarkedClass",
+    "MarkedField",
+    "MarkedFunction",
+    "MarkedModule",
+    "MarkedSide",
     "Method",
     "Mixin",
     "Module",
@@ -36,4 +49,5 @@ __all__ = [
     "Signature",
     "Tool",
     "ToolClient",
+    "Way",
 ]

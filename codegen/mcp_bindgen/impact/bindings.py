@@ -1,0 +1,233 @@
+"""The bindings of one revision: their Python names, classes and stubs, and the names that a finding concerns.
+
+A name is a class, alias or constant of the package (``Tool``), or an attribute of one: an attribute
+(``Tool.annotations``), a method of a stub (``Client.ping``), a handler (``Server.ping``), or a record in the table of
+methods (``METHODS.ping``).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.diff.finding import Carrier, Finding, Subject, Travel
+from mcp_bindgen.diff.rule import Change, View
+from mcp_bindgen.diff.rules.definitions import BASE_REMOVED
+from mcp_bindgen.diff.rules.messages import METHOD_RENAMED, RESULT_ALTERNATIVE_ADDED, RESULT_ALTERNATIVE_REMOVED
+from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.names import Names
+from mcp_bindgen.emit.python.package import package_view
+from mcp_bindgen.emit.python.spelling import Speller
+from mcp_bindgen.ir.facts import params_structs
+from mcp_bindgen.ir.nodes import Direction, Protocol, Struct
+
+RECORDS = "METHODS"
+"""The owner of the names of method records."""
+EXTRA = "model_extra"
+"""The attribute that contains the properties that a class does not declare."""
+CALLERS = ("Client", "ConnectedClient")
+"""The classes whose methods call the peer."""
+HANDLERS = ("Server", "ClientHandlers")
+"""The classes whose methods handle the peer's messages."""
+
+_STUBS = {Travel.TO_SERVER: "Client", Travel.TO_CLIENT: "ConnectedClient"}
+_HANDLERS = {Travel.TO_SERVER: "Server", Travel.TO_CLIENT: "ClientHandlers"}
+_SENT = {
+    Travel.TO_SERVER: (Direction.CLIENT_TO_SERVER, Direction.BOTH),
+    Travel.TO_CLIENT: (Direction.SERVER_TO_CLIENT, Direction.BOTH),
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PythonName:
+    """A name of the package, or an attribute of one."""
+
+    owner: str
+    member: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.member}" if self.member else self.owner
+
+
+class Bindings:
+    """The bindings of one side of a comparison."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self.protocol = protocol
+        self.package = package_view(protocol, {}, Diagnostics())
+        self._names = Names(protocol, protocol.revision, Diagnostics())
+        self._methods = {method.name: method for method in protocol.methods}
+        self.classes = {
+            view.name: view for module in self.package.modules for view in module.definitions if view.kind == "class"
+        }
+        client, server = self.package.client, self.package.server
+        self.stubs: Mapping[str, Mapping[str, views.Function]] = {
+            "Client": {function.name: function for function in client.calls},
+            "ConnectedClient": {function.name: function for function in server.calls},
+            "ClientHandlers": {function.name: function for function in client.handlers},
+            "Server": {function.name: function for function in server.handlers},
+        }
+
+    @cached_property
+    def speller(self) -> Speller:
+        """What spells the types of this side."""
+        homes = {view.definition: module.name for module in self.package.modules for view in module.definitions}
+        return Speller(self.protocol, self._names, homes)
+
+    def ancestors(self, cls: str) -> Iterator[str]:
+        """Iterate over the classes that a class inherits, directly or not."""
+        for base in self.classes[cls].bases if cls in self.classes else ():
+            yield str(base)
+            yield from self.ancestors(str(base))
+
+    def field(self, cls: str, name: str) -> views.Field | None:
+        """Return a field of a class, inherited ones included."""
+        fields = self.classes[cls].every_field if cls in self.classes else ()
+        return next((field for field in fields if field.name == name), None)
+
+    def alike(self, name: PythonName) -> Iterator[PythonName]:
+        """Iterate over the stub methods that send the same request: a method, and its iterator."""
+        known = self.stubs.get(name.owner, {})
+        for other, function in known.items():
+            if name.member in known and function.method == known[name.member].method:
+                yield PythonName(name.owner, other)
+
+    def fills(self, function: views.Function, parameter: views.Parameter) -> Iterator[PythonName]:
+        """Iterate over the fields that a stub's parameter fills: one for each form of the params that has it."""
+        for struct in params_structs(self.protocol, self._methods[function.method]):
+            cls = self._names.classes[struct.name]
+            if parameter.field and self.field(cls, parameter.field):
+                yield PythonName(cls, parameter.field)
+
+    def has(self, method: str) -> bool:
+        """Whether this side's revision has a method of that name."""
+        return method in self._methods
+
+    def class_of(self, definition: str) -> str:
+        """Return the class or alias of a definition; empty if there is none."""
+        return self._names.classes.get(definition, "")
+
+    def attribute(self, definition: str, wire_name: str) -> PythonName | None:
+        """Return the attribute of a property of a definition, None if there is no such property."""
+        struct = self._struct(definition)
+        if struct is None or struct.field(wire_name) is None:
+            return None
+        return PythonName(self._names.classes[struct.name], self._names.attribute(struct, wire_name))
+
+    def stub(self, carrier: Carrier) -> PythonName:
+        """Return the stub method that sends the request or notification of a carrier."""
+        method = self._methods[carrier.method]
+        prefix = "" if method.is_request else "notify_"
+        return PythonName(_STUBS[_asked(carrier)], f"{prefix}{self._names.stubs[method.name]}")
+
+    def handler(self, carrier: Carrier) -> PythonName:
+        """Return the handler of the request or notification of a carrier."""
+        method = self._methods[carrier.method]
+        prefix = "" if method.is_request else "on_"
+        return PythonName(_HANDLERS[_asked(carrier)], f"{prefix}{self._names.stubs[method.name]}")
+
+    def of_finding(self, finding: Finding, new: "Bindings") -> Iterator[PythonName]:
+        """Iterate over the Python names of a finding in the bindings of this side, the old one.
+
+        Args:
+            finding: the change.
+            new: the bindings of the other side; names that still exist there were not removed.
+        """
+        if finding.rule is METHOD_RENAMED:
+            yield PythonName(RECORDS, finding.old)
+        elif finding.is_about_method:
+            yield from self._of_messages(finding, new)
+        elif finding.rule is BASE_REMOVED:
+            yield from self._of_definition(finding.old)
+        elif finding.rule is RESULT_ALTERNATIVE_ADDED:
+            yield from (self.handler(carrier) for carrier in finding.carriers)
+        elif finding.rule is RESULT_ALTERNATIVE_REMOVED:
+            yield from self._of_definition(finding.old)
+        else:
+            yield from self._of_place(finding)
+
+    def subject(self, finding: Finding) -> Subject:
+        """Return the definition and the property of a finding, by their names on this side."""
+        if finding.before is not None:
+            return finding.before
+        definition, dot, member = finding.place.partition(".")
+        if not dot:
+            rest = definition.endswith("{}") and self._struct(definition.removesuffix("{}")) is not None
+            return Subject(definition=definition.removesuffix("{}"), member=EXTRA if rest else "")
+        member = member.removesuffix("{}").removesuffix("[]").removesuffix("{}").removesuffix("[]")
+        if self.attribute(definition, member) is None and "/" not in member:
+            member = member.partition(".")[0]
+        return Subject(definition=definition, member=member)
+
+    def _sends(self, method: str, travel: Travel) -> bool:
+        known = self._methods.get(method)
+        return known is not None and known.direction in _SENT[travel]
+
+    def _answers(self, method: str, travel: Travel) -> bool:
+        """Whether this side has a handler for a method in that direction, including embedded requests."""
+        known = self._methods.get(method)
+        embedded = known is not None and known.direction is Direction.EMBEDDED and travel is Travel.TO_CLIENT
+        return embedded or self._sends(method, travel)
+
+    def _struct(self, definition: str) -> Struct | None:
+        found = self.protocol.definitions.get(definition)
+        return found if isinstance(found, Struct) else None
+
+    def _of_messages(self, finding: Finding, new: "Bindings") -> Iterator[PythonName]:
+        for carrier in finding.carriers:
+            if carrier.method not in self._methods:
+                continue
+            if not new._sends(carrier.method, carrier.travel):
+                yield self.stub(carrier)
+            if not new._answers(carrier.method, carrier.travel):
+                yield self.handler(carrier)
+            if not new.has(carrier.method):
+                yield PythonName(RECORDS, carrier.method)
+
+    def _of_definition(self, definition: str) -> Iterator[PythonName]:
+        spelled = self._names.classes.get(definition) or self._names.constants.get(definition)
+        if spelled:
+            yield PythonName(spelled)
+
+    def _of_place(self, finding: Finding) -> Iterator[PythonName]:
+        subject = self.subject(finding)
+        struct = self._struct(subject.definition)
+        if subject.member and struct is not None:
+            name = self.attribute(struct.name, subject.member)
+            yield name or PythonName(self._names.classes[struct.name], subject.member)
+            if subject.member == "params":
+                yield from self._handlers_of(struct.name)
+        elif finding.methods and finding.rule.view is View.WIRE:
+            yield from self._peers(finding)
+        else:
+            yield from self._of_definition(subject.definition)
+
+    def _handlers_of(self, message: str) -> Iterator[PythonName]:
+        for method in self.protocol.methods:
+            for travel in Travel:
+                if method.message == message and self._answers(method.name, travel):
+                    yield self.handler(Carrier(method.name, "params", travel))
+
+    def _peers(self, finding: Finding) -> Iterator[PythonName]:
+        """The stub methods and handlers that a change of whole params or a whole result affects.
+
+        A narrowing affects the sender, a widening the receiver.
+        """
+        for carrier in finding.carriers:
+            if carrier.method not in self._methods:
+                continue
+            receives = carrier.part == "params"
+            concerned = {
+                receives if change is Change.WIDENS else not receives
+                for change in (Change.WIDENS, Change.NARROWS)
+                if change in finding.change
+            }
+            for handler in sorted(concerned):
+                yield self.handler(carrier) if handler else self.stub(carrier)
+
+
+def _asked(carrier: Carrier) -> Travel:
+    """The direction of the carrier's request: a result has the opposite direction."""
+    if carrier.part == "params":
+        return carrier.travel
+    return Travel.TO_CLIENT if carrier.travel is Travel.TO_SERVER else Travel.TO_SERVER

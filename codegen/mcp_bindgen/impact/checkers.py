@@ -1,0 +1,272 @@
+"""Run a type checker on a user's code, and read what it reports.
+
+Each checker keeps the settings that the project has for it; ours are added on its command line or in a file of our own.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp_bindgen.diagnostics import InputError, Location, printable
+
+MAX_SECONDS = 300
+"""The time that one run of a checker may take, in seconds."""
+_CONFIGURED = ("pyproject.toml", "ty.toml", "pyrightconfig.json", "pyrefly.toml")
+_TROUBLE = 400
+"""The number of characters of a checker's error output that an error shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a checker says about a place in a file; lines and columns count from 1."""
+
+    path: Path
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What to check: some files of a project, with our stubs in place of its bindings.
+
+    Attributes:
+        root: the folder of the project, with its settings.
+        files: the files to check.
+        stubs: the folder with our stubs.
+        scratch: a folder for a file of settings.
+    """
+
+    root: Path
+    files: Sequence[Path]
+    stubs: Path
+    scratch: Path
+
+    def environment(self, settings: Any, *names: str) -> Path | None:
+        """Return the Python environment to check with, None if the settings choose one.
+
+        It is the active one, that of the project, or the one that this program is installed in.
+        """
+        if any(name in settings for name in names):
+            return None
+        active, local = os.environ.get("VIRTUAL_ENV"), self.root / ".venv"
+        return Path(active) if active else local if local.is_dir() else Path(sys.prefix)
+
+    @property
+    def sources(self) -> list[Path]:
+        """The folders from which the project imports its own modules."""
+        return [self.root, *(folder for folder in [self.root / "src"] if folder.is_dir())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checker:
+    """A type checker: how it is called, and how its output is read.
+
+    Attributes:
+        name: its command.
+        command: returns the arguments for a job.
+        reports: reads its output; a `ValueError` or `KeyError` means that it is not what we know.
+        statuses: the exit statuses of a run that succeeded.
+        revealed: what its message about the type of an expression looks like.
+    """
+
+    name: str
+    command: Callable[[Job], list[str]]
+    reports: Callable[[Any, Path], Iterator[Report]]
+    revealed: re.Pattern[str]
+    statuses: tuple[int, ...] = (0, 1)
+
+    def run(self, job: Job) -> list[Report]:
+        """Check the files of a job, and return what the checker reports.
+
+        Raises:
+            InputError: the checker is missing, crashes, hangs, or writes something that we do not know.
+        """
+        program = self._program()
+        command = [program, *self.command(job)]
+        try:
+            done = subprocess.run(command, cwd=job.root, capture_output=True, check=False, timeout=MAX_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise self._failed(program, f"still running after {MAX_SECONDS} seconds") from None
+        except OSError as error:
+            raise self._failed(program, f"cannot be run: {error.strerror}") from None
+        if done.returncode not in self.statuses:
+            trouble = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace")[-_TROUBLE:]
+            raise self._failed(program, f"failed with exit status {done.returncode}: {printable(trouble)}")
+        try:
+            return list(self.reports(json.loads(done.stdout), job.root))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise self._failed(program, "wrote something that mcp-bindgen does not understand") from None
+
+    def _program(self) -> str:
+        beside = Path(sys.executable).with_name(self.name)
+        program = shutil.which(self.name) or (str(beside) if beside.exists() else None)
+        if program is None:
+            needed = "mcp-bindgen[impact]" if self.name == DEFAULT else self.name
+            message = f"not installed; run `pip install '{needed}'`, or choose another one with --checker"
+            raise InputError.at(Location(source=self.name), message)
+        return program
+
+    def _failed(self, program: str, reason: str) -> InputError:
+        try:
+            done = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=10)
+            version = printable(done.stdout.decode("utf-8", "replace").strip()[:80]) or self.name
+        except (OSError, subprocess.TimeoutExpired):
+            version = f"{self.name} (unknown version)"
+        hint = "try another release of it, or another checker with --checker"
+        return InputError.at(Location(source=version), f"{reason}; {hint}")
+
+
+def project_root(paths: Sequence[Path]) -> Path:
+    """Return the folder with the settings of the project that some paths are in, otherwise their common folder."""
+    common = Path(os.path.commonpath([path.resolve() for path in paths]))
+    folder = common if common.is_dir() else common.parent
+    above = (each for each in (folder, *folder.parents) if any((each / name).is_file() for name in _CONFIGURED))
+    return next(above, folder)
+
+
+def _settings(root: Path, file: str, table: str) -> tuple[Path | None, Any]:
+    """Return the settings of a checker, and the file that has them."""
+    for path in (root / file, root / "pyproject.toml"):
+        try:
+            read = json.loads if path.suffix == ".json" else tomllib.loads
+            found: Any = read(path.read_text("utf-8"))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError):  # The checker reports it; pyright's JSON may have comments.
+            return path, {}
+        if path.name != "pyproject.toml":
+            return path, found
+        if table in found.get("tool", {}):
+            return path, found["tool"][table]
+    return None, {}
+
+
+def _ty(job: Job) -> list[str]:
+    settings = _settings(job.root, "ty.toml", "ty")[1].get("environment", {})
+    python = job.environment(settings, "python")
+    kept = [str(path) for path in settings.get("extra-paths", ())]
+    command = ["check", "--project", str(job.root), "--output-format", "gitlab", "--no-progress", "--ignore", "all"]
+    command += ["--warn", "deprecated", "--exit-zero", "--no-respect-ignore-files", "--no-force-exclude"]
+    command += [part for path in (str(job.stubs), *kept) for part in ("--extra-search-path", path)]
+    command += ["--config", "analysis.respect-type-ignore-comments=false"]
+    return [*command, *(["--python", str(python)] if python else []), *map(str, job.files)]
+
+
+def _from_ty(output: Any, root: Path) -> Iterator[Report]:
+    for found in output:
+        begin, end = (found["location"]["positions"][side] for side in ("begin", "end"))
+        yield Report(
+            path=root / found["location"]["path"],
+            line=int(begin["line"]),
+            column=int(begin["column"]),
+            end_line=int(end["line"]),
+            end_column=int(end["column"]),
+            message=str(found["description"]),
+        )
+
+
+def _pyright(job: Job) -> list[str]:
+    path, settings = _settings(job.root, "pyrightconfig.json", "pyright")
+    python = job.environment(settings, "venv", "venvPath")
+    kept = [job.root / extra for extra in settings.get("extraPaths", ())]
+    for folder in [folder for folder in job.stubs.rglob("*") if folder.is_dir()]:
+        (folder / "__init__.pyi").touch()  # A package without this file comes after all others.
+
+    def inside(path: Path) -> str:
+        """Spell a path in the only way that pyright accepts: relative to the file of settings."""
+        return os.path.relpath(path, job.scratch)
+
+    ours: dict[str, Any] = {
+        **({"extends": inside(path)} if path else {}),
+        "include": [inside(file) for file in job.files],
+        **dict.fromkeys(("exclude", "ignore", "strict"), []),
+        "reportDeprecated": "warning",
+        "enableTypeIgnoreComments": False,
+        # Our stubs come before the project's own modules only if the root is none of its folders.
+        "executionEnvironments": [
+            {
+                "root": inside(Path(job.root.anchor)),
+                "extraPaths": [inside(folder) for folder in (job.stubs, *kept, *job.sources)],
+            }
+        ],
+    }
+    config = job.scratch / "pyrightconfig.json"
+    config.write_text(json.dumps(ours), "utf-8")
+    command = ["--project", str(config), "--outputjson"]
+    return [*command, *(["--pythonpath", str(_interpreter(python))] if python else [])]
+
+
+def _from_pyright(output: Any, root: Path) -> Iterator[Report]:
+    for found in output["generalDiagnostics"]:
+        if "range" not in found:
+            continue
+        start, end = found["range"]["start"], found["range"]["end"]
+        yield Report(
+            path=root / found["file"],
+            line=int(start["line"]) + 1,
+            column=int(start["character"]) + 1,
+            end_line=int(end["line"]) + 1,
+            end_column=int(end["character"]) + 1,
+            message=str(found["message"]),
+        )
+
+
+def _pyrefly(job: Job) -> list[str]:
+    settings = _settings(job.root, "pyrefly.toml", "pyrefly")[1]
+    python = job.environment(settings, "python-interpreter-path", "python_interpreter_path", "conda-environment")
+    kept = [job.root / extra for extra in settings.get("search-path", settings.get("search_path", ()))]
+    folders = [job.stubs, *kept, *job.sources]
+    command = ["check", "--output-format", "json", "--error", "deprecated", "--summary=none"]
+    command += [part for folder in folders for part in ("--search-path", str(folder))]
+    command += ["--python-interpreter-path", str(_interpreter(python))] if python else []
+    return [*command, *map(str, job.files)]
+
+
+def _from_pyrefly(output: Any, root: Path) -> Iterator[Report]:
+    for found in output["errors"]:
+        yield Report(
+            path=root / found["path"],
+            line=int(found["line"]),
+            column=int(found["column"]),
+            end_line=int(found["stop_line"]),
+            end_column=int(found["stop_column"]),
+            message=str(found["description"]),
+        )
+
+
+def _interpreter(environment: Path) -> Path:
+    windows = environment / "Scripts" / "python.exe"
+    return windows if windows.exists() else environment / "bin" / "python"
+
+
+DEFAULT = "ty"
+CHECKERS = {
+    checker.name: checker
+    for checker in (
+        Checker(name=DEFAULT, command=_ty, reports=_from_ty, revealed=re.compile(r"Revealed type: `(.*)`$")),
+        Checker(
+            name="pyright",
+            command=_pyright,
+            reports=_from_pyright,
+            revealed=re.compile(r'^Type of ".*?" is "(.*)"', re.DOTALL),
+        ),
+        Checker(
+            name="pyrefly",
+            command=_pyrefly,
+            reports=_from_pyrefly,
+            revealed=re.compile(r"revealed type: (.*)", re.DOTALL),
+        ),
+    )
+}
+"""The type checkers by name."""

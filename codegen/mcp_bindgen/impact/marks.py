@@ -1,0 +1,270 @@
+"""Marks: which uses of which names of the bindings the differences between two revisions affect, one row per rule."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from mcp_bindgen.diff.finding import Carrier, Finding
+from mcp_bindgen.diff.rule import NOTHING, Rule
+from mcp_bindgen.diff.rules import annotations, definitions, messages, properties, values
+from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, Bindings, PythonName
+
+
+class UseKind(StrEnum):
+    """What a line does with a name of the bindings."""
+
+    NAME = "names it"
+    TAKE = "accepts objects of it"
+    READ = "reads it"
+    PASS = "passes it"
+    BUILD = "builds it"
+    CALL = "calls it"
+    HANDLE = "handles it"
+    DELEGATE = "calls the handler"
+    LOOKUP = "looks it up"
+    VALUE = "uses a value of it"
+
+
+_READS = frozenset((UseKind.READ,))
+_PASSES = frozenset((UseKind.PASS,))
+_NAMES = frozenset((UseKind.NAME,))
+_TAKES = frozenset((UseKind.TAKE,))
+_OMITS = frozenset((UseKind.BUILD,))
+_VALUES = frozenset((UseKind.VALUE,))
+_PEERS = frozenset((UseKind.CALL, UseKind.HANDLE))
+"""The uses that a change of whole params or of a whole result affects; its names say which of the two."""
+_METHODS = frozenset((UseKind.CALL, UseKind.HANDLE, UseKind.DELEGATE, UseKind.LOOKUP))
+
+TOUCHES: Mapping[Rule, frozenset[UseKind]] = {
+    messages.METHOD_RENAMED: frozenset((UseKind.LOOKUP,)),
+    messages.REQUEST_METHOD_REMOVED: _METHODS,
+    messages.NOTIFICATION_METHOD_REMOVED: _METHODS,
+    # Stubs hide other results from callers that do not request them; direct callers of a handler see them.
+    messages.RESULT_ALTERNATIVE_ADDED: frozenset((UseKind.DELEGATE,)),
+    messages.RESULT_ALTERNATIVE_REMOVED: _NAMES,
+    messages.JSONRPC_MESSAGE_FORM_ADDED: _NAMES,
+    messages.JSONRPC_MESSAGE_FORM_REMOVED: _NAMES,
+    messages.ENVELOPE_MEMBER_DECLARED: _OMITS,
+    messages.ENVELOPE_MEMBER_UNDECLARED: _READS | _PASSES,
+    messages.ERROR_CODE_REMOVED: _NAMES,
+    messages.ERROR_CODE_RENUMBERED: _NAMES,
+    properties.PROPERTY_ADDED_REQUIRED: _OMITS,
+    properties.PROPERTY_REMOVED_OPTIONAL: _READS | _PASSES,
+    properties.PROPERTY_REMOVED_REQUIRED: _READS | _PASSES,
+    properties.PROPERTY_NOW_REQUIRED: _OMITS,
+    properties.PROPERTY_NOW_OPTIONAL: _READS | frozenset((UseKind.HANDLE,)),
+    properties.PROPERTY_RENAMED: _READS | _PASSES,
+    properties.PROPERTY_MOVED: _READS | _PASSES,
+    properties.PROPERTY_CONSTRAINT_ADDED: _PASSES,
+    properties.PROPERTY_CONSTRAINT_DROPPED: _READS | _PASSES,
+    properties.PROPERTY_REMOVED_FROM_CLOSED: _READS | _PASSES,
+    properties.CAPABILITY_REMOVED: _READS | _PASSES,
+    properties.ADDITIONAL_PROPERTIES_CLOSED: _READS | _PASSES,
+    properties.ADDITIONAL_PROPERTIES_OPENED: _READS,
+    values.UNION_MEMBER_ADDED: _READS | _PEERS,
+    values.UNION_MEMBER_REMOVED: _PASSES | frozenset((UseKind.HANDLE,)),
+    values.ENUM_VALUE_ADDED: _READS,
+    values.ENUM_VALUE_REMOVED: _VALUES,
+    values.ENUM_OPENED: _READS,
+    values.ENUM_CLOSED: _PASSES,
+    values.CONST_CHANGED: _VALUES,
+    values.UNION_DISCRIMINATOR_CHANGED: _VALUES,
+    values.TYPE_WIDENED: _READS | _PEERS,
+    values.TYPE_NARROWED: _PASSES | _PEERS,
+    values.TYPE_CHANGED: _READS | _PASSES | _PEERS,
+    values.INTEGER_TO_NUMBER: _READS,
+    values.NUMBER_TO_INTEGER: _PASSES,
+    values.NULLABLE_ADDED: _READS,
+    values.NULLABLE_REMOVED: _PASSES,
+    definitions.DEFINITION_REMOVED: _NAMES,
+    definitions.DEFINITION_RENAMED: _NAMES,
+    definitions.DEFINITION_SPLIT: _NAMES,
+    definitions.DEFINITION_MERGED: _NAMES,
+    definitions.DEFINITION_NAME_REUSED: _NAMES,
+    # The base covers fewer classes now, which affects code that accepts any of them.
+    definitions.BASE_REMOVED: _TAKES,
+    definitions.REF_RETARGETED: _READS | _PASSES | frozenset((UseKind.HANDLE,)),
+    definitions.TYPE_INLINED: _READS | _PASSES | frozenset((UseKind.HANDLE,)),
+    definitions.OBJECT_DECLARED: _READS | _PASSES,
+    definitions.OBJECT_UNDECLARED: _READS | _PASSES,
+    definitions.MEMBER_ADDED_REQUIRED: _OMITS,
+    definitions.MEMBER_REMOVED_OPTIONAL: _READS | _PASSES,
+    definitions.MEMBER_REMOVED_REQUIRED: _READS | _PASSES,
+    definitions.MEMBER_NOW_REQUIRED: _OMITS,
+    definitions.MEMBER_NOW_OPTIONAL: _READS,
+    definitions.MEMBER_TYPE_CHANGED: _READS | _PASSES,
+    definitions.ALIAS_CHANGED: _NAMES,
+    annotations.CONSTANT_REMOVED: _NAMES,
+    # Code that uses it by name is unaffected.
+    annotations.CONSTANT_CHANGED: frozenset(),
+}
+"""Rule -> the kinds of use that it affects; BUILD means constructing something without the property."""
+
+_BY_VALUE = (values.ENUM_VALUE_REMOVED, values.CONST_CHANGED, values.UNION_DISCRIMINATOR_CHANGED)
+"""The rules that affect a use only if it has the value that changed."""
+BY_TYPE = (values.UNION_MEMBER_REMOVED, *_BY_VALUE)
+"""The rules that affect an argument only if it has the form or the value that changed."""
+
+Findings = tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """How the changes affect the arguments of a constructor or of a stub method, each with its findings.
+
+    Attributes:
+        passed: passing the argument is affected.
+        narrowed: passing some forms or values of the argument is affected.
+        omitted: leaving the argument out is affected.
+    """
+
+    passed: Mapping[str, Findings]
+    narrowed: Mapping[str, Findings]
+    omitted: Mapping[str, Findings]
+
+    def __bool__(self) -> bool:
+        return bool(self.passed or self.narrowed or self.omitted)
+
+
+def what(finding: Finding) -> str:
+    """Return in a few words what changed and where."""
+    sides = [side for side in (finding.old, finding.new) if side != NOTHING]
+    reading = " -> ".join(dict.fromkeys(sides))
+    return reading if finding.place in sides else f"{finding.place}: {reading}"
+
+
+class Marks:
+    """What the findings between two revisions affect in code that uses the old bindings."""
+
+    def __init__(self, findings: Sequence[Finding], old: Bindings, new: Bindings) -> None:
+        self.old, self.new = old, new
+        self._by_name: dict[PythonName, list[Finding]] = {}
+        self._omitted: dict[PythonName, dict[str, list[Finding]]] = {}
+        self._heirs = {f.old: f.new for f in findings if f.rule is definitions.DEFINITION_RENAMED}
+        for finding in findings:
+            if finding.rule in TOUCHES:
+                for name in dict.fromkeys(old.of_finding(finding, new)):
+                    if self._is_real(name, finding):
+                        for alike in dict.fromkeys((name, *old.alike(name))):
+                            self._add(alike, finding)
+
+    @property
+    def names(self) -> Iterator[tuple[Finding, PythonName]]:
+        """Iterate over the names that the changes affect; a new required argument belongs to what it is passed to."""
+        for owner, arguments in self._omitted.items():
+            for argument, findings in arguments.items():
+                yield from ((finding, PythonName(str(owner), argument)) for finding in findings)
+        for name, findings in self._by_name.items():
+            kinds = {CALLERS: UseKind.CALL, HANDLERS: UseKind.HANDLE}
+            needed = next((kind for owners, kind in kinds.items() if name.owner in owners), None)
+            for finding in findings:
+                touched = TOUCHES[finding.rule] - _OMITS
+                if touched and (needed is None or touched & {needed, UseKind.DELEGATE}):
+                    yield finding, name
+
+    def of(self, name: PythonName, *kinds: UseKind) -> Findings:
+        """Return what affects some kinds of use of a name, or of an attribute that a class inherits."""
+        declared = [name, *(PythonName(base, name.member) for base in self.old.ancestors(name.owner) if name.member)]
+        found = [finding for each in declared for finding in self._by_name.get(each, ())]
+        return _distinct(finding for finding in found if TOUCHES[finding.rule] & {*kinds})
+
+    @cached_property
+    def fields(self) -> frozenset[PythonName]:
+        """The fields whose readers or writers a change affects, each with the class that declares it."""
+        used = {UseKind.READ, UseKind.PASS, UseKind.VALUE}
+        return frozenset(
+            name
+            for name, findings in self._by_name.items()
+            if name.owner in self.old.classes and name.member and any(TOUCHES[f.rule] & used for f in findings)
+        )
+
+    @property
+    def lookups(self) -> bool:
+        """Whether a change affects code that looks methods up by name."""
+        return any(name.owner == RECORDS for name in self._by_name)
+
+    def arguments(self, owner: PythonName) -> Arguments:
+        """Return how the changes affect the arguments of a constructor (``Tool``) or a stub (``Client.call_tool``)."""
+        passed: dict[str, Findings] = {}
+        narrowed: dict[str, Findings] = {}
+        for argument, fields in self._fields(owner):
+            found = [finding for field in fields for finding in self.of(field, UseKind.PASS, UseKind.VALUE)]
+            for table, by_type in ((passed, False), (narrowed, True)):
+                chosen = _distinct(finding for finding in found if (finding.rule in BY_TYPE) is by_type)
+                if chosen:
+                    table[argument] = chosen
+        omitted = {argument: tuple(found) for argument, found in self._omitted.get(owner, {}).items()}
+        return Arguments(passed=passed, narrowed=narrowed, omitted=omitted)
+
+    def values(self) -> Iterator[tuple[str, PythonName]]:
+        """Iterate over the values that were removed, as JSON, each with the property that had it."""
+        for name, findings in self._by_name.items():
+            yield from ((finding.old, name) for finding in findings if finding.rule in _BY_VALUE)
+
+    def _fields(self, owner: PythonName) -> Iterator[tuple[str, tuple[PythonName, ...]]]:
+        """Iterate over the arguments of a constructor or a stub, each with the fields that it fills."""
+        if not owner.member:
+            for field in self.old.classes[owner.owner].every_field if owner.owner in self.old.classes else ():
+                yield field.name, (PythonName(owner.owner, field.name),)
+            return
+        function = self.old.stubs[owner.owner][owner.member]
+        for way in (function.signature, *function.overloads):
+            for parameter in way.parameters:
+                yield parameter.name, tuple(self.old.fills(function, parameter))
+
+    def _is_real(self, name: PythonName, finding: Finding) -> bool:
+        """Whether the change is visible in the bindings: a Python class inherits less than its definition extends."""
+        before = self.old.subject(finding)
+        if finding.rule is definitions.BASE_REMOVED:
+            cls = self.old.classes.get(self.old.class_of(before.definition))
+            return cls is not None and self.old.class_of(finding.old) in map(str, cls.bases)
+        if finding.rule in (definitions.TYPE_INLINED, definitions.REF_RETARGETED):
+            return not self._keeps_type(finding)
+        if not before.member or name.owner in (RECORDS, *HANDLERS, *CALLERS):
+            return True
+        # The reference names a different definition now, but the class is unchanged.
+        heir = self._heirs.get(before.definition, before.definition)
+        kept = self.new.attribute(heir, before.member) is not None
+        return not kept or (finding.after is not None and finding.after.definition == heir)
+
+    def _keeps_type(self, finding: Finding) -> bool:
+        """Whether the class of a property keeps its name although the schema no longer names it."""
+        before, after = self.old.subject(finding), finding.after
+        old = self.old.attribute(before.definition, before.member)
+        new = self.new.attribute(after.definition, after.member) if after else None
+        if old is None or new is None:
+            return False
+        one, other = self.old.field(old.owner, old.member), self.new.field(new.owner, new.member)
+        return one is not None and other is not None and str(one.type) == str(other.type)
+
+    def _add(self, name: PythonName, finding: Finding) -> None:
+        if UseKind.BUILD in TOUCHES[finding.rule] and name.owner not in (*CALLERS, *HANDLERS):
+            self._add_omitted(name, finding)
+        self._by_name.setdefault(name, []).append(finding)
+
+    def _add_omitted(self, name: PythonName, finding: Finding) -> None:
+        """Record newly required arguments: of the constructor, and of the stubs that have it as an argument."""
+        after = finding.after or self.new.subject(finding)
+        attribute = self.new.attribute(after.definition, after.member)
+        if attribute is None:
+            return
+        field = self.new.field(attribute.owner, attribute.member)
+        if field is not None and field.default is None:
+            self._omitted.setdefault(PythonName(name.owner), {}).setdefault(attribute.member, []).append(finding)
+        for carrier in finding.carriers:
+            self._add_argument(carrier, attribute, finding)
+
+    def _add_argument(self, carrier: Carrier, attribute: PythonName, finding: Finding) -> None:
+        if carrier.part != "params" or not self.old.has(carrier.method) or not self.new.has(carrier.method):
+            return
+        stub, after = self.old.stub(carrier), self.new.stub(carrier)
+        function = self.new.stubs[after.owner].get(after.member)
+        for parameter in (function.overloads or (function.signature,))[0].parameters if function else ():
+            if function and parameter.default is None and attribute in self.new.fills(function, parameter):
+                for alike in self.old.alike(stub):
+                    self._omitted.setdefault(alike, {}).setdefault(parameter.name, []).append(finding)
+
+
+def _distinct(findings: Iterable[Finding]) -> Findings:
+    return tuple({id(finding): finding for finding in findings}.values())
