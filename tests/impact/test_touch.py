@@ -2,7 +2,7 @@
 
 from impact.corpus_marks import CASES, marks
 from mcp_bindgen.diff.rules import CATALOGUE
-from mcp_bindgen.impact.touch import TOUCHES
+from mcp_bindgen.impact.marks import TOUCHES
 from mcp_bindgen.migrate.guide import NEWS
 
 

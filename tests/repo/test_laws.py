@@ -53,7 +53,7 @@ SYNTAX = re.compile(
 PAGES = {"app", "models", "constants", "errors", "methods", "client", "server", "binding", "revision", "extension"}
 """The templates of pages whose names the emitter derives."""
 PARSERS = {
-    "codegen/mcp_bindgen/impact/annotations.py": "reads annotations in quotes in the code of a user",
+    "codegen/mcp_bindgen/impact/names.py": "reads annotations in quotes in the code of a user",
     "codegen/mcp_bindgen/impact/modules.py": "reads the code of a user",
 }
 """The files that parse Python, and why: the code of a user."""

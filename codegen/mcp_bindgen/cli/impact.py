@@ -10,12 +10,28 @@ from typing import Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, revision_option
-from mcp_bindgen.cli.output import Format, answer_as, report
+from mcp_bindgen.cli.options import QuietOption, VerboseOption, revision_option
+from mcp_bindgen.cli.output import answer, answer_json, report
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.request import DEFAULT_PACKAGE
 from mcp_bindgen.settings import Settings, find_settings, is_package_name
+
+
+class ImpactFormat(StrEnum):
+    """Output formats."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+
+
+class CheckerName(StrEnum):
+    """The type checkers that can infer the types of the code."""
+
+    TY = "ty"
+    PYRIGHT = "pyright"
+    PYREFLY = "pyrefly"
 
 
 class FailOn(StrEnum):
@@ -29,7 +45,7 @@ class FailOn(StrEnum):
 
 def impact(
     *,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Python files or folders.")],
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH...", help="Python files or folders.")] = None,
     old: Annotated[
         str,
         revision_option(
@@ -41,6 +57,11 @@ def impact(
         str | None,
         typer.Option(metavar="NAME", help="The package of the bindings, such as acme.mcp, if you generated your own."),
     ] = None,
+    checker: Annotated[CheckerName, typer.Option(help="The type checker that infers types.")] = CheckerName.TY,
+    marks: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write stubs that mark in an editor what changes, and check nothing."),
+    ] = None,
     fail_on: Annotated[
         FailOn, typer.Option(help="Exit with status 1 for changes at this severity or worse.")
     ] = FailOn.INFO,
@@ -49,7 +70,7 @@ def impact(
     ] = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
-    format_: FormatOption = Format.TEXT,
+    format_: Annotated[ImpactFormat, typer.Option("--format", help="Output format.")] = ImpactFormat.TEXT,
 ) -> None:
     """List the lines of your code that are affected by the differences between two revisions.
 
@@ -58,20 +79,33 @@ def impact(
     """
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.inputs import load_side
-    from mcp_bindgen.impact.report import as_json, render, worst
+    from mcp_bindgen.impact.checkers import CHECKERS
+    from mcp_bindgen.impact.report import as_json, as_sarif, render, worst
     from mcp_bindgen.impact.run import impact as find_impact
-    from mcp_bindgen.impact.run import touches
+    from mcp_bindgen.impact.run import marks_of, write_stubs
+    from mcp_bindgen.impact.stubs import Stubs
 
+    if bool(paths) is bool(marks):
+        raise InputError.at("PATH" if paths else "impact", "give files or folders to check, or --marks DIR")
     diagnostics = Diagnostics()
     with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
-        changes = touches(compare(before, after, proven=False), before, after)
+        changes = marks_of(compare(before, after, proven=False), before, after)
     packages = tuple(_packages(package, find_settings(Path.cwd()), before.revision))
-    found = find_impact(changes, paths, packages, diagnostics)
+    if marks:
+        write_stubs(Stubs(changes), marks, packages)
+        if not quiet:
+            answer(f"wrote stubs of {', '.join(packages)} to {marks}")
+        report(diagnostics, verbose=verbose, quiet=quiet)
+        return
+    found = find_impact(changes, paths or [], packages, CHECKERS[checker.value], diagnostics)
     if not found.imports:
-        where = Location(source=", ".join(str(path) for path in paths))
+        where = Location(source=", ".join(str(path) for path in paths or []))
         diagnostics.warning(where, f"does not use {packages[0]}: check --from and --package")
-    answer_as(format_, lambda: as_json(found), lambda: render(found, verbose=verbose), quiet=quiet)
+    if format_ is ImpactFormat.TEXT and not quiet:
+        answer(render(found, verbose=verbose))
+    elif format_ is not ImpactFormat.TEXT:
+        answer_json(as_json(found) if format_ is ImpactFormat.JSON else as_sarif(found))
     report(diagnostics, verbose=verbose or not found.imports or bool(found.unread), quiet=quiet)
     levels = [level.value for level in FailOn]
     failing = levels[: levels.index(fail_on.value) + 1] if fail_on is not FailOn.NEVER else []

@@ -33,11 +33,11 @@ def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.inputs import load_side
     from mcp_bindgen.diff.wire.examples import Examples
-    from mcp_bindgen.impact.run import touches
+    from mcp_bindgen.impact.run import marks_of
     from mcp_bindgen.migrate.guide import Guide
 
     with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
         findings = compare(before, after)
     found = report_on((old, new), (before, after), findings, Options(), Baseline())
-    return Guide(found, before, after, Examples(before, after), touches(findings, before, after)).render()
+    return Guide(found, before, after, Examples(before, after), marks_of(findings, before, after)).render()

@@ -50,7 +50,7 @@ class PythonName:
 
 
 class Bindings:
-    """The bindings of one side of a comparison."""
+    """The bindings of one side of a comparison; `errors` maps each exception to the constant of its code."""
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol = protocol
@@ -58,8 +58,13 @@ class Bindings:
         self._names = Names(protocol, protocol.revision, Diagnostics())
         self._methods = {method.name: method for method in protocol.methods}
         self.classes = {
-            view.name: view for module in self.package.modules for view in module.definitions if view.kind == "class"
+            view.name: view
+            for module in self.package.modules
+            for view in module.definitions
+            if isinstance(view, views.Class)
         }
+        values = {constant.value: constant.name for constant in self.package.constants}
+        self.errors = {error.name: values.get(error.code, "") for error in self.package.errors}
         client, server = self.package.client, self.package.server
         self.stubs: Mapping[str, Mapping[str, views.Function]] = {
             "Client": {function.name: function for function in client.calls},

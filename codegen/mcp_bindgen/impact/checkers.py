@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError, Location, printable
+from mcp_bindgen.diagnostics import InputError, printable
 
 MAX_SECONDS = 300
 """The time that one run of a checker may take, in seconds."""
@@ -114,7 +114,7 @@ class Checker:
         if program is None:
             needed = "mcp-bindgen[impact]" if self.name == DEFAULT else self.name
             message = f"not installed; run `pip install '{needed}'`, or choose another one with --checker"
-            raise InputError.at(Location(source=self.name), message)
+            raise InputError.at(self.name, message)
         return program
 
     def _failed(self, program: str, reason: str) -> InputError:
@@ -124,7 +124,7 @@ class Checker:
         except (OSError, subprocess.TimeoutExpired):
             version = f"{self.name} (unknown version)"
         hint = "try another release of it, or another checker with --checker"
-        return InputError.at(Location(source=version), f"{reason}; {hint}")
+        return InputError.at(version, f"{reason}; {hint}")
 
 
 def project_root(paths: Sequence[Path]) -> Path:
@@ -190,7 +190,9 @@ def _pyright(job: Job) -> list[str]:
     ours: dict[str, Any] = {
         **({"extends": inside(path)} if path else {}),
         "include": [inside(file) for file in job.files],
-        **dict.fromkeys(("exclude", "ignore", "strict"), []),
+        "exclude": [],
+        "ignore": [],
+        "strict": [],
         "reportDeprecated": "warning",
         "enableTypeIgnoreComments": False,
         # Our stubs come before the project's own modules only if the root is none of its folders.
@@ -227,7 +229,7 @@ def _pyrefly(job: Job) -> list[str]:
     python = job.environment(settings, "python-interpreter-path", "python_interpreter_path", "conda-environment")
     kept = [job.root / extra for extra in settings.get("search-path", settings.get("search_path", ()))]
     folders = [job.stubs, *kept, *job.sources]
-    command = ["check", "--output-format", "json", "--error", "deprecated", "--summary=none"]
+    command = ["check", "--output-format", "json", "--error", "deprecated,reveal-type"]
     command += [part for folder in folders for part in ("--search-path", str(folder))]
     command += ["--python-interpreter-path", str(_interpreter(python))] if python else []
     return [*command, *map(str, job.files)]
@@ -265,7 +267,7 @@ CHECKERS = {
             name="pyrefly",
             command=_pyrefly,
             reports=_from_pyrefly,
-            revealed=re.compile(r"revealed type: (.*)", re.DOTALL),
+            revealed=re.compile(r"revealed type: (.*)"),
         ),
     )
 }

@@ -97,7 +97,7 @@ class Modules:
         seen: set[Path] = set()
         for root in paths:
             if not root.exists():
-                raise InputError.at(Location(source=str(root)), "no such file or folder")
+                raise InputError.at(root, "no such file or folder")
             self._roots.append(root.resolve() if root.is_dir() else root.resolve().parent)
             for path in _python_files(root):
                 if path.resolve() not in seen:
@@ -105,7 +105,7 @@ class Modules:
                     self._add(path, diagnostics)
         if not seen:
             shown = ", ".join(str(path) for path in paths)
-            raise InputError.at(Location(source=shown), "contains no Python file")
+            raise InputError.at(shown, "contains no Python file")
 
     def resolve(self, module: Module, name: str, packages: frozenset[str], steps: int = 0) -> tuple[Module | None, str]:
         """Follow a dotted name through imports.
@@ -123,9 +123,7 @@ class Modules:
             return module, name
         return self._absolute(f"{module.names[first]}{dot}{rest}", module, packages, steps)
 
-    def _absolute(
-        self, name: str, importer: Module, packages: frozenset[str], steps: int
-    ) -> tuple[Module | None, str]:
+    def _absolute(self, name: str, importer: Module, packages: frozenset[str], steps: int) -> tuple[Module | None, str]:
         if steps < _MAX_STEPS and not is_within(name, packages):
             parts = name.split(".")
             for size in range(len(parts) - 1, 0, -1):

@@ -7,13 +7,13 @@ of the object?
 
 import ast
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.impact.bindings import CALLERS, EXTRA, HANDLERS, RECORDS, PythonName
+from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import Arguments, Findings, Marks, UseKind
 from mcp_bindgen.impact.modules import Module, Modules, dotted, is_within
 from mcp_bindgen.impact.report import Spot, Touched, Unresolved
@@ -57,7 +57,7 @@ class Watched:
         package = marks.old.package
         self.records = {method.name: method.method for method in package.methods}
         self.exports = {export.name for export in package.exports} | self.records.keys()
-        self.codes = {error.code: error.name for error in package.errors}
+        self.codes = {str(error.code): marks.old.errors[error.name] for error in package.errors}
         self.values = dict(marks.values())
 
     @cached_property
@@ -158,6 +158,10 @@ class Scanner(ast.NodeVisitor):
             self._getattr(node)
         elif name.rpartition(".")[2] == "partial" and first is not None and len(self._bound(first)) == 1:
             self._fill(PythonName(self._bound(first)[0]), {k.arg: k for k in node.keywords if k.arg})
+        elif name.rpartition(".")[2] == "attrgetter":
+            for key in node.args:
+                if isinstance(key, ast.Constant) and key.value in self._watched.attributes:
+                    self._unresolve(key, str(key.value), "the type of the object is not known")
         elif isinstance(node.func, ast.Attribute) and not parts:
             self._method(node, node.func)
         self.generic_visit(node)
@@ -213,9 +217,8 @@ class Scanner(ast.NodeVisitor):
         if parts == (RECORDS,):
             self._look_up(node.slice)
         elif parts == ("ERRORS",):
-            code = ast.literal_eval(node.slice) if isinstance(node.slice, ast.Constant | ast.UnaryOp) else None
-            error = self._watched.codes.get(code, "")
-            self.touch(node, UseKind.NAME, PythonName(error), self._marks.of(PythonName(error), UseKind.NAME))
+            name = PythonName(self._watched.codes.get(ast.unparse(node.slice), ""))
+            self.touch(node, UseKind.NAME, name, self._marks.of(name, UseKind.NAME))
         else:
             self._dumped(node.value, node.slice)
         self.generic_visit(node)
@@ -366,7 +369,7 @@ class Scanner(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     @contextmanager
-    def _taking(self) -> Iterator[None]:
+    def _taking(self) -> Generator[None]:
         """Read an expression that says of which type objects are."""
         kept, self._takes = self._takes, True
         try:
@@ -387,7 +390,7 @@ class Scanner(ast.NodeVisitor):
         if not parts:
             return
         self._found.used.add(self._module)
-        name = PythonName(parts[0])
+        name = PythonName(self._marks.old.errors.get(parts[0], parts[0]))
         if parts[0] in self._watched.records:
             name = PythonName(RECORDS, self._watched.records[parts[0]])
             self.touch(node, UseKind.LOOKUP, name, self._marks.of(name, UseKind.LOOKUP))
@@ -410,7 +413,7 @@ class Scanner(ast.NodeVisitor):
         """Return a dotted name without the package of the bindings and its modules; empty outside of it."""
         package = next((each for each in self._watched.packages if name.startswith(f"{each}.")), None)
         parts = tuple(name.removeprefix(f"{package}.").split(".")) if package else ()
-        return parts if parts[:1] and parts[0] in self._watched.exports else parts[1:]
+        return parts if self._watched.exports.intersection(parts[:1]) else parts[1:]
 
     def _ask(
         self, asked: ast.expr, node: ast.AST, names: tuple[PythonName, ...], kind: UseKind, *, hidden: bool = False

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.emit.header import tool_version
 from mcp_bindgen.impact.bindings import PythonName
 from mcp_bindgen.impact.marks import UseKind, what
 
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 MAX_UNRESOLVED = 20
 """The number of unresolved uses that the page lists by default."""
 MAX_CODE = 100
@@ -134,6 +139,44 @@ def as_json(impact: Impact) -> dict[str, Any]:
         ],
         "unreadable": [path.as_posix() for path in impact.unread],
     }
+
+
+def as_sarif(impact: Impact) -> dict[str, Any]:
+    """Return the report as SARIF 2.1.0 (OASIS), which code scanning services read."""
+    rules = {touched.finding.rule.id: touched.finding.rule for touched in impact.touched}
+    driver = {
+        "name": "mcp-bindgen",
+        "version": tool_version(),
+        "rules": [
+            {"id": rule.id, "shortDescription": {"text": rule.purpose}, "help": {"text": rule.advice}}
+            for rule in rules.values()
+        ],
+    }
+    results: list[dict[str, Any]] = [
+        {
+            "ruleId": touched.finding.rule.id,
+            "level": _LEVELS[touched.finding.severity],
+            "message": {"text": f"{what(touched.finding)}. {touched.finding.rule.advice}"},
+            "locations": [_location(touched.spot)],
+            "partialFingerprints": {"mcpBindgenFinding/v1": touched.finding.fingerprint},
+        }
+        for touched in impact.touched
+    ]
+    results += (
+        {
+            "level": "note",
+            "kind": "review",
+            "message": {"text": f"{unresolved.name}: {unresolved.reason}"},
+            "locations": [_location(unresolved.spot)],
+        }
+        for unresolved in impact.unresolved
+    )
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _location(spot: Spot) -> dict[str, Any]:
+    region = {"startLine": spot.line, "startColumn": max(spot.column, 1)}
+    return {"physicalLocation": {"artifactLocation": {"uri": quote(spot.path.as_posix())}, "region": region}}
 
 
 def _place(spot: Spot) -> dict[str, Any]:

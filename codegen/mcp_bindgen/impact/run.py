@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.impact.bindings import CALLERS, Bindings, PythonName
 from mcp_bindgen.impact.checkers import Checker, Job, Report, project_root
@@ -33,13 +33,15 @@ def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str]) -> None:
     Raises:
         InputError: the folder cannot be written.
     """
+    files = stubs.files(f"mcp-bindgen impact --marks {folder.name}")
     for package in packages:
-        for name, text in stubs.files(package.replace(".", "/"), f"mcp-bindgen impact --marks {folder.name}").items():
+        for name, text in files.items():
+            path = folder.joinpath(*package.split("."), name)
             try:
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_text(text, "utf-8")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8")
             except OSError as error:
-                raise InputError.at(Location(source=str(folder / name)), f"cannot be written: {error.strerror}") from None
+                raise InputError.at(path, f"cannot be written: {error.strerror}") from None
 
 
 def impact(
@@ -63,7 +65,13 @@ def impact(
     found = scan(watched, related, diagnostics)
     if related:
         with tempfile.TemporaryDirectory(prefix="mcp-bindgen-") as folder:
-            _check(watched, related, paths, packages, checker, found, Path(folder).resolve())
+            job = Job(
+                root=project_root(paths),
+                files=[module.home for module in related],
+                stubs=Path(folder).resolve() / "stubs",
+                scratch=Path(folder).resolve(),
+            )
+            _check(watched, related, checker, job, found)
     seen = {(t.spot.path, t.spot.line, t.finding.fingerprint): t for t in reversed(found.touched)}
     touched = sorted(seen.values(), key=lambda t: (t.spot, t.finding.fingerprint))
     return Impact(
@@ -79,53 +87,47 @@ def impact(
     )
 
 
-def _check(
-    watched: Watched,
-    modules: Sequence[Module],
-    paths: Sequence[Path],
-    packages: Sequence[str],
-    checker: Checker,
-    found: Found,
-    folder: Path,
-) -> None:
+def _check(watched: Watched, modules: Sequence[Module], checker: Checker, job: Job, found: Found) -> None:
     """Add to what a scan found: what a checker reports with the stubs, and what it answers to our questions."""
     stubs = Stubs(watched.marks)
-    write_stubs(stubs, folder / "stubs", packages)
-    root = project_root(paths)
+    write_stubs(stubs, job.stubs, watched.packages)
     by_home = {module.home: module for module in modules}
-    job = Job(root=root, files=list(by_home), stubs=folder / "stubs", scratch=folder)
     for report in checker.run(job):
         number, module = _MARK.search(report.message), by_home.get(report.path.resolve())
         if number and module:
             found.touched += _resolved(watched, module, report, stubs.notes[int(number[1]) % len(stubs.notes)])
     known = {(t.spot.path, t.spot.line, t.name.member) for t in found.touched}
-    open_ = [q for q in found.questions if all((q.spot.path, q.spot.line, n.member) not in known for n in q.names)]
-    if open_:
-        answers = _reveal(checker, job, open_, folder / "probes")
-        for question in open_:
+    unanswered = [
+        question
+        for question in found.questions
+        if all((question.spot.path, question.spot.line, name.member) not in known for name in question.names)
+    ]
+    if unanswered:
+        answers = _reveal(checker, job, unanswered)
+        for question in unanswered:
             _answer(watched, question, answers.get(question, ""), found)
 
 
 def _resolved(watched: Watched, module: Module, report: Report, note: Note) -> Iterator[Touched]:
     """Iterate over the uses that a report on one mark is about: the arguments of a call each have their line."""
     is_method = note.name.owner in CALLERS and note.kind is not UseKind.CALL
-    if note.name.member and not is_method or note.kind in (UseKind.NAME, UseKind.CALL):
+    if (note.name.member and not is_method) or note.kind in (UseKind.NAME, UseKind.CALL):
         spot = Spot(module.path, report.end_line, report.end_column - len(note.name.member or note.name.owner))
         for finding in note.findings:
             yield Touched(spot=spot, kind=note.kind, name=note.name, finding=finding)
         return
     call = _call_at(module, report)
     arguments = watched.arguments(note.name)
-    given = {keyword.arg: keyword for keyword in call.keywords} if call else {}
+    given = {keyword.arg or "**": keyword for keyword in call.keywords} if call else {}
     uses: list[tuple[ast.AST | None, UseKind, str, Sequence[Finding]]] = []
     for name, keyword in given.items():
-        uses.append((keyword, UseKind.PASS, name or "", arguments.passed.get(name or "", ())))
+        uses.append((keyword, UseKind.PASS, name, arguments.passed.get(name, ())))
         if note.kind is UseKind.VALUE and name in arguments.narrowed:
             of_argument = arguments.narrowed[name]
             uses.append((keyword, UseKind.PASS, name, [f for f in note.findings if f in of_argument]))
-    for name, findings in arguments.omitted.items() if None not in given else ():
+    for name, omitted in arguments.omitted.items() if "**" not in given else ():
         if name not in given:
-            uses.append((call, UseKind.BUILD, "", findings))
+            uses.append((call, UseKind.BUILD, "", omitted))
     for node, kind, name, findings in uses:
         line, column = getattr(node, "lineno", report.line), getattr(node, "col_offset", report.column - 1) + 1
         for finding in findings:
@@ -169,8 +171,9 @@ def _without_arguments(type_: str) -> str:
     return type_
 
 
-def _reveal(checker: Checker, job: Job, questions: Sequence[Question], mirror: Path) -> Mapping[Question, str]:
+def _reveal(checker: Checker, job: Job, questions: Sequence[Question]) -> Mapping[Question, str]:
     """Return the types of expressions: check a copy of the project in which `reveal_type` surrounds them."""
+    mirror = job.scratch / "probes"
     places: dict[tuple[Path, int, int], list[Question]] = {}
     texts: dict[Path, str] = {}
     for module in dict.fromkeys(question.module for question in questions):
@@ -183,8 +186,9 @@ def _reveal(checker: Checker, job: Job, questions: Sequence[Question], mirror: P
     answers: dict[Question, str] = {}
     for report in checker.run(Job(root=mirror, files=files, stubs=job.stubs, scratch=job.scratch)):
         answer = checker.revealed.search(report.message)
-        for question in places.get((report.path, report.line, report.column), ()) if answer else ():
-            answers[question] = answer[1] if answer else ""
+        for column in (report.column, report.column + 1) if answer else ():  # Some begin at the parenthesis.
+            for question in places.get((report.path, report.line, column), ()):
+                answers[question] = answer[1] if answer else ""
     return answers
 
 

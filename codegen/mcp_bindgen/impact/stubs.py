@@ -40,11 +40,10 @@ class Stubs:
     marks: Marks
     notes: list[Note] = field(default_factory=list[Note])
 
-    def files(self, folder: str, command: str) -> dict[str, str]:
-        """Return the files of the package by path, below the folder with its name."""
-        old = self.marks.old
-        pages = [replace(page, path=f"{folder}/{page.path}i", is_formatted=False) for page in self._pages()]
-        return Templates().render(pages, (f"revision: {old.package.revision}", *header(command)))
+    def files(self, command: str) -> dict[str, str]:
+        """Return the files of the package by path."""
+        pages = [replace(page, path=f"{page.path}i", is_formatted=False) for page in self._pages()]
+        return Templates().render(pages, (f"revision: {self.marks.old.package.revision}", *header(command)))
 
     def _pages(self) -> Iterator[Page]:
         package = self.marks.old.package
@@ -58,7 +57,7 @@ class Stubs:
             if page.path in ("client.py", "server.py"):
                 context["side"] = self._side(is_client=page.path == "client.py")
             elif page.path == "errors.py":
-                context["notices"] = {error.name: self._named(error.name) for error in package.errors}
+                context["notices"] = {name: self._named(code) for name, code in self.marks.old.errors.items()}
             yield replace(page, template=_MARKED.get(page.path, page.template), context=context)
 
     def _named(self, name: str) -> str:
@@ -115,12 +114,20 @@ class Stubs:
     def _extra(self, view: views.Class) -> views.MarkedField:
         type_ = either(generic(DICT, STR, ANY), NONE)
         each = views.Field(
-            **{**dict.fromkeys(("wire_name", "doc"), ""), "name": EXTRA},
-            **dict.fromkeys(("type", "plain"), type_),
-            **dict.fromkeys(("is_required", "is_constant", "is_defaulted", "is_nullable"), False),
-            **dict.fromkeys(("needs_alias", "is_forward", "is_deprecated"), False),
+            name=EXTRA,
+            wire_name="",
+            type=type_,
+            plain=type_,
             schema_type=MapOf(value=ANYTHING),
             default=NONE,
+            is_required=False,
+            is_constant=False,
+            is_defaulted=False,
+            is_nullable=False,
+            needs_alias=False,
+            is_forward=False,
+            doc="",
+            is_deprecated=False,
         )
         return self._field(view.name, each, is_property=True)
 
@@ -163,9 +170,9 @@ class Stubs:
         protocol = self.marks.old.protocol
         method = next(method for method in protocol.methods if method.name == function.method)
         fields = {parameter.field for parameter in way.parameters if parameter.field}
-        forms = params_structs(protocol, method)
-        known = {s.name: {f.name for f in self.marks.old.classes[self.marks.old.class_of(s.name)].every_field} for s in forms}
-        return [name for name, has in known.items() if fields <= has]
+        forms = [struct.name for struct in params_structs(protocol, method)]
+        views_of = {name: self.marks.old.classes[self.marks.old.class_of(name)] for name in forms}
+        return [name for name, view in views_of.items() if fields <= {each.name for each in view.every_field}]
 
     def _ways(
         self, owner: PythonName, parameters: Sequence[views.Parameter], result: Expression, arguments: Arguments

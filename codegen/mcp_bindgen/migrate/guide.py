@@ -15,10 +15,8 @@ from mcp_bindgen.diff.rules import CATALOGUE, messages, properties
 from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED, DIALECT_CHANGED
 from mcp_bindgen.diff.rules.definitions import DEFINITION_RENAMED
 from mcp_bindgen.diff.wire.examples import Examples
-from mcp_bindgen.impact.python_names import RECORDS, PythonName
-from mcp_bindgen.impact.surface import CALLERS, HANDLERS
-from mcp_bindgen.impact.touch import TOUCHES, Touches
-from mcp_bindgen.impact.uses import UseKind
+from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
+from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
 from mcp_bindgen.ir.nodes import Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.migrate.code import before_and_after
 from mcp_bindgen.migrate.methods import capabilities_table, methods_table
@@ -53,11 +51,11 @@ NEWS = {
 class Guide:
     """Writes the guide from one revision to another."""
 
-    def __init__(self, report: Report, old: Protocol, new: Protocol, examples: Examples, touches: Touches) -> None:
+    def __init__(self, report: Report, old: Protocol, new: Protocol, examples: Examples, marks: Marks) -> None:
         self._report = report
         self._sides = old, new
         self._examples = examples
-        self._touches = touches
+        self._marks = marks
         self._old, self._new = report.old.label, report.new.label
 
     def render(self) -> str:
@@ -176,7 +174,7 @@ class Guide:
         yield from ("    ```", "")
 
     def _python_rules(self) -> Iterator[tuple[Rule, list[tuple[Finding, PythonName]]]]:
-        ranked = sorted(self._touches.names, key=lambda row: (_RANK[row[0].rule.id], row[1], row[0].new))
+        ranked = sorted(self._marks.names, key=lambda row: (_RANK[row[0].rule.id], row[1], row[0].new))
         for rule, group in groupby(ranked, key=lambda row: row[0].rule):
             yield rule, list(group)
 
