@@ -1,6 +1,7 @@
 """`mcp-bindgen impact`: what a user sees, in which form, with which exit status."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
         " Stop sending it to peers of the new revision.\n"
         "\n"
         "1 use could not be resolved and may be affected too\n"
-        "  src/app.py:13:11: execution: the type of the object is not known\n"
+        "  src/app.py:13:16: execution: the type of the object is not known\n"
     )
     assert outcome.err == ""
 
@@ -60,7 +61,7 @@ def test_verbose_lists_every_unresolved_use(cli: Cli, app: Path) -> None:
     lines = "".join(f"def f{n}(t):\n    print(t.execution)\n" for n in range(30))
     (app / "src" / "app.py").write_text(APP + lines)
     assert "  and 11 more; --verbose lists them all\n" in cli("impact", "src", *REVISIONS, expect=1).out
-    assert "src/app.py:73:11: execution" in cli("impact", "src", *REVISIONS, "--verbose", expect=1).out
+    assert "src/app.py:73:13: execution" in cli("impact", "src", *REVISIONS, "--verbose", expect=1).out
 
 
 @pytest.mark.usefixtures("app")
@@ -68,8 +69,8 @@ def test_json_has_every_use(cli: Cli) -> None:
     answer = cli("impact", "src", *REVISIONS, "--format", "json", expect=1).json
     assert (answer["old"], answer["new"], answer["files"]) == ("2025-11-25", "2026-07-28", 1)
     assert [(t["file"], t["line"], t["column"], t["name"]) for t in answer["affected"]] == [
-        ("src/app.py", 5, 11, "Client.ping"),
-        ("src/app.py", 9, 11, "Tool.execution"),
+        ("src/app.py", 5, 18, "Client.ping"),
+        ("src/app.py", 9, 16, "Tool.execution"),
     ]
     first = answer["affected"][0]
     assert (first["rule"], first["use"], first["code"]) == ("request-method-removed", "calls it", "await client.ping()")
@@ -202,3 +203,67 @@ def test_a_file_that_cannot_be_read_fails_the_gate(cli: Cli, app: Path) -> None:
 def test_source_text_is_escaped_in_the_report(cli: Cli, app: Path) -> None:
     (app / "src" / "app.py").write_text(APP + "print(Tool(name='\x1b[31m', input_schema=None).execution)\n")
     assert "\x1b" not in cli("impact", "src", *REVISIONS, expect=1).out
+
+
+def test_sarif_has_every_line(cli: Cli, app: Path) -> None:
+    log = json.loads(cli("impact", "src", *REVISIONS, "--format", "sarif", expect=1).out)
+    results = log["runs"][0]["results"]
+    lines = [result["locations"][0]["physicalLocation"]["region"]["startLine"] for result in results]
+    assert [(line, result.get("ruleId")) for line, result in zip(lines, results, strict=True)] == [
+        (5, "request-method-removed"),
+        (9, "property-removed-optional"),
+        (13, None),
+    ]
+
+
+def test_marks_writes_stubs_in_which_changes_are_deprecated(cli: Cli, app: Path) -> None:
+    cli("impact", "--marks", "typings", *REVISIONS)
+    stub = (app / "typings" / "mcp_bindings" / "v2025_11_25" / "tools.pyi").read_text()
+    assert "@deprecated('property-removed-optional: Tool.execution" in stub
+    assert "give files or folders to check" in cli("impact", *REVISIONS, expect=2).err
+
+
+def fake(folder: Path, name: str, code: str) -> None:
+    """Put a program on a path that answers like a checker."""
+    folder.mkdir(exist_ok=True)
+    program = folder / name
+    program.write_text(f"#!{sys.executable}\nimport sys\nif '--version' in sys.argv:\n    print('{name} 9.9')\n{code}")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("else:\n    print('no JSON')", "wrote something that mcp-bindgen does not understand"),
+        ("else:\n    print('[{}]')", "wrote something that mcp-bindgen does not understand"),
+        ("else:\n    sys.exit('panicked')", ""),
+        ("else:\n    print('lost', file=sys.stderr)\n    sys.exit(101)", "failed with exit status 101: lost"),
+        ("else:\n    import time\n    time.sleep(60)", "still running after 0.2 seconds"),
+    ],
+)
+@pytest.mark.usefixtures("app")
+def test_a_checker_that_fails_is_named_with_its_version(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
+) -> None:
+    fake(tmp_path / "bin", "ty", code)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr("mcp_bindgen.impact.checkers.MAX_SECONDS", 0.2 if "sleep" in code else 30)
+    outcome = cli("impact", "src", *REVISIONS, expect=2)
+    assert "ty 9.9" in outcome.err and reason in outcome.err
+    assert outcome.out == ""
+
+
+@pytest.mark.usefixtures("app")
+def test_a_missing_checker_is_an_error_that_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("sys.executable", "/nonexistent/python")
+    assert "pip install 'mcp-bindgen[impact]'" in cli("impact", "src", *REVISIONS, expect=2).err
+
+
+def test_excluded_and_ignored_code_is_checked(cli: Cli, app: Path) -> None:
+    (app / "pyproject.toml").write_text("[tool.ty.src]\nexclude = ['src']\n[tool.ty.rules]\ndeprecated = 'ignore'\n")
+    (app / ".gitignore").write_text("src\n")
+    (app / "src" / "app.py").write_text(
+        APP.replace("print(tool.execution)", "print(tool.execution)  # type: ignore", 1)
+    )
+    assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, expect=1).out

@@ -11,6 +11,8 @@ from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT, Checker
 from mcp_bindgen.impact.run import impact
 
 MIN_LINES = 120
+Mark = tuple[str, int, str]
+"""A file, a line and a rule."""
 ALSO = {("gateway/watch.py", 54, "request-method-removed")}
 """What is right, but no other checker reports: a call of a stub method through a variable."""
 
@@ -24,7 +26,7 @@ def touched(case: Path, checker: Checker) -> set[tuple[str, int, str]]:
     return {(t.spot.path.relative_to(case).as_posix(), t.spot.line, t.finding.rule.id) for t in found.touched}
 
 
-def differences(case: Path, checker: str) -> tuple[list[object], list[object]]:
+def differences(case: Path, checker: str) -> tuple[list[Mark], list[Mark]]:
     """Return the marks that were missed, and what else was found."""
     expected, found = set(marks(case)), touched(case, CHECKERS[checker])
     return sorted(expected - found), sorted(found - expected)

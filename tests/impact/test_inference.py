@@ -6,8 +6,8 @@ import pytest
 
 from impact.corpus_marks import changes
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.impact.names import HELPERS
 from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT
+from mcp_bindgen.impact.names import HELPERS
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
 from mcp_runtime.features import forms
@@ -274,7 +274,10 @@ UNRESOLVED = {
     "a key of a dump": ("def f(t: Tool):\n    print(t.model_dump()['execution'])", "execution"),
     "arguments from a mapping": ("def f(d):\n    return CallToolResult(**d)", "CallToolResult"),
     "a method by a computed name": ("def f(name):\n    return m.METHODS[name]", "METHODS"),
-    "an attribute by a computed name": ("def f(t: m.ElicitResult, name):\n    return getattr(t, name)", "ElicitResult, Result"),
+    "an attribute by a computed name": (
+        "def f(t: m.ElicitResult, name):\n    return getattr(t, name)",
+        "ElicitResult, Result",
+    ),
     "overloads": (
         (
             "from typing import overload\n@overload\ndef g(x: int) -> Tool: ...\n@overload\n"

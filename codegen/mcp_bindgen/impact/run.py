@@ -12,9 +12,10 @@ from mcp_bindgen.impact.bindings import CALLERS, Bindings, PythonName
 from mcp_bindgen.impact.checkers import Checker, Job, Report, project_root
 from mcp_bindgen.impact.marks import Marks, UseKind
 from mcp_bindgen.impact.modules import Module, Modules
-from mcp_bindgen.impact.names import Found, Question, Watched, scan
+from mcp_bindgen.impact.names import scan
 from mcp_bindgen.impact.report import Impact, Spot, Touched, Unresolved
 from mcp_bindgen.impact.stubs import Note, Stubs
+from mcp_bindgen.impact.watched import Found, Question, Watched
 from mcp_bindgen.ir.nodes import Protocol
 
 _MARK = re.compile(r"\[mcp-bindgen (\d+)\]")
