@@ -14,14 +14,14 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from differential.instances import Instances
 from differential.subjects import SEED, Judge
-from differential.values import Json
+from differential.values import Json, is_list, is_map
 from mcp_bindgen.emit.json_schema import json_schema
 from mcp_bindgen.extend import load_extension
 from mcp_bindgen.ir.extensions import Extension
@@ -87,11 +87,11 @@ def _judge(id: str) -> Judge:
 
 def _plain(node: Any) -> Any:
     """Undo what the converters add."""
-    if isinstance(node, list):
-        return [_plain(each) for each in cast(list[Any], node)]
-    if not isinstance(node, dict):
+    if is_list(node):
+        return [_plain(each) for each in node]
+    if not is_map(node):
         return node
-    found = {key: _plain(value) for key, value in cast(dict[str, Any], node).items() if key != "$schema"}
+    found: dict[str, Any] = {key: _plain(value) for key, value in node.items() if key != "$schema"}
     if found.get("additionalProperties") is False:
         del found["additionalProperties"]
     if found.get("type") == "integer":

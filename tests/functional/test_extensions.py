@@ -18,7 +18,6 @@ from support.command import Cli
 from support.extensions import DIRECTIONS, ID, ORDERS, REVISION, TASKS, UI
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMES = {"task_id": "1", "created_at": "then", "last_updated_at": "now", "ttl_ms": None}
 USE = """
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.stub import Caller
@@ -43,7 +42,9 @@ async def use(caller: Caller) -> str:
 
 class TestTasks:
     def test_a_result_is_built_and_written(self) -> None:
-        created = tasks.CreateTaskResult(status="working", **TIMES)
+        created = tasks.CreateTaskResult(
+            task_id="1", status="working", created_at="then", last_updated_at="now", ttl_ms=None
+        )
         assert created.model_dump_json(exclude={"created_at", "last_updated_at"}) in (
             '{"resultType":"task","taskId":"1","status":"working","ttlMs":null}',
             '{"taskId":"1","status":"working","ttlMs":null,"resultType":"task"}',

@@ -29,10 +29,10 @@ class ClientMixin(stub.Stub):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CancelTaskResult:
-        """Asks the server to give a task up (`tasks/cancel`).
+        """Requests the cancellation of a task (`tasks/cancel`).
 
         Args:
-            task_id: Identifies the task; the server makes it up.
+            task_id: Identifies the task; chosen by the server.
             meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
                 and a log level.
             options: Timeouts and a progress callback for this call.
@@ -50,7 +50,7 @@ class ClientMixin(stub.Stub):
         """Asks for the state of a task (`tasks/get`).
 
         Args:
-            task_id: Identifies the task; the server makes it up.
+            task_id: Identifies the task; chosen by the server.
             meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
                 and a log level.
             options: Timeouts and a progress callback for this call.
@@ -69,7 +69,7 @@ class ClientMixin(stub.Stub):
         """Brings answers to the questions of a waiting task (`tasks/update`).
 
         Args:
-            task_id: Identifies the task; the server makes it up.
+            task_id: Identifies the task; chosen by the server.
             input_responses: Answers, by the keys of their questions.
             meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
                 and a log level.

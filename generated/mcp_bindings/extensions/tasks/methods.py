@@ -28,7 +28,7 @@ TASKS_CANCEL: Final[method.RequestMethod[models.CancelTaskRequestParams, models.
         tags=("complete",),
     )
 )
-"""Asks the server to give a task up (`tasks/cancel`)."""
+"""Requests the cancellation of a task (`tasks/cancel`)."""
 
 TASKS_GET: Final[method.RequestMethod[models.GetTaskRequestParams, models.GetTaskResult]] = method.RequestMethod(
     "tasks/get",
@@ -61,7 +61,7 @@ NOTIFICATIONS_TASKS: Final[method.NotificationMethod[models.TaskStatusNotificati
     params=method.WireType(_PACKAGE, "TaskStatusNotificationParams"),
     params_required=True,
 )
-"""Tells a client that listens for a task about its new state (`notifications/tasks`)."""
+"""Sends the new state of a task to a client that subscribed to it (`notifications/tasks`)."""
 
 METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name(
     [TASKS_CANCEL, TASKS_GET, TASKS_UPDATE, NOTIFICATIONS_TASKS]

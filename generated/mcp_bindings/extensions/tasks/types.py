@@ -22,7 +22,7 @@ from .revision import (
 )
 
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
-"""How far a task has come: running, waiting for answers, or at one of three ends.
+"""The state of a task: running, waiting for answers, or one of three final states.
 
 See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
 """
@@ -35,7 +35,7 @@ class Task(WireModel):
     """
 
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
     status: TaskStatus
     """The state of the task."""
     status_message: str | None = None
@@ -45,9 +45,9 @@ class Task(WireModel):
     last_updated_at: str
     """When the task last changed, in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for as long as it takes."""
+    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two looks at the task, in milliseconds."""
+    """How long to wait between two polls, in milliseconds."""
 
 
 class WorkingTask(WireModel):
@@ -57,7 +57,7 @@ class WorkingTask(WireModel):
     """
 
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
     status: Literal["working"] = "working"
     """The state of the task."""
     status_message: str | None = None
@@ -67,9 +67,9 @@ class WorkingTask(WireModel):
     last_updated_at: str
     """When the task last changed, in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for as long as it takes."""
+    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two looks at the task, in milliseconds."""
+    """How long to wait between two polls, in milliseconds."""
 
 
 class InputRequiredTask(WireModel):
@@ -79,7 +79,7 @@ class InputRequiredTask(WireModel):
     """
 
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
     status: Literal["input_required"] = "input_required"
     """The state of the task."""
     status_message: str | None = None
@@ -89,9 +89,9 @@ class InputRequiredTask(WireModel):
     last_updated_at: str
     """When the task last changed, in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for as long as it takes."""
+    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two looks at the task, in milliseconds."""
+    """How long to wait between two polls, in milliseconds."""
     input_requests: InputRequests
     """The open questions, by keys that are used once in the life of the task."""
 
@@ -103,7 +103,7 @@ class CompletedTask(WireModel):
     """
 
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
     status: Literal["completed"] = "completed"
     """The state of the task."""
     status_message: str | None = None
@@ -113,11 +113,11 @@ class CompletedTask(WireModel):
     last_updated_at: str
     """When the task last changed, in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for as long as it takes."""
+    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two looks at the task, in milliseconds."""
+    """How long to wait between two polls, in milliseconds."""
     result: dict[str, Any]
-    """What the request would have been answered with, had it not become a task."""
+    """The usual result of the request that became this task."""
 
 
 class FailedTask(WireModel):
@@ -127,7 +127,7 @@ class FailedTask(WireModel):
     """
 
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
     status: Literal["failed"] = "failed"
     """The state of the task."""
     status_message: str | None = None
@@ -137,21 +137,21 @@ class FailedTask(WireModel):
     last_updated_at: str
     """When the task last changed, in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for as long as it takes."""
+    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two looks at the task, in milliseconds."""
+    """How long to wait between two polls, in milliseconds."""
     error: Error
     """The error that ended the task."""
 
 
 class CancelledTask(WireModel):
-    """A task that was given up before it had a result.
+    """A task that was cancelled before it had a result.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
     status: Literal["cancelled"] = "cancelled"
     """The state of the task."""
     status_message: str | None = None
@@ -161,9 +161,9 @@ class CancelledTask(WireModel):
     last_updated_at: str
     """When the task last changed, in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for as long as it takes."""
+    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two looks at the task, in milliseconds."""
+    """How long to wait between two polls, in milliseconds."""
 
 
 DetailedTask: TypeAlias = Annotated[
@@ -186,7 +186,7 @@ class CreateTaskResult(Task):
     result_type: Literal["task"] = "task"
     """Tells a task from the usual result: always `task`."""
     ttl_ms: Annotated[Annotated[Integer | None, LEFT_TO_RIGHT], REQUIRED] = 0
-    """How long the task is kept from its beginning, in milliseconds; null for as long as it takes."""
+    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
 
 
 class GetTaskRequestParams(WireModel):
@@ -200,7 +200,7 @@ class GetTaskRequestParams(WireModel):
     level.
     """
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
 
 
 class GetTaskRequest(WireModel):
@@ -304,7 +304,7 @@ class UpdateTaskRequestParams(WireModel):
     level.
     """
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
     input_responses: InputResponses
     """Answers, by the keys of their questions."""
 
@@ -338,7 +338,7 @@ class UpdateTaskResult(WireModel):
 
 
 class CancelTaskRequestParams(WireModel):
-    """Which task to give up.
+    """Which task to cancel.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
@@ -348,11 +348,11 @@ class CancelTaskRequestParams(WireModel):
     level.
     """
     task_id: str
-    """Identifies the task; the server makes it up."""
+    """Identifies the task; chosen by the server."""
 
 
 class CancelTaskRequest(WireModel):
-    """Asks the server to give a task up (`tasks/cancel`).
+    """Requests the cancellation of a task (`tasks/cancel`).
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
@@ -368,7 +368,7 @@ class CancelTaskRequest(WireModel):
 
 
 class CancelTaskResult(WireModel):
-    """Confirms that the wish has arrived; the task may still end in another way.
+    """Confirms that the request has arrived; the task may still end in another way.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
@@ -429,7 +429,7 @@ See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/dr
 
 
 class TaskStatusNotification(WireModel):
-    """Tells a client that listens for a task about its new state (`notifications/tasks`).
+    """Sends the new state of a task to a client that subscribed to it (`notifications/tasks`).
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
@@ -449,7 +449,7 @@ class TaskSubscriptionNotifications(WireModel):
     """
 
     task_ids: list[str] | None = None
-    """Identifiers of the tasks to hear about."""
+    """The tasks to watch, by identifier."""
 
 
 class TaskSubscriptionAcknowledgedNotifications(WireModel):
@@ -459,7 +459,7 @@ class TaskSubscriptionAcknowledgedNotifications(WireModel):
     """
 
     task_ids: list[str] | None = None
-    """Identifiers of the tasks to hear about."""
+    """The tasks to watch, by identifier."""
 
 
 class TasksExtensionCapability(WireModel):

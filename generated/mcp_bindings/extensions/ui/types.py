@@ -322,7 +322,7 @@ class McpUiResourceCsp(WireModel):
 
 
 class McpUiResourcePermissions(WireModel):
-    """Features of the browser that a page would like to use: each is present if it would.
+    """Features of the browser that a page asks for: each is present if it does.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -452,11 +452,11 @@ class McpUiToolCancelledNotificationParams(WireModel):
     """
 
     reason: str | None = None
-    """A word on the cause."""
+    """The cause, for people."""
 
 
 class McpUiToolCancelledNotification(WireModel):
-    """The tool call that the page belongs to has no result and will not get one.
+    """The tool call that the page belongs to was cancelled.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -578,7 +578,7 @@ class McpUiHostContextSafeAreaInsets(WireModel):
 
 
 class McpUiHostContext(WireModel):
-    """What a page learns about the host around it; in an update, only what is new.
+    """What a host says about itself; in an update, only what changed.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -619,7 +619,7 @@ class McpUiHostContext(WireModel):
 
 
 class McpUiHostContextChangedNotification(WireModel):
-    """Something around the page changed.
+    """The context of the host changed.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -694,7 +694,7 @@ class McpUiSupportedContentBlockModalities(WireModel):
 
 
 class McpUiRequestTeardownNotification(WireModel):
-    """A page would like to be removed.
+    """A page requests its own removal.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -864,13 +864,13 @@ class McpUiResourceMeta(WireModel):
     permissions: McpUiResourcePermissions | None = None
     """What the page may use of the browser."""
     domain: str | None = None
-    """An origin of its own for the page, in a form that the host defines."""
+    """A dedicated origin for the page, in a form that the host defines."""
     prefers_border: Boolean | None = None
     """Whether the page looks better with a border, or without; the host decides if absent."""
 
 
 class McpUiRequestDisplayModeRequestParams(WireModel):
-    """Where it would like to be shown.
+    """The requested display mode.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -880,7 +880,7 @@ class McpUiRequestDisplayModeRequestParams(WireModel):
 
 
 class McpUiRequestDisplayModeRequest(WireModel):
-    """A page would like to be shown elsewhere.
+    """A page requests another display mode.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
