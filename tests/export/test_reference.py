@@ -155,6 +155,7 @@ def test_a_full_example_has_every_property() -> None:
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_it_is_written_checked_and_small_enough(self, cli: Cli, tmp_path: Path) -> None:
         out = tmp_path / "protocol.html"
         assert cli("export", "reference", "--out", str(out)).out == f"wrote {out}\n"
