@@ -21,6 +21,8 @@ REVISION ?=
 # The official files that `make add-revision` reads.
 SCHEMA ?=
 TYPESCRIPT ?=
+# The extension whose structure `make add-extension` takes.
+EXTENSION ?=
 # How many cases `make fuzz` tries per test.
 CASES ?= 10000
 # LONG=1 makes `make soak` and `make test-all` run their long versions; SEED repeats a run of `make soak`.
@@ -104,6 +106,10 @@ generate: $(READY) ## Write the bindings of REVISION="2025-11-25 ...", by defaul
 .PHONY: add-revision
 add-revision: $(READY) ## Add a released revision: make add-revision REVISION=2027-01-31 SCHEMA=FILE TYPESCRIPT=FILE.
 	$(BIN)/python scripts/add_revision.py "$(REVISION)" "$(SCHEMA)" "$(TYPESCRIPT)"
+
+.PHONY: add-extension
+add-extension: $(READY) ## Take the structure of an extension: make add-extension EXTENSION=ID TYPESCRIPT=FILE.
+	$(BIN)/python scripts/add_extension.py "$(EXTENSION)" "$(TYPESCRIPT)"
 
 .PHONY: verify-generated
 verify-generated: $(READY) ## Fail if the committed bindings differ from what would be generated.

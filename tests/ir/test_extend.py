@@ -125,6 +125,11 @@ class TestShipped:
         assert all(definition.doc for definition in own.definitions.values())
         assert set(book.lines) - set(used_keys(own, book)) == set()
 
+    def test_tags_of_apps_are_descriptions(self) -> None:
+        table = shipped_extensions()[UI]
+        found = extend(table, table.revision, read_source(str(official("ui", "spec.types.d.ts"))), Diagnostics())
+        assert found.protocol.definitions["McpUiTheme"].doc != load_extension(UI).protocol.definitions["McpUiTheme"].doc
+
     def test_tasks_has_four_methods(self) -> None:
         assert {method.name: method.direction.value for method in load_extension(TASKS).methods} == {
             "tasks/get": "client_to_server",

@@ -202,7 +202,7 @@ def parse_doc(comment: str) -> Doc:
     """Split a `/** */` comment into its prose and its tags.
 
     `deprecated` and `internal` are flags (True, whatever text follows); any other tag keeps its text, and one that
-    occurs again adds a paragraph to it.
+    occurs again adds a paragraph to it. Without prose, `@description` is the prose.
     """
     sections: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
@@ -223,7 +223,8 @@ def parse_doc(comment: str) -> Doc:
         else:
             value = value.strip("`") if name == "category" else value
             tags[name] = f"{before}\n\n{value}" if isinstance(before, str) else value
-    return Doc(text=_LINK.sub(_link_text, "\n".join(sections[0][1])).strip("\n"), tags=tags)
+    text = _LINK.sub(_link_text, "\n".join(sections[0][1])).strip("\n")
+    return Doc(text=text or str(tags.pop("description", "")), tags=tags)
 
 
 def _link_text(link: re.Match[str]) -> str:
