@@ -52,7 +52,7 @@ class Stopping:
     is_watched = False
 
     def new(self, message: Request | Notification, line: Line, batch: Batch | None = None) -> Call:
-        return Stopped(message, line, batch)
+        return Stopped(None, message, line, batch)
 
     def run(self, call: Call, handler: Handler) -> Awaitable[Any]:
         raise NotImplementedError

@@ -145,6 +145,7 @@ class Call(ReceivedCall):
     """A request or a notification, from the parse to the answer; see `Exchange`, which handlers and middleware receive.
 
     Attributes:
+        connection: the connection that it was received or is sent on.
         requester: its sender, or the peer that it is sent to.
         text: the message, or the batch that contains it, until its params are read.
         parts: how many messages the text contains.
@@ -160,6 +161,7 @@ class Call(ReceivedCall):
 
     __slots__ = (
         "cancel_reason",
+        "connection",
         "gate",
         "held",
         "is_cancelled",
@@ -182,16 +184,24 @@ class Call(ReceivedCall):
     requester: Requester
     task: "asyncio.Task[None]"
 
-    def __init__(self, message: Request | Notification, line: "Line", batch: Batch | None = None) -> None:
-        super().__init__(message, line, batch)
+    def __init__(
+        self, connection: Any, message: Request | Notification, line: "Line", batch: Batch | None = None
+    ) -> None:
+        # Not by the constructor of the base class: every message is one.
+        self.connection = connection
+        self.message = message
+        self.name = message.method
+        self.line = line
+        self.batch = batch
+        self.book = self.token = self.progress = None
+        self.is_modern = self.is_stuck = self.is_cancelled = False
+        self.is_open = message.__class__ is Request
+        self.id = getattr(message, "id", None)
         self.way = _RECEIVED
-        self.is_open = isinstance(message, Request)
         self.text = b""
         self.parts = 1
         self.held: Held | None = None
         self.gate: Gate[tuple[float, float | None, str | None]] | None = None
-        self.is_stuck = False
-        self.is_cancelled = False
         self.cancel_reason: str | None = None
         self.resumed: asyncio.Future[Any] | None = None
         self.keeper: Keeper | None = None
@@ -235,7 +245,8 @@ class Call(ReceivedCall):
 
         It is answered by `by`; see `resumed`.
         """
-        self.message, self.id, self.line, self.requester = other.message, other.id, other.line, other.requester
+        self.connection, self.requester = other.connection, other.requester
+        self.message, self.id, self.line = other.message, other.id, other.line
         self.batch, self.token, self.progress, self.gate = other.batch, other.token, None, None
         self.book, other.book = other.book, None
         if self.book is not None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
 from mcp_runtime.connection.base import Hooks, KnowsPeer, VendorMethods
@@ -15,7 +16,6 @@ from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.options import CallOptions, Limits
-from mcp_runtime.protocol.calls import Batch
 from mcp_runtime.protocol.jsonrpc import Notification, Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
@@ -42,13 +42,9 @@ class Exchange(Call):
         cancel_reason: the peer's reason for cancelling it.
     """
 
-    __slots__ = ("connection",)
+    __slots__ = ()
 
-    def __init__(
-        self, connection: "Connection", message: Request | Notification, line: Line, batch: Batch | None = None
-    ) -> None:
-        super().__init__(message, line, batch)
-        self.connection = connection
+    connection: "Connection"
 
     @classmethod
     def of(cls, connection: "Connection", method: AnyMethod, params: Any, way: Way, requester: Requester) -> "Exchange":
@@ -59,11 +55,6 @@ class Exchange(Call):
         made = cls(connection, Notification(method.name, None), connection.main)
         made.way, made.requester, made.method, made.params = way, requester, method, params
         return made
-
-    def resume(self, other: Call, *, by: object) -> None:
-        """Continue as another request, maybe on another connection; see `Call.resume`."""
-        self.connection = cast("Exchange", other).connection
-        super().resume(other, by=by)
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress on the request; does nothing if the peer did not ask for it.
@@ -374,17 +365,15 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
 class _Exchanges:
     """Runs the handlers of a connection, with an exchange and a context for each message."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "new")
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.new = partial(Exchange, connection)
 
     @property
     def is_watched(self) -> bool:
         return bool(self._connection.middleware)
-
-    def new(self, message: Request | Notification, line: Line, batch: Batch | None = None) -> Exchange:
-        return Exchange(self._connection, message, line, batch)
 
     def context_of(self, exchange: Call) -> Any:
         answers = exchange.requester.answers

@@ -117,7 +117,7 @@ class Conversation(Receiver):
         self.last_activity = link.loop.time()
         if link.limits.trace is not None:
             link.trace(Way.RECEIVED, message)
-        line = link.line_of(channel)
+        line = link.main if channel is link.transport else link.line_of(channel)
         try:
             value = jsonrpc.parse(message)
             if self.on_modern is not None and (outcome := self._take_modern(value, message, line)) is not None:
@@ -233,7 +233,7 @@ class Conversation(Receiver):
             case Result():
                 return self.outbound.take_result(event, text)
             case ReceivedCall():
-                self._take_request(cast("Call", event), text, parts)
+                self._take_request(event, text, parts)
                 return ANSWERED
             case Notification():
                 call = self._handling.new(event, line)
@@ -250,14 +250,15 @@ class Conversation(Receiver):
                 return self._take_violation(event, line)
         return ACCEPTED
 
-    def _take_request(self, call: Call, text: bytes, parts: int) -> None:
+    def _take_request(self, call: Any, text: bytes, parts: int) -> None:
         link = self.link
         if link.side is _CLIENT and link.requester.is_modern:
             # In the modern era a server sends no requests, and a client no answers (basic/transports/stdio).
             link.session.drop(call)
             link.report(link.violation("a server must not send requests in this revision", call.name))
             return
-        link.opened(call)
+        if call.line is not link.main:
+            link.opened(call)
         if call.name == PING and PING not in link.requester.answers.handlers:
             # Promptly, regardless of other work (basic/utilities/ping).
             link.answer_at_once(call, b"{}")

@@ -371,13 +371,15 @@ class Inbound:
         """Forget a request whose handler has ended, unless that was suspended."""
         if call in self._running:
             self._release(call)
+            del call.task  # whose context refers to the call: the cycle would wait for the garbage collector
         if self._link.closed_because is not None or self._link.ending is not None:
             self._settled()
 
     def _release(self, call: Call) -> None:
         del self._running[call]
         self._ending.pop(call, None)
-        call.release()
+        if call.held is not None:
+            call.held.release()
         if self._waiting and call.name in WAITING:
             self._waiting -= 1
         if call.gate is not None:

@@ -95,7 +95,7 @@ class Outbound:
         call = self._begin(method, params, type_, call_options(options), whole)
         # Wait for the answer, not for the transport: a transport that is stuck would outlast every timeout.
         try:
-            result = await call.future
+            result: Any = await call.future
         except asyncio.CancelledError as error:
             self.give_up(call.id, str(error.args[0]) if error.args and error.args[0] else None)
             raise
@@ -108,9 +108,9 @@ class Outbound:
                 return self.ask(method, params, type_, options, whole, rounds=rounds + 1)
 
             own = params if self._introduction is None else self._introduction.detached(params)
-            result = cast("T", await interim.resume(interim.result, Interrupted(method, own, options, rounds, again)))
+            result = await interim.resume(interim.result, Interrupted(method, own, options, rounds, again))
             go_on()
-        return cast("T", result)
+        return result
 
     def introduction(self, type_: type[Any]) -> Introduction:
         """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
@@ -184,7 +184,9 @@ class Outbound:
             call.limit = timeout
             until = link.loop.time() + timeout if whole is None else self.deadlines.within_call(whole, timeout)
             self.deadlines.set(call.id, until)
-        meta = requester.meta if requester.is_modern else _NO_META
+        meta = requester.meta
+        if meta and not requester.is_modern:
+            meta = _NO_META
         link.send(data, line, Sent(method.name, id_=call.id, params=params, meta=meta))
         return call
 
