@@ -109,7 +109,7 @@ COSTLY: dict[str, tuple[dict[str, Any], Any]] = {
     ),
     "many names asked of many objects": (
         {"items": {"allOf": [{"required": [f"p{number}" for number in range(1_000)]}] * 10}},
-        [{f"p{number}": 1 for number in range(1_000)} for _ in range(1_000)],
+        [{f"p{number}": 1 for number in range(1_000)}] * 1_000,
     ),
     "a small pattern with many states": ({"pattern": "[ab]*a[ab]{20000}c"}, "ab" * 50_000),
     "nested repetitions": ({"pattern": "((a{0,99}b?){0,99}c?){0,99}$"}, "ab" * 5_000),

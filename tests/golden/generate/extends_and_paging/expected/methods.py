@@ -45,7 +45,7 @@ NOTIFICATIONS_MOONS_ROSE: Final[method.NotificationMethod[models.MoonRoseNotific
         params_required=True,
     )
 )
-""""""
+"""Method ``notifications/moons/rose``."""
 
 METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name([INITIALIZE, MOONS_LIST, NOTIFICATIONS_MOONS_ROSE])
 """All methods by name."""

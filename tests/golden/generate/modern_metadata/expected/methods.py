@@ -24,7 +24,7 @@ ORACLE_ASK: Final[method.RequestMethod[models.AskRequestParams, models.AskResult
     params_required=True,
     result=method.WireType(_PACKAGE, "AskResult"),
 )
-""""""
+"""Method ``oracle/ask``."""
 
 SERVER_DISCOVER: Final[method.RequestMethod[models.RequestParams, models.DiscoverResult]] = method.RequestMethod(
     "server/discover",
