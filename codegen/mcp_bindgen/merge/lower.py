@@ -274,13 +274,12 @@ class _Lowering:
         flat = flatten(hint, self._hints) if hint else None
         extra_hint = flat.extra if flat else None
         extra = self._type(ts.index, extra_hint, {}) if ts.index else ANY
-        if is_never(extra):
-            extra = None
-        elif not ts.members:
+        is_closed = is_never(extra)
+        if not ts.members and not is_closed:
             return MapOf(value=extra)
         known: Mapping[str, Field[Shape]] = flat.properties if flat else {}
         properties = tuple(self._member(member, known.get(member.name)) for member in ts.members)
-        return Object(properties=properties, extra=extra, indexed=ts.index is not None)
+        return Object(properties=properties, extra=None if is_closed else extra, indexed=ts.index is not None)
 
     def _member(self, ts: TsMember, hint: Field[Shape] | None) -> Field[Shape]:
         parts = ts.type.members if isinstance(ts.type, TsUnion) else ()

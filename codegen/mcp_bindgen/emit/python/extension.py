@@ -37,11 +37,11 @@ def extension_view(extension: Extension, diagnostics: Diagnostics) -> views.Exte
     speller = Speller(protocol, names, modules)
     classes = ClassViews(protocol, names, speller, inheritance, modules, link=extension.link)
     stubs = StubViews(added, names, speller)
-    mixins = (
+    both = (
         views.Mixin(name="ClientMixin", side="client", base="Client", calls=stubs.client().calls),
         views.Mixin(name="ServerMixin", side="server", base="ConnectedClient", calls=stubs.server().calls),
     )
-    mixins = tuple(mixin for mixin in mixins if mixin.calls)
+    mixins = tuple(mixin for mixin in both if mixin.calls)
     constants = constant_views(protocol, names)
     exports = {names.classes[name]: modules[name] for name in (*extension.own, *used)}
     exports |= {mixin.name: mixin.side for mixin in mixins}
