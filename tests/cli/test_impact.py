@@ -255,7 +255,7 @@ def test_a_checker_that_fails_is_named_with_its_version(
 
 @pytest.mark.usefixtures("app")
 def test_a_missing_checker_is_an_error_that_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
     assert "pip install 'mcp-bindgen[impact]'" in cli("impact", "src", *REVISIONS, expect=2).err
 

@@ -213,7 +213,8 @@ FREE = {
 
 
 def test_it_reports_nothing_else(tmp_path: Path) -> None:
-    assert all_scanned(tmp_path, FREE) == dict.fromkeys(FREE, ([], []))
+    nothing: tuple[list[str], list[str]] = ([], [])
+    assert all_scanned(tmp_path, FREE) == dict.fromkeys(FREE, nothing)
 
 
 USES = "def f(t: Tool):\n    print(t.execution)\n"

@@ -45,12 +45,14 @@ class Job:
         files: the files to check.
         stubs: the folder with our stubs.
         scratch: a folder for a file of settings.
+        everything: whether to report errors of all kinds, and not only marks.
     """
 
     root: Path
     files: Sequence[Path]
     stubs: Path
     scratch: Path
+    everything: bool = False
 
     def environment(self, settings: Any, *names: str) -> Path | None:
         """Return the Python environment to check with, None if the settings choose one.
@@ -156,7 +158,8 @@ def _ty(job: Job) -> list[str]:
     settings = _settings(job.root, "ty.toml", "ty")[1].get("environment", {})
     python = job.environment(settings, "python")
     kept = [str(path) for path in settings.get("extra-paths", ())]
-    command = ["check", "--project", str(job.root), "--output-format", "gitlab", "--no-progress", "--ignore", "all"]
+    command = ["check", "--project", str(job.root), "--output-format", "gitlab", "--no-progress"]
+    command += [] if job.everything else ["--ignore", "all"]
     command += ["--warn", "deprecated", "--exit-zero", "--no-respect-ignore-files", "--no-force-exclude"]
     command += [part for path in (str(job.stubs), *kept) for part in ("--extra-search-path", path)]
     command += ["--config", "analysis.respect-type-ignore-comments=false"]

@@ -21,7 +21,8 @@ class Module:
     """One file: `name` is its import name, with its package; `home` its resolved path.
 
     `names` maps the names that it imports, and aliases of them, to what they stand for; `stars` are the modules from
-    which it imports everything; `classes` are its own classes with the expressions of their bases.
+    which it imports everything; `classes` are its own classes with the expressions of their bases, `lines` the
+    lines of its text.
     """
 
     path: Path
@@ -31,12 +32,8 @@ class Module:
     tree: ast.Module
     names: dict[str, str] = field(default_factory=dict[str, str])
     stars: list[str] = field(default_factory=list[str])
+    lines: list[str] = field(default_factory=list[str])
     classes: dict[str, list[ast.expr]] = field(default_factory=dict[str, list[ast.expr]])
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines of the file."""
-        return self.text.split("\n")
 
     def absolute(self, module: str | None, level: int) -> str:
         """Return the absolute name of a relative import in this module."""
@@ -93,6 +90,7 @@ class Modules:
         self.unread: list[Path] = []
         self._by_name: dict[str, Module] = {}
         self._by_path: dict[Path, Module] = {}
+        self._found: dict[tuple[str, Path], Module | None] = {}
         self._roots: list[Path] = []
         seen: set[Path] = set()
         for root in paths:
@@ -159,12 +157,12 @@ class Modules:
         """Find a module by its absolute name: in a package, next to the importer, or below a root."""
         if name in self._by_name or not name:
             return self._by_name.get(name)
-        for folder in (importer.home.parent, *self._roots):
-            place = folder.joinpath(*name.split("."))
-            for path in (place.with_suffix(".py"), place / "__init__.py"):
-                if path in self._by_path:
-                    return self._by_path[path]
-        return None
+        key = (name, importer.home.parent)
+        if key not in self._found:
+            places = [folder.joinpath(*name.split(".")) for folder in (key[1], *self._roots)]
+            paths = [path for place in places for path in (place.with_suffix(".py"), place / "__init__.py")]
+            self._found[key] = next((self._by_path[path] for path in paths if path in self._by_path), None)
+        return self._found[key]
 
     def _add(self, path: Path, diagnostics: Diagnostics) -> None:
         line = None
@@ -190,6 +188,7 @@ class Modules:
         diagnostics.warning(Location(source=str(path), line=line), f"skipped: {reason}")
 
     def _keep(self, module: Module) -> None:
+        module.lines.extend(module.text.split("\n"))
         module.read_names()
         self.listed.append(module)
         self._by_path[module.home] = module

@@ -4,6 +4,7 @@ import ast
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
@@ -73,8 +74,9 @@ def impact(
                 scratch=Path(folder).resolve(),
             )
             _check(watched, related, checker, job, found)
-    seen = {(t.spot.path, t.spot.line, t.finding.fingerprint): t for t in reversed(found.touched)}
-    touched = sorted(seen.values(), key=lambda t: (t.spot, t.finding.fingerprint))
+    seen = {(t.spot.path, t.spot.line, id(t.finding)): t for t in reversed(found.touched)}
+    order = {id(t.finding): t.finding.fingerprint for t in {id(t.finding): t for t in found.touched}.values()}
+    touched = sorted(seen.values(), key=lambda t: (str(t.spot.path), t.spot.line, t.spot.column, order[id(t.finding)]))
     return Impact(
         old=marks.old.protocol.revision,
         new=marks.new.protocol.revision,
@@ -93,8 +95,11 @@ def _check(watched: Watched, modules: Sequence[Module], checker: Checker, job: J
     stubs = Stubs(watched.marks)
     write_stubs(stubs, job.stubs, watched.packages)
     by_home = {module.home: module for module in modules}
+    homes: dict[Path, Module | None] = {}
     for report in checker.run(job):
-        number, module = _MARK.search(report.message), by_home.get(report.path.resolve())
+        if report.path not in homes:
+            homes[report.path] = by_home.get(report.path.resolve())
+        number, module = _MARK.search(report.message), homes[report.path]
         if number and module:
             found.touched += _resolved(watched, module, report, stubs.notes[int(number[1]) % len(stubs.notes)])
     known = {(t.spot.path, t.spot.line, t.name.member) for t in found.touched}
@@ -136,17 +141,22 @@ def _resolved(watched: Watched, module: Module, report: Report, note: Note) -> I
             yield Touched(spot=Spot(module.path, line, column), kind=kind, name=subject, finding=finding)
 
 
-def _call_at(module: Module, report: Report) -> ast.Call | None:
-    """Return the call that a report is about: it covers the function, or the arguments."""
-    lines = module.lines
-    ends = {(report.line, report.column), (report.end_line, report.end_column)}
+@lru_cache(maxsize=1)
+def _calls(module: Module) -> Mapping[tuple[int, int], ast.Call]:
+    """Return the calls of a module by where their functions end."""
+    found: dict[tuple[int, int], ast.Call] = {}
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Call):
             line = node.func.end_lineno or 1
-            column = len(lines[line - 1].encode()[: node.func.end_col_offset].decode("utf-8", "replace")) + 1
-            if (line, column) in ends:
-                return node
-    return None
+            before = module.lines[line - 1].encode()[: node.func.end_col_offset].decode("utf-8", "replace")
+            found[line, len(before) + 1] = node
+    return found
+
+
+def _call_at(module: Module, report: Report) -> ast.Call | None:
+    """Return the call that a report is about: it covers the function, or the arguments."""
+    calls = _calls(module)
+    return calls.get((report.end_line, report.end_column)) or calls.get((report.line, report.column))
 
 
 def _answer(watched: Watched, question: Question, type_: str, found: Found) -> None:
@@ -199,7 +209,7 @@ def _probed(module: Module, questions: Sequence[Question]) -> tuple[str, dict[Qu
     for node in dict.fromkeys(question.asked for question in questions):
         inserted.setdefault(node.lineno, []).append((node.col_offset, _PROBE))
         inserted.setdefault(node.end_lineno or node.lineno, []).append((node.end_col_offset or 0, ")"))
-    lines = module.lines
+    lines = list(module.lines)
     for number, added in inserted.items():
         data = lines[number - 1].encode()
         for column, text in sorted(added, reverse=True):

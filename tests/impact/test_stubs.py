@@ -1,0 +1,91 @@
+"""The stubs are valid for every checker, and typed and untyped programs are read to the end."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from impact.corpus_marks import changes
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.inputs import load_side
+from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT, Job
+from mcp_bindgen.impact.marks import Marks
+from mcp_bindgen.impact.run import impact, marks_of, write_stubs
+from mcp_bindgen.impact.stubs import Stubs
+from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.load import load_released
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = [*pairwise(sorted(released())), ("2025-11-25", "2025-06-18")]
+ALLOWED = ("deprecated", "Import cycles", "imported from `typing`")
+OTHERS = 10
+"""Percent of the other lines of an untyped program that may be listed as well."""
+
+
+def complaints(marks: Marks, folder: Path, checker: str) -> list[str]:
+    """Return what a checker reports about the stubs themselves, without uses of what is deprecated."""
+    revision = marks.old.protocol.revision.replace("-", "_")
+    write_stubs(Stubs(marks), folder / "stubs", [f"mcp_bindings.v{revision}"])
+    files = sorted((folder / "stubs").rglob("*.pyi"))
+    job = Job(root=folder, files=files, stubs=folder / "stubs", scratch=folder, everything=True)
+    return [
+        f"{report.path.name}:{report.line}: {report.message}"
+        for report in CHECKERS[checker].run(job)
+        if not any(words in report.message for words in ALLOWED)
+    ]
+
+
+def mutated(folder: Path) -> Marks:
+    """Return the changes from a schema with other properties to the one that it was made from."""
+    schema = json.loads((ROOT / "schema" / "2025-11-25" / "schema.json").read_bytes())
+    tool = schema["$defs"]["Tool"]
+    tool["properties"]["class"] = {"type": "string"}
+    tool["properties"]["str"] = {"enum": ["a", "b"]}
+    tool["required"] += ["class", "title"]
+    del schema["$defs"]["CallToolResult"]["properties"]["isError"]
+    (folder / "2025-11-25").mkdir()
+    path = folder / "2025-11-25" / "schema.json"
+    path.write_text(json.dumps(schema))
+    old, new = load_side(str(path), Diagnostics()), load_released("2025-11-25")
+    return marks_of(compare(old, new, proven=False), old, new)
+
+
+@pytest.mark.parametrize("step", STEPS, ids="-to-".join)
+def test_stubs_are_valid_for_ty(step: tuple[str, str], tmp_path: Path) -> None:
+    assert complaints(changes(*step), tmp_path, DEFAULT) == []
+
+
+def test_stubs_of_another_schema_are_valid_for_ty(tmp_path: Path) -> None:
+    assert complaints(mutated(tmp_path), tmp_path, DEFAULT) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", ["pyright", "pyrefly"])
+@pytest.mark.parametrize("step", STEPS, ids="-to-".join)
+def test_stubs_are_valid_for_other_checkers(step: tuple[str, str], checker: str, tmp_path: Path) -> None:
+    assert complaints(changes(*step), tmp_path, checker) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", ["pyright", "pyrefly"])
+def test_stubs_of_another_schema_are_valid_for_other_checkers(checker: str, tmp_path: Path) -> None:
+    assert complaints(mutated(tmp_path), tmp_path, checker) == []
+
+
+def test_untyped_code_is_affected_or_unresolved(tmp_path: Path) -> None:
+    text = (Path(__file__).parent / "untyped.txt").read_text("utf-8")
+    (tmp_path / "program.py").write_text(text)
+    found = impact(
+        changes("2025-11-25", "2026-07-28"),
+        [tmp_path],
+        ["mcp_bindings.v2025_11_25"],
+        CHECKERS[DEFAULT],
+        Diagnostics(),
+    )
+    listed = {use.spot.line for use in (*found.touched, *found.unresolved)}
+    lines = text.splitlines()
+    expected = {number for number, line in enumerate(lines, 1) if line.endswith("# impact")}
+    assert sorted(expected - listed) == []
+    assert len(listed - expected) * 100 <= OTHERS * (len(lines) - len(expected)), sorted(listed - expected)
