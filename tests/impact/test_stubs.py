@@ -84,7 +84,7 @@ def test_untyped_code_is_affected_or_unresolved(tmp_path: Path) -> None:
         CHECKERS[DEFAULT],
         Diagnostics(),
     )
-    listed = {use.spot.line for use in (*found.touched, *found.unresolved)}
+    listed = {use.spot.line for use in found.touched} | {use.spot.line for use in found.unresolved}
     lines = text.splitlines()
     expected = {number for number, line in enumerate(lines, 1) if line.endswith("# impact")}
     assert sorted(expected - listed) == []

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import itertools
 from collections import ChainMap, Counter, defaultdict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from operator import methodcaller
@@ -13,6 +13,7 @@ from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Pr
 from mcp_bindings.v2025_11_25 import CallToolRequestParams, CallToolResult, Client, Context, Server, TextContent, Tool
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 K = TypeVar("K")
 P = ParamSpec("P")
 ToolT = TypeVar("ToolT", bound=Tool)
@@ -119,8 +120,8 @@ class HasTool(Protocol):
     def result(self) -> CallToolResult: ...
 
 
-class Source(Protocol[T]):
-    def load(self) -> T: ...
+class Source(Protocol[T_co]):
+    def load(self) -> T_co: ...
 
 
 def structural(holder: HasTool, source: Source[Tool]) -> object:
@@ -211,12 +212,12 @@ async def pages(client: Client) -> AsyncIterator[Tool]:
 
 
 @asynccontextmanager
-async def session(client: Client) -> AsyncIterator[tuple[Client, Mapping[str, Tool]]]:
+async def session(client: Client) -> AsyncGenerator[tuple[Client, Mapping[str, Tool]]]:
     yield client, {tool.name: tool async for tool in pages(client)}
 
 
 @contextmanager
-def borrowed(tool: Tool) -> Iterator[Box[Tool]]:
+def borrowed(tool: Tool) -> Generator[Box[Tool]]:
     yield Box(tool)
 
 
