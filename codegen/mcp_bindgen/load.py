@@ -196,6 +196,7 @@ def _protocol(
         errata=(*merged.errata, *errata),
         dialect=halves.schema.dialect if halves.schema else "",
         container=halves.schema.container if halves.schema else "",
+        schema=halves.schema.root if halves.schema else {},
     )
     warn_of_opaque_facts(protocol, diagnostics)
     protocol, missing = document(

@@ -83,11 +83,6 @@ CASES: dict[str, Case] = {
     "default-changed": Case(
         old=with_default("a"), new=with_default("b"), found=(("default-changed", "Extra.x", '"a"', '"b"'),)
     ),
-    "opaque-changed": Case(
-        old="export interface A { x: `a-${string}`; y: string }",
-        new="export interface A { x: `b-${string}`; y: string }",
-        found=(("opaque-changed", "A.x", "`a-${string}`", "`b-${string}`"),),
-    ),
     "constant-added": CONSTANT,
     "constant-removed": CONSTANT.back(),
     "constant-changed": Case(

@@ -1,21 +1,20 @@
 """Every change in a table is found completely, and jsonschema confirms each message that proves a break."""
 
 import json
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import jsonschema
 import pytest
 
 from mcp_bindgen.diff.compare import compare
-from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
 from support.mutation_table import Expected, Mutation, mutations
 from support.official import official_schema
+from support.oracle import Judge, Side
 from support.samples import REVISIONS, load
+from support.verdict_cases import is_confirmed
 
 ALL = list(mutations())
 MIN_MUTATIONS = 120
@@ -62,39 +61,4 @@ def test_everything_is_found_and_nothing_else(mutation: Mutation) -> None:
     assert sorted(found, key=str) == sorted(mutation.expected, key=str)
     for finding in findings:
         for pair in finding.proven:
-            judge(finding, pair, before, after)
-
-
-def judge(finding: Finding, pair: Pair, before: Any, after: Any) -> None:
-    """Check with jsonschema and the original files: the sender may send the message, the receiver refuses it."""
-    message = finding.witnesses[pair]
-    travels = {carrier.travel for carrier in finding.carriers}
-    verdicts: list[tuple[bool, bool]] = []
-    for travel in travels:
-        from_old = (pair is Pair.OLD_CLIENT) == (travel is Travel.TO_SERVER)
-        sender, receiver = (before, after) if from_old else (after, before)
-        methods = [carrier.method for carrier in finding.carriers]
-        verdicts.append((accepts(sender, message, methods), accepts(receiver, message, methods)))
-    assert (True, False) in verdicts, (finding.rule.id, pair, message)
-
-
-def accepts(tree: Any, message: Any, methods: Sequence[str]) -> bool:
-    """Whether a file accepts a message as one of its definitions."""
-    definitions = tree[container(tree)]
-    for name, definition in definitions.items():
-        method = definition.get("properties", {}).get("method", {}).get("const")
-        if not name.endswith(("Request", "Notification")) or name.startswith(("Client", "Server")) or method is None:
-            continue
-        if "method" in message:
-            target, payload = name, message
-        else:
-            target, payload = name.removesuffix("Request") + "Result", message["result"]
-        if method not in ([message["method"]] if "method" in message else methods) or target not in definitions:
-            continue
-        # In draft-07, a reference hides its sibling keywords.
-        schema = {container(tree): definitions, "allOf": [{"$ref": f"#/{container(tree)}/{target}"}]}
-        dialect = jsonschema.Draft7Validator if container(tree) == "definitions" else jsonschema.Draft202012Validator
-        validator: Any = dialect(schema)
-        if validator.is_valid(payload):
-            return True
-    return False
+            assert is_confirmed(Judge(Side(before), Side(after)), finding, pair)

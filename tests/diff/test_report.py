@@ -64,7 +64,7 @@ class TestSeverity:
         assert Options(assume_gates=True).severity(made_finding) is made_finding.gated_severity
 
     def test_a_gate_counts_only_if_it_is_assumed(self) -> None:
-        assert "2002-02-02 client: 1 break, behind a capability" in page(reported(self.GATED))[2]
+        assert "2002-02-02 client: compatible, 1 break, behind a capability" in page(reported(self.GATED))[2]
         assert page(reported(self.GATED, BREAKS_BOTH))[2].endswith(": 2 breaks, 1 of them behind a capability")
         assert any("; behind server.tasks" in line for line in page(reported(self.GATED)))
         assert reported(self.GATED).fails
@@ -208,7 +208,7 @@ class TestPage:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (("a", True), ("b", True), "peers that agree on one date"),
+        (("a", True), ("b", True), "peers that negotiate a common revision are not affected"),
         (("a", True), ("a", True), "both sides are dated a"),
         (("a", True), ("x", False), "one side has no date"),
     ],

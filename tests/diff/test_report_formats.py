@@ -13,7 +13,6 @@ import pytest
 from markdown_it import MarkdownIt
 
 from mcp_bindgen.diff.baseline import Baseline, Row
-from mcp_bindgen.diff.compatibility import Compatibility
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
 from mcp_bindgen.diff.report import github, html, junit, markdown, places, sarif, text
 from mcp_bindgen.diff.report import json as json_report
@@ -22,7 +21,7 @@ from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.rules import CATALOGUE
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
-from support.findings import HOSTILE, finding, reported
+from support.findings import HOSTILE, finding, reported, with_sentence
 
 SCHEMA = json.loads(Path(json_report.__file__).with_name("diff.schema.json").read_text("utf-8"))
 FILE = places.SourceFile(
@@ -59,8 +58,8 @@ def hostile_report() -> Report:
     carrier = Carrier(HOSTILE, "result", Travel.TO_CLIENT)
     places_ = (HOSTILE, f"{HOSTILE}.{HOSTILE}", f"Other.{HOSTILE}")
     findings = [finding("type-changed", place, HOSTILE, f"{HOSTILE}2", carriers=[carrier]) for place in places_]
-    compatibility = Compatibility(compatible=False, deciding=tuple(findings), doubtful=(MILD,), sentence=HOSTILE)
-    return reported(*findings, GATED, MILD, finding(), baseline=ACCEPTED, file=FILE, compatibility=compatibility)
+    judged = with_sentence((*findings, MILD), HOSTILE)
+    return reported(*findings, GATED, MILD, finding(), baseline=ACCEPTED, file=FILE, judged=judged)
 
 
 REPORTS = {

@@ -18,7 +18,8 @@ from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.methods import Senders, derive_methods
 from mcp_bindgen.ir.nodes import Direction, Protocol
 from support.official import official_schema
-from support.samples import HANDSHAKE_TS, load, typescript_source
+from support.rule_cases import START
+from support.samples import load, typescript_source
 
 NOVEMBER = "2025-11-25"
 OLD_CLIENT, NEW_CLIENT = Pair.OLD_CLIENT, Pair.NEW_CLIENT
@@ -97,15 +98,17 @@ class TestDirections:
         ],
     )
     @pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)])
-    def test_a_forgotten_message_has_the_direction_of_the_other_side(
+    def test_nobody_sends_a_message_that_left_its_root_union(
         self, root: str, message: str, revision: str, back: bool
     ) -> None:
-        assert changed(unlisted(root, message), revision, back=back) == ()
+        kind = "request" if message.endswith("Request") else "notification"
+        (finding,) = changed(unlisted(root, message), revision, back=back)
+        assert (finding.rule.id, finding.place) == (f"{kind}-method-{'added' if back else 'removed'}", message)
+        assert finding.proven == finding.witnesses.keys()
+        assert bool(finding.proven) is (kind == "request")
 
     @pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)])
-    def test_a_guessed_direction_is_not_an_error(self, back: bool) -> None:
-        """The sender of a message that only one side has and no union lists is unknown."""
-
+    def test_a_message_that_was_never_listed_is_no_change(self, back: bool) -> None:
         def edit(definitions: dict[str, Any]) -> None:
             definitions["DanceRequest"] = {
                 "type": "object",
@@ -113,16 +116,25 @@ class TestDirections:
                 "required": ["method"],
             }
 
-        (finding,) = [f for f in changed(edit, back=back) if f.rule.view is View.WIRE]
-        assert finding.severity is Severity.WARNING
-        assert finding.breaks == finding.unproven
-        assert set(finding.why_unproven.values()) == {"no root union on either side says which side sends dance/start"}
+        assert wire(changed(edit, back=back)) == []
 
-    def test_a_row_for_both_directions_is_not_a_guess(self) -> None:
+    @pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)])
+    def test_a_schema_without_root_unions_has_the_directions_of_the_other_side(self, back: bool) -> None:
+        def edit(definitions: dict[str, Any]) -> None:
+            for root in ("ClientRequest", "ClientNotification", "ServerRequest", "ServerNotification"):
+                del definitions[root]
+
+        assert wire(changed(edit, back=back)) == []
+
+    def test_a_sender_that_neither_side_states_is_a_guess(self) -> None:
+        """Without root unions, the sender of a message that only one side has is unknown: nothing is proven."""
         text = "interface DanceRequest { method: 'dance' } interface DanceResult {}"
-        old, new = (load(typescript_source(HANDSHAKE_TS + more))[0] for more in ("", text))
+        old, new = (load(typescript_source(START + more))[0] for more in ("", text))
         assert settle(old, new).guessed == {"dance"}
-        rows = Senders(rows={"dance": Direction.BOTH}, elsewhere=lambda _: None)
+        (finding,) = [f for f in compare(old, new) if f.rule.view is View.WIRE]
+        assert (finding.severity, finding.breaks) == (Severity.WARNING, finding.unproven)
+        assert set(finding.why_unproven.values()) == {"no root union on either side says which side sends dance"}
+        rows = Senders(rows=dict.fromkeys(("dance", "initialize"), Direction.BOTH), elsewhere=lambda _: None)
         directed = replace(new, methods=derive_methods(new.definitions, "schema.ts", rows, Diagnostics()))
         assert settle(old, directed).guessed == settle(directed, old).guessed == frozenset()
 
@@ -218,7 +230,8 @@ class TestProperties:
         def edit(definitions: dict[str, Any]) -> None:
             del definitions["Tool"]["properties"]["inputSchema"]["properties"]["properties"]
 
-        assert wire(changed(edit)) == [("warning", "property-removed-optional", "ToolInputSchema.properties")]
+        # Peers may still send the keyword: JSON Schema has it, whether or not MCP declares it.
+        assert wire(changed(edit)) == [("error", "property-constraint-dropped", "ToolInputSchema.properties")]
 
     @pytest.mark.parametrize(("was", "is_"), [("-", "true"), ("true", "-")])
     def test_another_default_is_found(self, was: str, is_: str) -> None:

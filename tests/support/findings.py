@@ -1,11 +1,11 @@
 """Findings between released revisions, compared once; and hand-made ones, with reports, for tests of their readers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 from mcp_bindgen.diff.baseline import Baseline
-from mcp_bindgen.diff.compatibility import Compatibility
+from mcp_bindgen.diff.compatibility import Compatibility, compatibility
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
 from mcp_bindgen.diff.report.model import Report, Side, make_report
 from mcp_bindgen.diff.report.options import Options
@@ -67,12 +67,17 @@ def finding(
     return replace(result, witnesses=messages) if proven else replace(result, unproven=result.breaks)
 
 
+def with_sentence(findings: Iterable[Finding], sentence: str) -> Compatibility:
+    """Judge findings, with another sentence."""
+    return replace(compatibility(findings), sentence=sentence)
+
+
 def reported(
     *findings: Finding,
     options: Options | None = None,
     baseline: Baseline | None = None,
     file: SourceFile | None = None,
-    compatibility: Compatibility | None = None,
+    judged: Compatibility | None = None,
 ) -> Report:
     """Make a report of findings between two revisions; the newer side may be a file."""
     return make_report(
@@ -81,5 +86,5 @@ def reported(
         new=Side(name="2002-02-02", revision="2002-02-02", file=file),
         options=options or Options(),
         baseline=baseline or Baseline(),
-        compatibility=compatibility or Compatibility(compatible=True, deciding=(), doubtful=(), sentence="compatible"),
+        compatibility=judged or with_sentence(findings, "compatible"),
     )

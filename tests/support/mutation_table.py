@@ -147,7 +147,8 @@ def _everywhere() -> Iterator[tuple[str, Edit, tuple[Expected, ...]]]:
     yield "renamed cursor", cursor, _mild("property-renamed", "ListToolsResult.nextCursor", "warning")
     constant = _property("TextContent", "type", lambda node: node.update(const="words"))
     yield "other constant", constant, _one("union-discriminator-changed", "TextContent.type", BOTH)
-    yield "unlisted request", _unlisted("ClientRequest", "ListPromptsRequest"), ()
+    unlisted = _unlisted("ClientRequest", "ListPromptsRequest")
+    yield "unlisted request", unlisted, _one("request-method-removed", "ListPromptsRequest", OLD_CLIENT)
     deprecated = _at(tool, lambda node: node["properties"].update(extra={"type": "string", "deprecated": True}))
     yield "deprecated at birth", deprecated, (
         *_mild("property-added-optional", "Tool.extra", "info"),

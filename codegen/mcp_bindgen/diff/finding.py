@@ -49,24 +49,25 @@ class Subject:
 class Finding:
     """One change.
 
-    `effect` is its effect on the valid values if that is less than its rule says, see `Rule.change_at`. `place` names
-    the definition and the property as on the old side, `now` as on the new side: they differ if a definition was
-    renamed. `before` and `after` are the definition and the property on each side, None if they do not exist there.
-    `pointer` is the JSON pointer of the place in the schema.json of the new side, or of the old side if only that has
-    it. `carriers` are the messages with the path to it; a part of every message has a carrier without a method. `gates`
-    maps a pair of peers to what protects them from the break: ``capability:server.tasks`` if the older peer cannot have
-    declared it. `why_unproven` maps a pair to the reason why no message proves its break.
+    `place` names the definition and the property as on the old side, `now` as on the new side: they differ if a
+    definition was renamed. `before` and `after` are the definition and the property on each side, None if they do not
+    exist there. `pointer` is the JSON pointer of the place in the schema.json of the new side, or of the old side if
+    only that has it. `carriers` are the messages with the path to it; a part of every message has a carrier without a
+    method. `effects` are its effects on the valid values in each of them, if they are not what its rule says: those
+    proven to break no peer are left out. `gates` maps a pair of peers to what protects them from the break:
+    ``capability:server.tasks`` if the older peer cannot have declared it. `why_unproven` maps a pair to the reason why
+    no message proves its break.
     """
 
     rule: Rule
     place: str
     old: str
     new: str
-    effect: Change | None = None
     before: Subject | None = None
     after: Subject | None = None
     pointer: str = ""
     carriers: Mapping[Carrier, tuple[Step, ...]] = field(default_factory=dict[Carrier, tuple[Step, ...]])
+    effects: Mapping[Carrier, Change] = field(default_factory=dict[Carrier, Change])
     now: str = ""
     gates: Mapping[Pair, str] = field(default_factory=dict[Pair, str])
     witnesses: Mapping[Pair, Any] = field(default_factory=dict[Pair, Any])
@@ -75,13 +76,23 @@ class Finding:
 
     @property
     def change(self) -> Change:
-        """The effect of the change on the set of valid values."""
-        return self.rule.change if self.effect is None else self.effect
+        """The effect of the change on the set of valid values, in any message."""
+        found = Change.NONE
+        for carrier in self.carriers:
+            found |= self._effect(carrier)
+        return found if self.carriers else self.rule.change
+
+    def _effect(self, carrier: Carrier) -> Change:
+        return self.effects.get(carrier, self.rule.change)
+
+    def breaks_in(self, carrier: Carrier) -> frozenset[Pair]:
+        """Return the pairs of peers that the change may break in one of its messages."""
+        return breaks(self._effect(carrier), carrier.travel)
 
     @property
     def breaks(self) -> frozenset[Pair]:
-        """Which pairs of peers the change breaks according to its rule."""
-        return frozenset(pair for carrier in self.carriers for pair in breaks(self.change, carrier.travel))
+        """Which pairs of peers the change may break: in all others it is proven harmless."""
+        return frozenset(pair for carrier in self.carriers for pair in self.breaks_in(carrier))
 
     @property
     def proven(self) -> frozenset[Pair]:

@@ -206,7 +206,7 @@ class TextSite(SourceSite):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpaqueSite(SourceSite):
+class OpaqueSite:
     """What a schema says about something beyond its type: text that types do not express, empty if there is none."""
 
     before: str

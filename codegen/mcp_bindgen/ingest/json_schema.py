@@ -6,7 +6,7 @@ violations of JSON Schema itself are errors.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
@@ -63,13 +63,15 @@ _IDLE = frozenset(("$schema", "$id", "$comment", "title", "description", *_CONTA
 class SchemaDocument:
     """What one schema.json says: its definitions by name, in the order of the file.
 
-    `dialect` is the ``$schema`` that it states, without the empty fragment; empty if it states none.
+    `dialect` is the ``$schema`` that it states, without the empty fragment; empty if it states none. `root` is the
+    parsed file.
     """
 
     source: str
     container: str
     declarations: Mapping[str, Declaration]
     dialect: str = ""
+    root: Mapping[str, object] = field(default_factory=dict[str, object], repr=False)
 
     def location(self, name: str = "") -> Location:
         """Return the place of a definition in the file, or of the definitions."""
@@ -99,7 +101,7 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
         )
     stated = dialect.rstrip("#") if "$schema" in root and isinstance(dialect, str) else ""
     reader = _Reader(source, Places(root, containers), stated == DRAFT_07, diagnostics)
-    return SchemaDocument(source=source, container=containers[0], declarations=reader.read(), dialect=stated)
+    return SchemaDocument(source=source, container=containers[0], declarations=reader.read(), dialect=stated, root=root)
 
 
 def read_type(schema: object, name: str, source: str, diagnostics: Diagnostics) -> Mapping[str, Declaration]:
@@ -282,6 +284,12 @@ class _Reader:
         if not properties and not undeclared and extra is not None:
             return MapOf(value=extra, bounds=bounds)
         lost = [word for word in ("minProperties", "maxProperties") if word in node]
+        if (
+            "minProperties" in lost
+            and isinstance(node["minProperties"], int)
+            and node["minProperties"] <= len(set(required))
+        ):
+            lost.remove("minProperties")  # The required properties are enough.
         if extra is None and undeclared:
             return never(where.child("required"))
         made = Object(

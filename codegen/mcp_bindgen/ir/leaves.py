@@ -51,6 +51,14 @@ def forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
     Constants become one closed set, without those that another form admits; a type that admits anything is the only
     form.
     """
+    if not isinstance(type_, Ref) or type_.opaque:
+        return _forms(type_, protocol)
+    if type_.name not in protocol.forms:
+        protocol.forms[type_.name] = _forms(type_, protocol)
+    return protocol.forms[type_.name]
+
+
+def _forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
     found = tuple(dict.fromkeys(leaves(type_, protocol)))
     if ANY in found:
         return (ANY,)
@@ -97,6 +105,20 @@ def members(object_: Struct | MapOf) -> Mapping[str, Field]:
 def rest_of(object_: Struct | MapOf) -> TypeRef | None:
     """Return the type of undeclared properties, None if they are not allowed."""
     return object_.extra if isinstance(object_, Struct) else object_.value
+
+
+def is_json_schema(name: str, *sides: Struct | MapOf) -> bool:
+    """Whether a property is a keyword of an open JSON Schema, which senders use whether or not MCP declares it.
+
+    The type of keywords that begin with a dollar sign is fixed by JSON Schema itself.
+    """
+    if name.startswith("$"):
+        return False
+    declared = [field for side in sides for field in members(side).values()]
+    return any(f.wire_name == "$schema" or (f.wire_name == "type" and f.type == _OBJECT) for f in declared)
+
+
+_OBJECT = Literal(values=("object",))
 
 
 def constants(struct: Struct) -> frozenset[tuple[str, Literal]]:

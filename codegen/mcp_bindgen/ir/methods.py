@@ -24,13 +24,13 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 
-_UNIONS: Mapping[str, Direction] = {
+UNIONS: Mapping[str, Direction] = {
     "ClientRequest": Direction.CLIENT_TO_SERVER,
     "ClientNotification": Direction.CLIENT_TO_SERVER,
     "ServerRequest": Direction.SERVER_TO_CLIENT,
     "ServerNotification": Direction.SERVER_TO_CLIENT,
 }
-_ROOTS = (*_UNIONS, "ClientResult", "ServerResult")
+_ROOTS = (*UNIONS, "ClientResult", "ServerResult")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +93,8 @@ class _Derivation:
         self._diagnostics = diagnostics
         self._source = source
         self._rows = senders
+        self._senders = {root: set(self._members(root)) for root in UNIONS}
         found = self._candidates()
-        self._methods = {struct.name: method for method, structs in found.items() for struct in structs}
-        self._senders = {root: set(self._members(root)) for root in _UNIONS}
         self.messages = {method: self._message(method, structs) for method, structs in found.items()}
 
     def _where(self, name: str) -> Location:
@@ -132,7 +131,12 @@ class _Derivation:
             )
 
     def _kind(self, struct: Struct) -> str:
-        """Return ``Request`` or ``Notification``, by the name of the message or of a type that it extends."""
+        """Return ``Request`` or ``Notification``: by the root unions, or its id, or the names of it and its bases."""
+        for root, names in self._senders.items():
+            if struct.name in names:
+                return "Request" if root.endswith("Request") else "Notification"
+        if struct.field("id") is not None:
+            return "Request"
         for name in (struct.name, *lineage(struct.name, self._definitions)):
             for kind in ("Request", "Notification"):
                 if name.endswith(kind):
@@ -160,11 +164,13 @@ class _Derivation:
         while pending:
             definition = self._definitions.get(pending.pop())
             if isinstance(definition, Struct):
-                if definition.name in self._methods:
+                copied = method_constant(definition)
+                if definition.name != root:
                     yield definition.name
-                elif root in self._definitions and definition.name == root:  # the copy of its one member
-                    copied = method_constant(definition)
-                    yield from (name for name, method in self._methods.items() if method == copied)
+                elif copied:  # the copy of its one member
+                    yield from (
+                        n for n, d in self._definitions.items() if n not in _ROOTS and method_constant(d) == copied
+                    )
             elif definition is not None:
                 fresh = set(references(definition.type)) - seen
                 seen |= fresh
@@ -180,7 +186,7 @@ class _Derivation:
         if is_request and result is None:
             return None
         result_fields = self._fields(Ref(name=result)) if result else {}
-        alternatives = self._alternatives(result, fields) if result else ()
+        alternatives = self._alternatives(message, result, fields) if result else ()
         stated = self._stated_direction(name, message, is_request)
         return Method(
             name=name,
@@ -200,7 +206,7 @@ class _Derivation:
         )
 
     def _stated_direction(self, method: str, message: Struct, is_request: bool) -> Direction | None:
-        senders = {_UNIONS[root] for root, names in self._senders.items() if message.name in names}
+        senders = {UNIONS[root] for root, names in self._senders.items() if message.name in names}
         if senders:
             return senders.pop() if len(senders) == 1 else Direction.BOTH
         if method in self._rows.rows:
@@ -208,7 +214,7 @@ class _Derivation:
         return Direction.EMBEDDED if is_request and self._is_embedded(message.name) else None
 
     def _inferred_direction(self, method: str, message: Struct) -> Direction:
-        where, unions = self._where(message.name), ", ".join(_UNIONS)
+        where, unions = self._where(message.name), ", ".join(UNIONS)
         known = self._rows.elsewhere(method)
         if known is not None:
             self._diagnostics.note(
@@ -249,7 +255,9 @@ class _Derivation:
     def _result(self, message: Struct) -> str | None:
         """Return the name of the result of a request: its own, else the empty one, else that of all."""
         own = message.name.removesuffix("Request") + "Result"
-        for name in (own, "EmptyResult", "Result"):
+        stated = self._stated_results(message)
+        names = (own, "EmptyResult", "Result") if own in stated or not stated else stated
+        for name in names:
             if name in self._definitions and self._is_object(Ref(name=name)):
                 return name
             if name in self._definitions:
@@ -258,16 +266,20 @@ class _Derivation:
         self._diagnostics.loose(where, f"neither {own} nor EmptyResult is defined, so it has no result: skipped")
         return None
 
-    def _alternatives(self, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
-        response = self._definitions.get(f"{result}Response")
-        stated = response.field("result") if isinstance(response, Struct) else None
-        type_ = stated.type if stated else None
-        while isinstance(type_, Ref) and isinstance(alias := self._definitions.get(type_.name), Alias):
-            type_ = alias.type
-        members = type_.members if isinstance(type_, Union) else ()
-        named = [name for member in members if (name := reference(member)) and name != result]
+    def _alternatives(self, message: Struct, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
+        named = [name for name in self._stated_results(message) if name != result]
         prose = [p.result for p in PAIRINGS if p.if_params_have in params and p.result in self._definitions]
         return (*named, *prose)
+
+    def _stated_results(self, message: Struct) -> tuple[str, ...]:
+        """Return the names of the results that the response of a request states; empty if there is none."""
+        response = self._definitions.get(f"{message.name.removesuffix('Request')}ResultResponse")
+        stated = response.field("result") if isinstance(response, Struct) else None
+        type_ = stated.type if stated else None
+        if isinstance(type_, Ref) and isinstance(alias := self._definitions.get(type_.name), Alias):
+            type_ = alias.type if isinstance(alias.type, Union) else type_
+        members = type_.members if isinstance(type_, Union) else (type_,) if type_ else ()
+        return tuple(name for member in members if (name := reference(member)))
 
     def _is_payload(self, result: str) -> bool:
         """Whether the result is a placeholder for that of another request: it extends a result and adds nothing."""

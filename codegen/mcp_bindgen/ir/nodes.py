@@ -7,7 +7,7 @@ intersections and inline objects besides.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 from typing_extensions import TypeVar
 
@@ -326,6 +326,7 @@ class Protocol:
     stands for required members of results that are absent (``CallToolResult.resultType``). `dialect` and `container`
     are what its schema.json calls itself and where it keeps its definitions; both are empty without a schema.json.
     `glossed` names what docs.toml describes because the input does not: definitions, members, constants.
+    `schema` is its schema.json as given, empty if there is none; `forms` is a cache of `ir.leaves`.
     """
 
     revision: str
@@ -340,6 +341,10 @@ class Protocol:
     dialect: str = ""
     container: str = ""
     glossed: frozenset[str] = frozenset()
+    schema: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+    forms: dict[str, tuple[TypeRef, ...]] = field(
+        default_factory=dict[str, tuple[TypeRef, ...]], init=False, compare=False, repr=False
+    )
 
     def structs(self) -> Iterator[Struct]:
         """Iterate over the object types, in the order of the definitions."""

@@ -7,7 +7,7 @@ from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Protocol
 
 CLIENT = """\
-from mcp_bindings.{folder} import CallToolRequestParams, Client
+from mcp_bindings.{folder} import Client
 
 
 async def forecast(client: Client) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from mcp_bindgen.diff.finding import Finding, Pair, Travel, breaks
+from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.diff.report.model import Cause, Report, causes
@@ -17,6 +17,7 @@ from mcp_bindgen.diff.rules.definitions import DEFINITION_RENAMED
 from mcp_bindgen.diff.wire.examples import Examples
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
+from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.migrate.code import before_and_after
 from mcp_bindgen.migrate.methods import capabilities_table, methods_table
@@ -73,6 +74,7 @@ class Guide:
         yield f"- Python source that uses the bindings: **{words.source_verdict(self._report)}**"
         yield ""
         yield f"{prose(words.gate(self._report.old, self._report.new)).capitalize()}."
+        yield f"This guide covers messages, types and methods.{self._rest()}"
         yield from self._checklist()
         yield from methods_table(*self._sides, (self._old, self._new))
         yield from capabilities_table(*self._sides, (self._old, self._new))
@@ -80,6 +82,12 @@ class Guide:
         yield from self._bindings()
         yield from before_and_after(*self._sides)
         yield from self._news()
+
+    def _rest(self) -> str:
+        """Say where the other changes of a released revision are listed."""
+        new = self._sides[1].revision
+        page = f"https://modelcontextprotocol.io/specification/{new}/changelog"
+        return f" For everything else, read the [changes of {new}]({page})." if new in released() else ""
 
     def _broken(self, pair: Pair) -> list[tuple[Rule, list[Cause]]]:
         """The causes that break one pair of peers, by rule, in the order of the report."""
@@ -93,7 +101,11 @@ class Guide:
             rows = self._broken(pair)
             for rule, found in rows:
                 yield f"- [ ] {prose(rule.purpose)} {prose(self._advice(rule, found, pair))} {_subjects(found)}"
-            if not rows:
+            unproven = [judged for judged in self._report.findings if pair in judged.finding.unproven]
+            if unproven:
+                found = causes(unproven)
+                yield f"- [ ] Rule out these breaks, which are neither proven nor excluded: {_subjects(found)}"
+            if not rows and not unproven:
                 yield f"- [x] nothing: it keeps working with any {theirs} of {prose(self._new)}"
         yield from ("", "In Python code that uses the bindings:", "")
         rules = list(self._python_rules())
@@ -252,7 +264,7 @@ def _travels(found: Sequence[Cause], pair: Pair) -> set[Travel]:
         for cause in found
         for judged in cause.findings
         for carrier in judged.finding.carriers
-        if pair in breaks(judged.finding.change, carrier.travel)
+        if pair in judged.finding.breaks_in(carrier)
     }
 
 

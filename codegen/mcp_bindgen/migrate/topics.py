@@ -60,18 +60,25 @@ OTHER = Topic(title="Everything else", about=r"")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """A sentence that a guide adds if a rule finds something at a place; `reason` gives the source."""
+    """A sentence that a guide adds if a rule finds something at a place; `reason` gives the source.
+
+    `new` is what the finding must say of the new side, if it matters.
+    """
 
     topic: str
     rule: Rule
     place: str
     text: str
     reason: str
+    new: str = ""
 
     def applies(self, findings: Iterable[Judged], topic: Topic) -> bool:
         """Whether the sentence belongs to a topic of a comparison with these findings."""
         return topic.title == self.topic and any(
-            judged.rule is self.rule and re.search(self.place, judged.finding.place) for judged in findings
+            judged.rule is self.rule
+            and re.search(self.place, judged.finding.place)
+            and self.new in ("", judged.finding.new)
+            for judged in findings
         )
 
 
@@ -87,6 +94,7 @@ NOTES = (
         topic="Input requests: sampling, elicitation, roots",
         rule=RESULT_ALTERNATIVE_ADDED,
         place=r"^CallToolResult$",
+        new="InputRequiredResult",
         text="A server asks by answering with an `InputRequiredResult`; the client sends its request again, with the"
         " answers in `inputResponses`.",
         reason="2026-07-28 basic/patterns/mrtr",

@@ -15,9 +15,8 @@ from mcp_bindgen.diagnostics import Diagnostics, InputError, escape_pointer
 from mcp_bindgen.diff.finding import Carrier, Travel
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
-from mcp_bindgen.diff.rules.annotations import OPAQUE_CHANGED
-from mcp_bindgen.diff.rules.values import FORMAT_ADDED, FORMAT_CHANGED
-from mcp_bindgen.diff.wire.proof import are_about, numbers_in, prove, turned
+from mcp_bindgen.diff.rules.values import FORMAT_ADDED, FORMAT_CHANGED, OPAQUE_CHANGED
+from mcp_bindgen.diff.wire.proof import are_about, hints_in, prove, turned
 from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS
@@ -169,8 +168,9 @@ class _Comparison:
     def _see(self, site: object, spot: Spot) -> None:
         """Keep the findings that may make a receiver refuse something."""
         for rule, (old, new) in judge(site):
-            change = rule.change_at(site) if rule.change_at else rule.change
-            if Change.NARROWS in change or rule in _NOT_CHECKED:
+            if rule is OPAQUE_CHANGED:  # `_loose` looks at the files themselves, which say more.
+                continue
+            if Change.NARROWS in spot.effect(rule, site) or rule in _NOT_CHECKED:
                 self._found[spot.way, old, new] = rule
 
     def _loose(self) -> Iterator[tuple[str, str]]:
@@ -188,7 +188,7 @@ class _Comparison:
         except Undecidable:
             return False, None
         steps = tuple(map(turned, way))
-        candidates = Builder(self._old, numbers_in(sent, taken)).along(_ROOT, steps)
+        candidates = Builder(self._old, hints_in(sent, taken)).along(_ROOT, steps)
         proof = prove(candidates, sends=allows.accepts, refuses=lambda value: are_about(refuses.errors(value), steps))
         return proof.is_found, proof.value
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_bindgen.diff.baseline import Baseline
-from mcp_bindgen.diff.compatibility import Compatibility
+from mcp_bindgen.diff.compatibility import Compatibility, Verdict, compatibility, count
 from mcp_bindgen.diff.report.model import Report, Side, make_report
 from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.report.places import SourceFile
@@ -18,28 +18,26 @@ def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, 
     """Return the report for callers that rely on the contract."""
     findings = tuple(compare(old, new))
     options = Options(view=View.WIRE, role=Role.CLIENT, fail_on=fail_on, severities=baseline.severities)
-    breaking = tuple(finding for finding in findings if finding.proven)
-    doubtful = tuple(finding for finding in findings if finding.breaks and not finding.proven)
+    judged = compatibility(findings)
     made = make_report(
         findings,
         old=_side(old, lock.name, _file(lock)),
         new=_side(new, "now", None),
         options=options,
         baseline=baseline,
-        compatibility=Compatibility(
-            compatible=not breaking,
-            deciding=breaking,
-            doubtful=doubtful,
-            sentence=_sentence(len(breaking), len(doubtful)),
-        ),
+        compatibility=replace(judged, sentence=_sentence(judged)),
     )
     return replace(made, command="mcp-bindgen tools check", is_contract=True)
 
 
-def _sentence(breaking: int, doubtful: int) -> str:
-    if breaking:
-        return f"The server violates it ({breaking} finding{'' if breaking == 1 else 's'})."
-    return "It is undecided whether the server keeps it." if doubtful else "The contract is kept."
+def _sentence(judged: Compatibility) -> str:
+    match judged.verdict:
+        case Verdict.BREAKS:
+            return f"The server violates it ({count(judged.deciding)})."
+        case Verdict.NOT_PROVEN:
+            return f"It is not proven that the server keeps it ({count(judged.undecided)})."
+        case Verdict.COMPATIBLE:
+            return "The contract is kept."
 
 
 def _side(contract: Contract, name: str, file: SourceFile | None) -> Side:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_bindgen.ir.facts import admits
-from mcp_bindgen.ir.leaves import leaves
+from mcp_bindgen.ir.leaves import is_json_schema, leaves
 from mcp_bindgen.ir.nodes import Bounds, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Scalar, Struct, TypeRef
 
 MAX_LENGTH = 10_000
@@ -22,7 +22,6 @@ ANY_KEY = "example"
 
 _EXAMPLES: Mapping[str, Scalar] = {
     "CreateMessageResult.role": "assistant",
-    "InputRequiredResult.resultType": "input_required",
     "blob": "aGVsbG8=",
     "code": -32603,
     "createdAt": "2026-01-01T00:00:00Z",
@@ -47,12 +46,16 @@ _EXAMPLES: Mapping[str, Scalar] = {
 """Realistic values by property name. Values that the type does not admit are not used."""
 
 _ANYTHING: tuple[Any, ...] = (None, True, 1, 1.5, "text", [], {})
+_GROUP = re.compile(r"\((?:\?:)?([^()|]*)(?:\|[^()]*)?\)")
+_PART = re.compile(r"(\[[^\]]*\]|\\.|.)(?:\{(\d+)[^}]*\}|[*+?])?")
+_CLASSES = {".": "x", "\\d": "0", "\\w": "a", "\\s": " ", "\\S": "x", "\\D": "x"}
+"""What the classes of characters in a pattern stand for."""
 _ANCHORS = re.compile(r"\\[AZbB]|[\^$]")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step from the root of a message to a value: a named property, an item, a map's value, a union's member.
+    """One step from the root of a message to a value: a property, an item, a map's value, a union's member, an error.
 
     `name` is the name on the new side, `was` the name on the old side if it differs.
     """
@@ -62,14 +65,18 @@ class Step:
     was: str = ""
 
     def __str__(self) -> str:
-        return {"item": "[]", "value": "{}", "member": f"<{self.name}>"}.get(self.kind, f".{self.name}")
+        return {"item": "[]", "value": "{}", "member": f"<{self.name}>", "code": f"<{self.name}>"}.get(
+            self.kind, f".{self.name}"
+        )
 
 
 class Builder:
-    """Builds values of one protocol's types; `numbers` are candidates for sizes and values."""
+    """Builds values of one protocol's types; `hints` are candidates for sizes, values and names of properties."""
 
-    def __init__(self, protocol: Protocol, numbers: Sequence[float]) -> None:
+    def __init__(self, protocol: Protocol, hints: Sequence[float | str]) -> None:
         self._protocol = protocol
+        self._words = [_ANCHORS.sub("", hint) for hint in hints if isinstance(hint, str)]
+        numbers = [hint for hint in hints if not isinstance(hint, str)]
         self._numbers = sorted({number + more for number in numbers for more in (-1, -0.5, 0, 0.5, 1)})
         self._made: dict[tuple[TypeRef, int, str], Any] = {}
         self._sizes = [int(n) for n in self._numbers if n == int(n) and 0 <= n <= MAX_LENGTH]
@@ -112,7 +119,7 @@ class Builder:
             yield smallest
         if field is not None:
             yield from ({**smallest, name: value} for value in self.along(field.type, rest))
-        elif struct.extra is not None and struct.indexed:
+        elif struct.extra is not None and (struct.indexed or is_json_schema(name, struct)):
             # The sender's object may have properties of any name, so it may have this one.
             yield from ({**smallest, name: value} for value in self.along(struct.extra, ()))
 
@@ -126,8 +133,8 @@ class Builder:
                 case Primitive(kind=Kind.BOOLEAN):
                     yield False
                 case Primitive(kind=Kind.STRING, known=known, bounds=bounds):
-                    text = _ANCHORS.sub("", bounds.pattern or "")
-                    yield from (*known, "", "text", text, *("x" * size for size in self._sizes))
+                    text = matching(bounds.pattern or "")
+                    yield from (*known, "", "text", text, *self._words, *("x" * size for size in self._sizes))
                 case Primitive(kind=Kind.INTEGER, bounds=bounds):
                     yield from (-1, 1, *(int(n) for n in (*self._numbers, *_edges(bounds)) if n == int(n)))
                 case Primitive(kind=Kind.NUMBER, bounds=bounds):
@@ -141,10 +148,22 @@ class Builder:
                 case MapOf(value=value):
                     one = self.smallest(value)
                     yield from ({f"{ANY_KEY}{n}": one for n in range(size)} for size in (1, *self._sizes))
-                case Struct(fields=fields):
-                    yield {f.wire_name: self.smallest(f.type, 1, f.wire_name) for f in fields}
+                case Struct() as struct:
+                    yield from self._objects(struct)
                 case _:
                     continue
+
+    def _objects(self, struct: Struct) -> Iterator[Any]:
+        """Iterate over objects with all properties, with each optional one, and with undeclared ones."""
+        small = self.smallest(Ref(name=struct.name))
+        whole = {f.wire_name: self.smallest(f.type, 1, f"{struct.name}.{f.wire_name}") for f in struct.fields}
+        yield whole
+        for name in sorted(whole.keys() - small.keys()):
+            yield {**small, name: whole[name]}
+            yield {key: value for key, value in whole.items() if key != name}
+        if struct.extra is not None:
+            for key in (ANY_KEY, *self._words):
+                yield from ({**small, key: value} for value in self._samples(struct.extra) if key not in whole)
 
     def smallest(self, type_: TypeRef, depth: int = 0, name: str = "") -> Any:
         """Return a small value of a type; it is validated later.
@@ -208,7 +227,11 @@ class Builder:
     def _example(self, name: str) -> Scalar:
         """Return a realistic value for a property, or None."""
         member = name.rpartition(".")[2].rpartition("/")[2]
-        return self._protocol.revision if member == "protocolVersion" else _EXAMPLES.get(name, _EXAMPLES.get(member))
+        if member == "protocolVersion":
+            return self._protocol.revision
+        if name in self._protocol.defaults:
+            return self._protocol.defaults[name]
+        return _EXAMPLES.get(name, _EXAMPLES.get(member))
 
     def _scalar(self, type_: Primitive, name: str) -> Any:
         kind, bounds = type_.kind, type_.bounds
@@ -216,10 +239,21 @@ class Builder:
             return next((n for n in (0, *_edges(bounds)) if n >= (bounds.minimum or 0)), 0)
         if kind is not Kind.STRING:
             return {Kind.BOOLEAN: True, Kind.NULL: None}.get(kind, ANY_KEY)
-        text = _ANCHORS.sub("", bounds.pattern or "") or (
-            type_.known[0] if type_.known else name.rpartition(".")[2] or ANY_KEY
-        )
+        text = matching(bounds.pattern or "") or (type_.known[0] if type_.known else name.rpartition(".")[2] or ANY_KEY)
         return text.ljust(bounds.min_length or 1, "x")[: bounds.max_length]
+
+
+def matching(pattern: str) -> str:
+    """Return a text that probably matches a pattern: it is validated later."""
+    text = _GROUP.sub(r"\1", _ANCHORS.sub("", pattern))
+    return "".join(_character(part[1]) * int(part[2] or 1) for part in _PART.finditer(text))
+
+
+def _character(part: str) -> str:
+    """Return a character that a part of a pattern matches."""
+    if part.startswith("["):
+        return "x" if part.startswith("[^") or part == "[]" else _CLASSES.get(part[1:3], part[1])
+    return _CLASSES.get(part, part[-1])
 
 
 def _edges(bounds: Bounds) -> Iterator[float]:

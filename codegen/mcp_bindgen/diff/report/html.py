@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.finding import Pair, Subject
 from mcp_bindgen.diff.report import words
-from mcp_bindgen.diff.report.model import Judged, Report, by_method
+from mcp_bindgen.diff.report.model import Judged, PeerVerdict, Report, by_method
 from mcp_bindgen.diff.report.text import verdicts
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.emit.header import tool_version
@@ -200,10 +201,10 @@ def _cards(report: Report) -> Iterator[Card]:
         peer = verdict.theirs if report.is_contract else f"a {verdict.theirs} {words.other(verdict.role)}"
         lines = (f"written for {verdict.ours}", f"against {peer}")
         yield Card(
-            figure=str(verdict.breaks),
-            audience=f"{reader} {'break' if verdict.breaks == 1 else 'breaks'}",
-            lines=tuple(words.plain(line) for line in (*lines, *words.less(verdict))),
-            tone="bad" if verdict.breaks > verdict.accepted else "good",
+            figure=str(verdict.breaks or verdict.unproven),
+            audience=f"{reader} {_noun(verdict)}",
+            lines=tuple(words.plain(line) for line in (verdict.verdict, *lines, *words.less(verdict))),
+            tone=_tone(verdict),
         )
     if report.options.view is not View.WIRE:
         yield Card(
@@ -213,11 +214,28 @@ def _cards(report: Report) -> Iterator[Card]:
             tone="mild" if report.source_breaks else "good",
         )
     found = report.compatibility
-    tone = "bad" if not found.compatible else "mild" if report.is_contract and found.doubtful else "good"
-    figures = {"good": "kept", "mild": "unclear", "bad": "broken"}
-    figure = figures[tone] if report.is_contract else "same date" if found.compatible else "new date"
+    contract, date, tone = _OUTCOMES[found.verdict]
     audience = "contract" if report.is_contract else "schema author"
+    figure = contract if report.is_contract else date
     yield Card(figure=figure, audience=audience, lines=(words.plain(found.sentence),), tone=tone)
+
+
+_OUTCOMES = {
+    Verdict.COMPATIBLE: ("kept", "same date", "good"),
+    Verdict.NOT_PROVEN: ("unclear", "unclear", "mild"),
+    Verdict.BREAKS: ("broken", "new date", "bad"),
+}
+"""What a verdict means for a contract and for the date of a revision, and the color of its card."""
+
+
+def _noun(verdict: PeerVerdict) -> str:
+    return "not proven" if verdict.unproven and not verdict.breaks else "break" if verdict.breaks == 1 else "breaks"
+
+
+def _tone(verdict: PeerVerdict) -> str:
+    if verdict.breaks + verdict.unproven <= verdict.accepted:
+        return "good"
+    return "bad" if verdict.breaks else "mild"
 
 
 def _reader(report: Report, role: str) -> str:

@@ -63,7 +63,9 @@ def _verdict(report: Report) -> dict[str, Any]:
                 "role": verdict.role.value,
                 "written_for": verdict.ours,
                 "against": verdict.theirs,
+                "verdict": verdict.verdict.value,
                 "breaks": verdict.breaks,
+                "unproven": verdict.unproven,
                 "gated": verdict.gated,
                 "accepted": verdict.accepted,
             }
@@ -72,9 +74,10 @@ def _verdict(report: Report) -> dict[str, Any]:
         "source": {"breaks": report.source_breaks},
         "version": "" if report.is_contract else gate(report.old, report.new),
         "author": {
-            "compatible": report.compatibility.compatible,
+            "verdict": report.compatibility.verdict.value,
             "sentence": report.compatibility.sentence,
             "deciding": sorted({finding.fingerprint for finding in report.compatibility.deciding}),
+            "undecided": sorted({finding.fingerprint for finding in report.compatibility.undecided}),
             "doubtful": sorted({finding.fingerprint for finding in report.compatibility.doubtful}),
         },
     }

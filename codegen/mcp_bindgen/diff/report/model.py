@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.diff.baseline import Baseline, Stale
-from mcp_bindgen.diff.compatibility import Compatibility
+from mcp_bindgen.diff.compatibility import Compatibility, Verdict
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.report.options import RANK, Options, Peer, Role
 from mcp_bindgen.diff.report.places import SourceFile
@@ -21,7 +21,8 @@ class Side:
     """One side of a comparison: what the user named, its revision, and its source files.
 
     `file` is the file that findings can be located in, None for a released revision. `dated` is false for a schema that
-    does not state its revision.
+    does not state its revision. `has_roots` is false for a schema without root unions, which does not say who sends
+    what.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Side:
     sources: tuple[Source, ...] = ()
     file: SourceFile | None = None
     dated: bool = True
+    has_roots: bool = True
 
     @property
     def label(self) -> str:
@@ -66,13 +68,19 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerVerdict:
-    """How many findings break one pair of peers: all of them, those behind a capability, and those accepted."""
+    """The verdict on one pair of peers.
 
+    `breaks` counts the findings that break it, `gated` those of them behind a capability, `unproven` those that may
+    break it, and `accepted` those of both kinds that are accepted.
+    """
+
+    verdict: Verdict
     role: Role
     ours: str
     theirs: str
     breaks: int
     gated: int
+    unproven: int
     accepted: int
 
 
@@ -119,14 +127,21 @@ class Report:
         found: list[PeerVerdict] = []
         for pair in self.options.pairs:
             broken = [judged for judged in self.findings if pair in judged.broken]
+            unproven = [
+                judged for judged in self.findings if pair in judged.finding.unproven - judged.finding.gates.keys()
+            ]
             found.append(
                 PeerVerdict(
+                    verdict=self.compatibility.verdicts[pair],
                     role=self.options.role_in(pair),
                     ours=ours,
                     theirs=theirs,
                     breaks=len(broken),
                     gated=sum(pair in judged.finding.gates for judged in broken),
-                    accepted=sum(judged.accepted for judged in broken),
+                    unproven=len(unproven),
+                    accepted=sum(
+                        judged.accepted for judged in [*broken, *(one for one in unproven if one not in broken)]
+                    ),
                 )
             )
         return tuple(found)
@@ -162,6 +177,9 @@ def make_report(
 ) -> Report:
     """Return the report on all the findings between two sides, as a reader asked for it."""
     deciding = {f.fingerprint for f in compatibility.deciding} if options.new_revision else set[str]()
+    if options.new_revision or options.fail_on:
+        asked = frozenset(Pair if options.new_revision else options.pairs)
+        deciding |= {f.fingerprint for f in compatibility.undecided if asked & (f.unproven - f.gates.keys())}
     # A finding that makes the run fail is shown to every role, in every view.
     shown = [
         _judge(finding, options, baseline, (new, old), deciding)

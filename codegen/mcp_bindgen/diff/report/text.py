@@ -63,6 +63,9 @@ def verdicts(report: Report) -> Iterator[tuple[str, str]]:
         yield "Python source that uses the bindings", words.source_verdict(report)
     if report.findings and report.options.view is not View.SOURCE:
         yield "version", words.gate(report.old, report.new)
+        for side in (report.old, report.new):
+            if not side.has_roots:
+                yield "directions", words.no_roots(side)
     yield "schema author", report.compatibility.sentence
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from mcp_bindgen.diagnostics import printable
-from mcp_bindgen.diff.finding import Finding, Pair, Travel, breaks
+from mcp_bindgen.diff.compatibility import Verdict
+from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.report.model import Cause, Judged, PeerVerdict, Report, Side
 from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.rule import Rule, Severity
@@ -60,8 +61,16 @@ def other(role: Role) -> Role:
 
 
 def how_many(verdict: PeerVerdict) -> str:
-    """Say how many breaks a verdict counts, and how many of them matter less."""
-    return ", ".join([counted(verdict.breaks, "break"), *less(verdict)])
+    """Give a verdict, and say how many findings it counts and how many of them matter less."""
+    named = [] if verdict.verdict is Verdict.BREAKS else [verdict.verdict]
+    return ", ".join([*named, *numbers(verdict)])
+
+
+def numbers(verdict: PeerVerdict) -> list[str]:
+    """Say how many findings a verdict counts, and how many of them matter less."""
+    breaks = [counted(verdict.breaks, "break")] if verdict.breaks else []
+    unproven = [f"{counted(verdict.unproven, 'finding')} not proven"] if verdict.unproven else []
+    return [*breaks, *unproven, *less(verdict)]
 
 
 def less(verdict: PeerVerdict) -> list[str]:
@@ -79,10 +88,15 @@ def source_verdict(report: Report) -> str:
 def gate(old: Side, new: Side) -> str:
     """Say what the negotiation of a version means for the findings."""
     if not (old.dated and new.dated):
-        return "one side has no date: if it keeps the date of the other, version negotiation cannot separate them"
+        return "one side has no date; if it keeps the date of the other, version negotiation cannot separate them"
     if old.revision == new.revision:
         return f"both sides are dated {old.revision}, so version negotiation cannot separate them"
-    return "peers that agree on one date and keep to it are unaffected; peers that mix dates are not"
+    return "peers that negotiate a common revision are not affected"
+
+
+def no_roots(side: Side) -> str:
+    """Say where the directions of messages come from if a side does not state them."""
+    return f"{side.label} has no root unions (ClientRequest, ...): its messages have the directions of the other side"
 
 
 def tag(judged: Judged, options: Options) -> str:
@@ -98,7 +112,7 @@ def advice(rule: Rule, found: Iterable[Judged], options: Options) -> str:
         for judged in found
         for pair in judged.broken
         for carrier in judged.finding.carriers
-        if pair in breaks(judged.finding.change, carrier.travel)
+        if pair in judged.finding.breaks_in(carrier)
     }
     if not rule.to_receivers or sends <= {True}:
         return rule.advice

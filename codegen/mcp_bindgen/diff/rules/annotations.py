@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, on
-from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
+from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
 """The number of characters of a description that a finding shows, starting near the first difference."""
@@ -43,12 +43,12 @@ def _counted(words: Counter[str]) -> str:
 
 def _described(site: TextSite) -> Reading | None:
     is_new = not site.before and not _requirements(site)
-    return (NOTHING, _excerpt(site.after, 0)) if is_new and site.after else None
+    return (NOTHING, excerpt(site.after, 0)) if is_new and site.after else None
 
 
 def _undescribed(site: TextSite) -> Reading | None:
     is_gone = not site.after and not _requirements(site)
-    return (_excerpt(site.before, 0), NOTHING) if is_gone and site.before else None
+    return (excerpt(site.before, 0), NOTHING) if is_gone and site.before else None
 
 
 def _reworded(*, links: bool) -> Callable[[TextSite], Reading | None]:
@@ -58,38 +58,24 @@ def _reworded(*, links: bool) -> Callable[[TextSite], Reading | None]:
             return None
         if (_REVISION_IN_LINK.sub("", old) == _REVISION_IN_LINK.sub("", new)) is not links:
             return None
-        start = _first_difference(old, new)
-        return _excerpt(old, start), _excerpt(new, start)
+        start = first_difference(old, new)
+        return excerpt(old, start), excerpt(new, start)
 
     return read
 
 
-def _first_difference(old: str, new: str) -> int:
+def first_difference(old: str, new: str) -> int:
     """Return the index at which to start showing two texts: a few words before they differ."""
     start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     return old.rfind(" ", 0, max(0, start - CONTEXT)) + 1
 
 
-def _excerpt(text: str, start: int) -> str:
+def excerpt(text: str, start: int) -> str:
+    """Return the part of a text that a finding shows."""
     shown = text[start : start + MAX_EXCERPT]
     return f"{'...' if start else ''}{shown}{'...' if start + MAX_EXCERPT < len(text) else ''}"
 
 
-def _opaque(site: OpaqueSite) -> Reading | None:
-    if site.before == site.after:
-        return None
-    start = _first_difference(site.before, site.after)
-    return _excerpt(site.before, start) or NOTHING, _excerpt(site.after, start) or NOTHING
-
-
-OPAQUE_CHANGED = Rule(
-    id="opaque-changed",
-    purpose="A part of the schema that types do not express changed; only its text was compared.",
-    advice="Compare both texts: messages that were valid may now be invalid.",
-    check=on(OpaqueSite, _opaque),
-    severity=Severity.WARNING,
-    mirror="opaque-changed",
-)
 DESCRIPTION_ADDED = Rule(
     id="description-added",
     purpose="A description was added.",
@@ -129,7 +115,7 @@ DESCRIPTION_LINKS_CHANGED = Rule(
 
 
 def _shortened(text: str) -> str:
-    return _excerpt(text, 0) or NOTHING
+    return excerpt(text, 0) or NOTHING
 
 
 DEFAULT_CHANGED = Rule(

@@ -186,26 +186,22 @@ def _codes(site: ErrorSite) -> Reading:
 
 ERROR_CODE_ADDED = Rule(
     id="error-code-added",
-    purpose="An error code was added.",
-    change=Change.WIDENS,
-    advice="Send it only to peers of the new revision.",
-    to_receivers="Treat an unknown code like any other failure.",
+    purpose="An error code was added; any integer is a valid code.",
+    advice="Send it only to peers of the new revision, and treat an unknown code like any other failure.",
+    severity=Severity.WARNING,
     check=on(ErrorSite, lambda s: _codes(s) if s.before is None else None),
     mirror="error-code-removed",
     one_sided=True,
-    unprovable=_OPEN_CODES,
 )
 ERROR_CODE_REMOVED = Rule(
     id="error-code-removed",
     purpose="An error code was removed.",
-    change=Change.NARROWS,
-    advice="Answer with one of the remaining codes.",
-    to_receivers="Keep handling it for peers of the old revision.",
+    advice="Answer with one of the remaining codes, and keep handling it for peers of the old revision.",
+    severity=Severity.WARNING,
     check=on(ErrorSite, lambda s: _codes(s) if s.after is None else None),
     breaks_source=True,
     mirror="error-code-added",
     one_sided=True,
-    unprovable=_OPEN_CODES,
 )
 ERROR_CODE_RENUMBERED = Rule(
     id="error-code-renumbered",

@@ -121,6 +121,7 @@ PROPERTY_RENAMED = Rule(
     advice="Use the name from the peer's revision.",
     to_receivers="Accept both names.",
     check=on(PropertySite, _renamed),
+    severity=Severity.WARNING,
     breaks_source=True,
     mirror="property-renamed",
 )
@@ -151,6 +152,7 @@ PROPERTY_MOVED = Rule(
     advice="Send the property where the peer's revision expects it.",
     to_receivers="Accept the property in both places.",
     check=on(MoveSite, lambda site: (site.before, site.after)),
+    severity=Severity.WARNING,
     breaks_source=True,
     mirror="property-moved",
 )

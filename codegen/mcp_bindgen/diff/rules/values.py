@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, each, on
-from mcp_bindgen.diff.sites import BoundSite, FormSite, TypeSite
+from mcp_bindgen.diff.rules.annotations import excerpt, first_difference
+from mcp_bindgen.diff.sites import BoundSite, FormSite, OpaqueSite, TypeSite
+from mcp_bindgen.diff.types.scalars import effect_of_bound
 from mcp_bindgen.ir.nodes import ANY, NULL, Kind, Literal, Primitive, TypeRef
 from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import spell, spell_bounds
@@ -300,6 +302,23 @@ NUMBER_TO_INTEGER = Rule(
     mirror="integer-to-number",
 )
 
+
+def _opaque(site: OpaqueSite) -> Reading | None:
+    if site.before == site.after:
+        return None
+    start = first_difference(site.before, site.after)
+    return excerpt(site.before, start) or NOTHING, excerpt(site.after, start) or NOTHING
+
+
+OPAQUE_CHANGED = Rule(
+    id="opaque-changed",
+    purpose="A part of the schema that types do not express changed.",
+    change=Change.BOTH,
+    advice="Compare both texts: messages that were valid may now be invalid.",
+    check=on(OpaqueSite, _opaque),
+    mirror="opaque-changed",
+)
+
 # Formats and bounds
 
 
@@ -354,16 +373,6 @@ def _bound(*, was: bool, is_: bool) -> Callable[[BoundSite], Reading | None]:
     return read
 
 
-def _moved(site: object) -> Change:
-    """Return whether a bound that both sides have now admits fewer values or more."""
-    if not isinstance(site, BoundSite) or not site.before or not site.after:
-        return Change.BOTH
-    before, after = site.before.inwards, site.after.inwards
-    if before is None or after is None:
-        return Change.BOTH
-    return Change.NARROWS if after > before else Change.WIDENS
-
-
 CONSTRAINT_ADDED = Rule(
     id="constraint-added",
     purpose="A bound was added.",
@@ -389,6 +398,6 @@ CONSTRAINT_CHANGED = Rule(
     advice="Stay within both.",
     to_receivers="Accept values within either bound.",
     check=on(BoundSite, _bound(was=True, is_=True)),
-    change_at=_moved,
+    change_at=effect_of_bound,
     mirror="constraint-changed",
 )

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rules import judge
-from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
+from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, SchemaSite, TextSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline, is_typescript
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
-from mcp_bindgen.ir.opaque import opaque_text
 
 _ERROR_CODES = range(-32768, -31999)
 """The range that JSON-RPC reserves for error codes (specification of JSON-RPC 2.0, section 5.1)."""
@@ -19,13 +18,12 @@ _REVISION = "LATEST_PROTOCOL_VERSION"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """The annotations of a type: its description in the input file, whether it is deprecated, what is opaque."""
+    """The annotations of a type: its description in the input file, whether it is deprecated, its default."""
 
     subject: Subject
     doc: str
     deprecated: bool
     default: str
-    opaque: str
 
 
 def compare_annotations(sides: Matched) -> Iterator[Finding]:
@@ -36,8 +34,6 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
     """
     prose = _has_prose(sides.old) and _has_prose(sides.new)
     tags = _has_tags(sides.old, sides.new)
-    # Each language spells types differently.
-    comparable = is_typescript(sides.old) == is_typescript(sides.new)
     for old, new in sides.pairs():
         for subject, site in _born_deprecated(old, new) if tags else ():
             yield from sides.findings(site, None, subject)
@@ -47,9 +43,6 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
             if tags:
                 site = DeprecationSite(before=before.deprecated, after=after.deprecated)
                 yield from sides.findings(site, before.subject, after.subject)
-            if comparable:
-                opaque = OpaqueSite(before=before.opaque, after=after.opaque)
-                yield from sides.findings(opaque, before.subject, after.subject)
             if not sides.mixed:
                 default = DefaultSite(before=before.default, after=after.default)
                 yield from sides.findings(default, before.subject, after.subject)
@@ -87,9 +80,8 @@ def _of(definition: Definition, field: Field | None, protocol: Protocol) -> Said
     of = field or definition
     name = f"{definition.name}.{field.wire_name}" if field else definition.name
     own = "" if name in protocol.glossed else " ".join(of.doc.split())
-    opaque = opaque_text(of if isinstance(of, Struct) else of.type)
     default = field.default if field else ""
-    return Said(subject=subject, doc=own, deprecated=of.deprecated, opaque=opaque, default=default)
+    return Said(subject=subject, doc=own, deprecated=of.deprecated, default=default)
 
 
 def _is_lost(old: Said, new: Said, sides: Matched) -> bool:

@@ -1,14 +1,43 @@
 """Decide whether types of two revisions are equivalent, whatever their names and notation."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from difflib import SequenceMatcher
-from typing import TypeAlias
 
 from mcp_bindgen.ir.leaves import constants, forms, members, rest_of
 from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
 
-Answers: TypeAlias = dict[tuple[TypeRef, TypeRef], bool]
-"""Which types are equivalent. Types whose comparison is in progress count as equal, so that recursion ends."""
+
+class Assumptions:
+    """Answers to questions that refer to each other, as those about recursive types do.
+
+    A question counts as answered with true while it is examined. If the answer is false, all answers found in the
+    meantime are discarded, since they may depend on that assumption.
+    """
+
+    def __init__(self) -> None:
+        self._answers: dict[Hashable, bool] = {}
+        self._assumed: list[Hashable] = []
+        self._depth = 0
+
+    def decide(self, question: Hashable, examine: Callable[[], bool]) -> bool:
+        """Return the answer to a question, examining it once."""
+        if question in self._answers:
+            return self._answers[question]
+        start = len(self._assumed)
+        self._answers[question] = True
+        self._assumed.append(question)
+        self._depth += 1
+        found = examine()
+        if not found:
+            for assumed in self._assumed[start:]:
+                if self._answers[assumed]:
+                    del self._answers[assumed]
+            del self._assumed[start:]
+            self._answers[question] = False
+        self._depth -= 1
+        if not self._depth:
+            self._assumed.clear()
+        return found
 
 
 class Equality:
@@ -22,55 +51,42 @@ class Equality:
         self._old = old
         self._new = new
         self._pairs = frozenset(pairs)
-        self._known: Answers = {}
+        self._known = Assumptions()
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
         """Whether the two types are equivalent."""
-        if (old, new) not in self._known:
-            answers: Answers = {}
-            self._known[old, new] = self._same(old, new, answers)
-            # True may depend on a comparison still in progress; False never does.
-            self._known |= {key: answer for key, answer in answers.items() if not answer}
-        return self._known[old, new]
-
-    def alike(self, old: Struct, new: Struct) -> bool:
-        """Whether two objects are equivalent, even if they are one of `pairs` themselves."""
-        return self._contents(old, new, {})
-
-    def _same(self, old: TypeRef, new: TypeRef, answers: Answers) -> bool:
-        key = (old, new)
-        if key in self._known or key in answers:
-            return self._known[key] if key in self._known else answers[key]
         if isinstance(old, Ref) and isinstance(new, Ref):
             if (old.name, new.name) in self._pairs:
                 return True
-            answers[key] = True
-            answers[key] = self._forms(old, new, answers)
-            return answers[key]
-        return self._forms(old, new, answers)
+            return self._known.decide((old.name, new.name), lambda: self._forms(old, new))
+        return self._forms(old, new)
 
-    def _forms(self, old: TypeRef, new: TypeRef, answers: Answers) -> bool:
+    def alike(self, old: Struct, new: Struct) -> bool:
+        """Whether two objects are equivalent, even if they are one of `pairs` themselves."""
+        return self._contents(old, new)
+
+    def _forms(self, old: TypeRef, new: TypeRef) -> bool:
         before, after = forms(old, self._old), forms(new, self._new)
         if len(before) == 1 and len(after) == 1:
-            return self._single(before[0], after[0], answers)
-        return all(any(self._member(a, b, answers) for b in after) for a in before) and all(
-            any(self._member(a, b, answers) for a in before) for b in after
+            return self._single(before[0], after[0])
+        return all(any(self._member(a, b) for b in after) for a in before) and all(
+            any(self._member(a, b) for a in before) for b in after
         )
 
-    def _member(self, old: TypeRef, new: TypeRef, answers: Answers) -> bool:
+    def _member(self, old: TypeRef, new: TypeRef) -> bool:
         """Whether two union members, neither of them a union, are equivalent."""
         is_reference = isinstance(old, Ref) and isinstance(new, Ref)
-        return self._same(old, new, answers) if is_reference else self._single(old, new, answers)
+        return self.same(old, new) if is_reference else self._single(old, new)
 
-    def _single(self, old: TypeRef, new: TypeRef, answers: Answers) -> bool:
+    def _single(self, old: TypeRef, new: TypeRef) -> bool:
         if isinstance(old, Ref) and isinstance(new, Ref) and (old.name, new.name) in self._pairs:
             return True
         before, after = self._old.resolve(old), self._new.resolve(new)
         match before, after:
             case (Struct() | MapOf()), (Struct() | MapOf()):
-                return self._contents(before, after, answers)
+                return self._contents(before, after)
             case ListOf(), ListOf():
-                return before.bounds == after.bounds and self._same(before.item, after.item, answers)
+                return before.bounds == after.bounds and self.same(before.item, after.item)
             case Primitive(), Primitive():
                 return before.kind is after.kind and before.bounds == after.bounds
             case Literal(), Literal():
@@ -78,15 +94,15 @@ class Equality:
             case _:
                 return False
 
-    def _contents(self, old: Struct | MapOf, new: Struct | MapOf, answers: Answers) -> bool:
+    def _contents(self, old: Struct | MapOf, new: Struct | MapOf) -> bool:
         before, after = members(old), members(new)
         if before.keys() != after.keys() or any(before[n].required != after[n].required for n in before):
             return False
         if isinstance(old, MapOf) and isinstance(new, MapOf) and old.bounds != new.bounds:
             return False
         rest, other = rest_of(old), rest_of(new)
-        same = rest is other if rest is None or other is None else self._same(rest, other, answers)
-        return same and all(self._same(before[n].type, after[n].type, answers) for n in before)
+        same = rest is other if rest is None or other is None else self.same(rest, other)
+        return same and all(self.same(before[n].type, after[n].type) for n in before)
 
     def likeness(self, old: Struct, new: Struct, ignored: frozenset[str] = frozenset()) -> float:
         """How similar two objects are: the share of equal properties (0 to 1), 0 if their constants differ.

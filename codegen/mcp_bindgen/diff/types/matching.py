@@ -67,8 +67,8 @@ def match_definitions(old: Protocol, new: Protocol) -> Matching:
     return Matching(
         pairs=tuple(sorted(matcher.pairs)),
         reused=matcher.reused,
-        splits=_splits(_Matcher(old, new), gone, come),
-        merges=_splits(_Matcher(new, old), come, gone),
+        splits=_splits(_Parts(old, new), gone, come),
+        merges=_splits(_Parts(new, old), come, gone),
     )
 
 
@@ -201,6 +201,15 @@ class _Matcher:
         telling = likeness == 1.0 and (len(own[0]) > 1 or len(old.fields) > 2) and self._same(a, b)
         return likeness if likeness >= SAME_SHAPE and (telling or name_likeness(a, b) >= SAME_NAME) else 0.0
 
+
+class _Parts:
+    """Finds the new definitions that an old one was split into."""
+
+    def __init__(self, old: Protocol, new: Protocol) -> None:
+        self.old = old
+        self.new = new
+        self._equality = Equality(old, new)
+
     def parts(self, whole: Struct, names: list[str]) -> list[str]:
         """Return the new definitions that share most properties of an old one; none if too many are missing."""
         members = {f.wire_name for f in whole.fields} - _EVERYWHERE
@@ -261,7 +270,7 @@ def _unwrapped(old: TypeRef, new: TypeRef) -> tuple[TypeRef, TypeRef]:
                 return old, new
 
 
-def _splits(matcher: _Matcher, gone: list[str], come: list[str]) -> dict[str, tuple[str, ...]]:
+def _splits(matcher: _Parts, gone: list[str], come: list[str]) -> dict[str, tuple[str, ...]]:
     """Find the objects whose properties several others now share, each of which admits a part of the old values."""
     found: dict[str, tuple[str, ...]] = {}
     if len(gone) * len(come) > MAX_CANDIDATES:

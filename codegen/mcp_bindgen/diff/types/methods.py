@@ -4,15 +4,49 @@ A schema gives the direction of a message by its root unions, and the result of 
 message or renames a definition, the other side resolves it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.leaves import leaves
-from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
+from mcp_bindgen.ir.methods import UNIONS
+from mcp_bindgen.ir.nodes import Direction, Literal, Method, Protocol, Ref, Struct
+from mcp_bindgen.load import default_rows
 
 _ALIKE = 0.3
 """How similar two results must be to count as a rename (0 to 1)."""
+
+
+RESULT_TAG = "resultType"
+"""The property that says which form of result an answer is (2026-07-28 basic/index, ResultType)."""
+COMPLETE = "complete"
+"""The form of a result without that property."""
+
+
+def result_tag(protocol: Protocol, result: str) -> str:
+    """Return the value of `resultType` in a result: its constant, or as schema/defaults.toml says; or an empty text."""
+    struct = protocol.resolve(Ref(name=result))
+    field = struct.field(RESULT_TAG) if isinstance(struct, Struct) else None
+    if field is None or not isinstance(struct, Struct):
+        return ""
+    if isinstance(field.type, Literal) and len(field.type.values) == 1:
+        return str(field.type.values[0])
+    rows = default_rows()
+    return str(rows.get(f"{struct.name}.{RESULT_TAG}", rows[RESULT_TAG]))
+
+
+def result_forms(protocol: Protocol, method: Method) -> Mapping[str, tuple[str, ...]]:
+    """Return the forms of the result of a request by their tag, each with its types, the usual one first.
+
+    An alternative without a tag, which only the params ask for, is a form by its name.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name in (method.result, *method.alternatives):
+        if name:
+            tag = result_tag(protocol, name) or (COMPLETE if name == method.result else name)
+            found[tag] = (*found.get(tag, ()), name)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +62,11 @@ class Settled:
 
 
 def settle(old: Protocol, new: Protocol) -> Settled:
-    """Return both revisions with the directions and the results of their methods resolved."""
+    """Return both revisions with the directions and the results of their methods resolved.
+
+    Where a schema has root unions, a message that is in none of them, and embedded in no result, is sent by nobody.
+    """
+    old, new = _sent(old), _sent(new)
     sides = _directed(old, new), _directed(new, old)
     stated = {method.name for side in (old, new) for method in side.methods if method.is_directed}
     guessed = {
@@ -39,6 +77,17 @@ def settle(old: Protocol, new: Protocol) -> Settled:
     }
     results = _Results(sides[0], sides[1])
     return Settled(old=results.settled(old=True), new=results.settled(old=False), guessed=frozenset(guessed))
+
+
+def has_roots(protocol: Protocol) -> bool:
+    """Whether a schema says who sends its messages."""
+    return any(root in protocol.definitions for root in UNIONS)
+
+
+def _sent(protocol: Protocol) -> Protocol:
+    if not has_roots(protocol):
+        return protocol
+    return replace(protocol, methods=tuple(method for method in protocol.methods if method.is_directed))
 
 
 def _directed(protocol: Protocol, other: Protocol) -> Protocol:

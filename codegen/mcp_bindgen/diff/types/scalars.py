@@ -3,9 +3,22 @@
 import math
 from collections.abc import Iterator, Mapping
 
+from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.sites import BoundSite, Edge
 from mcp_bindgen.ir.nodes import Bounds, Kind
 from mcp_bindgen.ir.spell import bounds_of
+
+
+def effect_of_bound(site: object) -> Change:
+    """Return whether a bound now admits fewer values or more."""
+    assert isinstance(site, BoundSite)
+    if not site.before or not site.after:
+        return Change.NARROWS if site.after else Change.WIDENS
+    before, after = site.before.inwards, site.after.inwards
+    if before is None or after is None:
+        return Change.BOTH
+    return Change.NARROWS if after > before else Change.WIDENS
+
 
 _SIZES = ("min_length", "max_length", "min_items", "max_items", "min_properties", "max_properties")
 

@@ -16,10 +16,11 @@ Gate = Callable[[Carrier, Pair, frozenset[str]], str]
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The path from a message to a change, and the capabilities that it needs."""
+    """The path from a message to a change, the capabilities that it needs, and the effect of the change there."""
 
     steps: tuple[Step, ...]
     needs: frozenset[str]
+    effect: Change
 
 
 @dataclass(slots=True)
@@ -27,7 +28,6 @@ class _Entry:
     """One change, where it was first seen, and the paths to it."""
 
     rule: Rule
-    effect: Change | None
     spot: Spot
     old: str
     new: str
@@ -44,11 +44,11 @@ class Changes:
         """Apply the rules to a site and record what they find."""
         for rule, (old, new) in judge(site):
             key = (rule.id, spot.before.place, old, new, spot.after.place)
-            effect = rule.change_at(site) if rule.change_at else None
-            entry = self._entries.setdefault(key, _Entry(rule, effect, spot, old, new))
-            known = entry.ways.get(spot.carrier)
-            if known is None or spot.needs < known.needs:
-                entry.ways[spot.carrier] = _Way(spot.way, spot.needs)
+            entry = self._entries.setdefault(key, _Entry(rule, spot, old, new))
+            known, effect = entry.ways.get(spot.carrier), spot.effect(rule, site)
+            if known is None or effect & ~known.effect or (effect == known.effect and spot.needs < known.needs):
+                both = effect | known.effect if known else effect
+                entry.ways[spot.carrier] = _Way(spot.way, spot.needs, both)
 
     def findings(self, gate: Gate, pointers: tuple[Pointers, Pointers]) -> Iterator[Finding]:
         """Iterate over the changes as findings, in a stable order; the pointers are those of the two sides."""
@@ -61,20 +61,20 @@ class Changes:
                 now=spot.after.place,
                 old=entry.old,
                 new=entry.new,
-                effect=entry.effect,
                 before=None if is_new else spot.before.subject,
                 after=None if is_gone else spot.after.subject,
                 pointer=pointers[0].rooted(spot.before.pointer) if is_gone else pointers[1].rooted(spot.after.pointer),
                 carriers={carrier: entry.ways[carrier].steps for carrier in sorted(entry.ways)},
-                gates=_gates(rule.change if entry.effect is None else entry.effect, entry.ways, gate),
+                effects={carrier: way.effect for carrier, way in entry.ways.items()},
+                gates=_gates(entry.ways, gate),
             )
 
 
-def _gates(change: Change, ways: Mapping[Carrier, _Way], gate: Gate) -> dict[Pair, str]:
+def _gates(ways: Mapping[Carrier, _Way], gate: Gate) -> dict[Pair, str]:
     """Return the gate of each pair, unless some path to the break has none."""
     found: dict[Pair, str] = {}
     for pair in Pair:
-        gates = [gate(c, pair, way.needs) for c, way in ways.items() if pair in breaks(change, c.travel)]
+        gates = [gate(c, pair, way.needs) for c, way in ways.items() if pair in breaks(way.effect, c.travel)]
         if gates and all(gates):
             found[pair] = min(gates)
     return found

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Travel, breaks
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, PropertySite
-from mcp_bindgen.diff.types.methods import settle
+from mcp_bindgen.diff.types.methods import COMPLETE, result_forms, result_tag, settle
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.changes import Changes
-from mcp_bindgen.diff.wire.frames import compare_errors, compare_frames, compare_result_types
+from mcp_bindgen.diff.wire.frames import FRAME, compare_errors, compare_frames, compare_result_types
 from mcp_bindgen.diff.wire.gates import Gates, needs_of_result
 from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
-from mcp_bindgen.ir.nodes import Direction, Field, Method, Protocol, Ref, Struct
+from mcp_bindgen.ir.nodes import Direction, Field, Method, Protocol, Ref, Struct, Union
 
 TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
     Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),
@@ -36,7 +36,7 @@ def compare_messages(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
     for before, after in _paired(old, new):
         comparison.method(before, after)
     compare_frames(sides, changes)
-    compare_errors(old, new, changes)
+    compare_errors(sides, changes)
     compare_result_types(sides, changes)
     found = changes.findings(Gates(old, new).gate, (Pointers(old), Pointers(new)))
     return tuple(_doubted(finding, settled.guessed) for finding in found)
@@ -93,7 +93,10 @@ class _Methods:
             return
         self._envelope(before, after)
         for travel in _shared(before, after):
-            self._params(before, after, travel)
+            is_typed = all(self._is_typed(m, side) for m, side in ((before, self._sides.old), (after, self._sides.new)))
+            self._frame(before, after, travel, skipped=("params",) if is_typed else ())
+            if is_typed:
+                self._params(before, after, travel)
             self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
 
     def _existence(self, before: Method | None, after: Method | None, travel: Travel, *, way: str) -> None:
@@ -119,6 +122,22 @@ class _Methods:
             for travel in _shared(before, after):
                 self._see(site, _spot(before, after, travel, name))
 
+    def _is_typed(self, method: Method, protocol: Protocol) -> bool:
+        """Whether the params of a message, if it declares any, are an object with a name."""
+        message = protocol.definitions[method.message]
+        declared = isinstance(message, Struct) and message.field("params") is not None
+        return declared is (method.params is not None)
+
+    def _frame(self, before: Method, after: Method, travel: Travel, *, skipped: tuple[str, ...]) -> None:
+        """Compare what a message's definition says, except of JSON-RPC itself and of params that are compared apart."""
+        if Direction.EMBEDDED not in (before.direction, after.direction):
+            carrier = Carrier(before.name, FRAME, travel)
+            spot = Spot(before=root(before.message), after=root(after.message), carrier=carrier)
+            sides = (before, self._sides.old), (after, self._sides.new)
+            usual = [name for name in _ENVELOPE if not _are_restricted(name, *sides)]
+            walk = Walk(self._sides, self._see, skipped=("method", *usual, *skipped))
+            walk.types(Ref(name=before.message), Ref(name=after.message), spot)
+
     def _params(self, before: Method, after: Method, travel: Travel) -> None:
         spot = _spot(before, after, travel, "params")
         self._see(PropertySite(before=_params_of(before), after=_params_of(after)), spot)
@@ -129,20 +148,50 @@ class _Methods:
     def _results(self, before: Method, after: Method, carrier: Carrier) -> None:
         if before.result is None or after.result is None:
             return
-        old, new = Ref(name=before.result), Ref(name=after.result)
-        spot = Spot(before=root(old.name), after=root(new.name), carrier=carrier)
-        self._walk.types(old, new, spot)
-        others = [[Ref(name=name) for name in m.alternatives] for m in (before, after)]
-        pairs = self._sides.likeness.pairs(*others)
+        spot = Spot(before=root(before.result), after=root(after.result), carrier=carrier)
+        old, new = dict(result_forms(self._sides.old, before)), dict(result_forms(self._sides.new, after))
+        for form in [form for form in old if form in new]:
+            self._form(old.pop(form), new.pop(form), carrier, is_usual=form == COMPLETE)
+        left = [[Ref(name=name) for names in forms.values() for name in names] for forms in (old, new)]
+        pairs = (
+            []
+            if any(
+                result_tag(side, m.result)
+                for side, m in ((self._sides.old, before), (self._sides.new, after))
+                if m.result
+            )
+            else self._sides.likeness.pairs(*left)
+        )
         for a, b in pairs:
-            if isinstance(a, Ref) and isinstance(b, Ref):
-                self._walk.types(a, b, Spot(before=root(a.name), after=root(b.name), carrier=carrier).member(a, b))
-        for ref in others[0]:
+            assert isinstance(a, Ref) and isinstance(b, Ref)
+            self._form((a.name,), (b.name,), carrier, is_usual=False)
+        for ref in left[0]:
             if ref not in [pair[0] for pair in pairs]:
                 self._see(AlternativeSite(before=ref, after=None), _answered(spot, ref))
-        for ref in others[1]:
+        for ref in left[1]:
             if ref not in [pair[1] for pair in pairs]:
                 self._see(AlternativeSite(before=None, after=ref), _answered(spot, ref))
+
+    def _form(self, old: tuple[str, ...], new: tuple[str, ...], carrier: Carrier, *, is_usual: bool) -> None:
+        """Compare a form of a result that both sides have."""
+        types = [tuple(Ref(name=name) for name in names) for names in (old, new)]
+        spot = Spot(before=root(old[0]), after=root(new[0]), carrier=carrier)
+        spot = spot if is_usual else spot.member(types[0][0], types[1][0])
+        whole = [forms[0] if len(forms) == 1 else Union(members=forms) for forms in types]
+        self._walk.types(whole[0], whole[1], spot)
+
+
+def _are_restricted(name: str, *sides: tuple[Method, Protocol]) -> bool:
+    """Whether two messages have a property of their frame, and one says more about it than the frame does."""
+    found: list[bool] = []
+    for method, protocol in sides:
+        frame = protocol.definitions.get("JSONRPCRequest" if method.is_request else "JSONRPCNotification")
+        structs = protocol.definitions[method.message], frame
+        own, usual = (struct.field(name) if isinstance(struct, Struct) else None for struct in structs)
+        if own is None:
+            return False
+        found.append(usual is None or own.type != usual.type or own.type.opaque is not None)
+    return any(found)
 
 
 def _params_of(method: Method) -> Field | None:

@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import Any
 
-from mcp_bindgen.diff.finding import Finding, Pair, Travel, breaks
+from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.exchange import Exchange
 from mcp_bindgen.diff.wire.proof import MAX_CANDIDATES, turned
@@ -26,7 +26,7 @@ class Examples:
         if witness is None or finding.is_about_method:
             return None, None
         for carrier, way in sorted(finding.carriers.items()):
-            if pair not in breaks(finding.change, carrier.travel):
+            if pair not in finding.breaks_in(carrier):
                 continue
             from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
             other, steps = (self._new, way) if from_old else (self._old, tuple(map(turned, way)))

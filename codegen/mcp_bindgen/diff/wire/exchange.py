@@ -4,29 +4,43 @@ A request embedded in a result has no JSON-RPC frame: its frame is that of the r
 the request that retries the original one.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, cast
+from urllib.parse import quote
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
 from jsonschema.protocols import Validator
+from referencing.exceptions import Unresolvable
 
+from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.diff.finding import FRAMES, Carrier
+from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag
+from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.compare import TRAVELS
-from mcp_bindgen.diff.wire.frames import FRAME
+from mcp_bindgen.diff.wire.frames import ERROR, FRAME, error_types
 from mcp_bindgen.diff.wire.proof import path
-from mcp_bindgen.emit.json_schema import json_schema, reference
+from mcp_bindgen.emit.json_schema import json_schema
+from mcp_bindgen.ingest.json_schema import DRAFT_07
 from mcp_bindgen.ir.leaves import leaves
-from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.values.builder import Builder, Step
+
+MAX_ERRORS = 50
+"""The number of errors of one value that are considered."""
+_UNDECIDED = (Unresolvable, RecursionError, re.error)
+"""What validation by an untrusted schema may raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A whole frame, and the path to the part that a carrier names: the params, the result, or the whole frame."""
+    """A whole frame, the path to the part that a carrier names, and which form of the result that part is."""
 
     frame: Any
     path: tuple[str | int, ...] = ()
+    form: str = COMPLETE
 
     def payload(self) -> Any:
         """Return the part that the carrier names, or None if the frame lacks it."""
@@ -55,108 +69,143 @@ class _Host:
 
 
 class Exchange:
-    """One revision, as a sender and as a receiver; `names` maps the methods of carriers to this revision's names."""
+    """One revision, as a sender and as a receiver; `names` maps the methods of carriers to this revision's names.
+
+    Values are judged by its schema.json as given, or by the one that its types amount to.
+    """
 
     def __init__(self, protocol: Protocol, names: Mapping[str, str]) -> None:
         self.protocol = protocol
         self._methods = {method.name: method for method in protocol.methods}
         self._methods |= {other: self._methods[name] for other, name in names.items()}
-        self._document: Any = Draft202012Validator(json_schema(protocol))
+        self._given: Mapping[str, Any] = protocol.schema.get(protocol.container) or {}
+        dialect: Any = Draft7Validator if protocol.dialect == DRAFT_07 else Draft202012Validator
+        # An $id would change what references mean.
+        self._document: Any = dialect({key: value for key, value in protocol.schema.items() if key != "$id"})
+        self._types: Any = Draft202012Validator(json_schema(protocol))
+        self._pointers = Pointers(protocol)
+        self._errors = error_types(protocol)
         self._validators: dict[tuple[str, ...], Validator] = {}
 
     def knows(self, carrier: Carrier) -> bool:
         """Whether this side has the method of a carrier."""
-        return carrier.part == FRAME or carrier.method in self._methods
+        return not carrier.method or carrier.method in self._methods
 
     def embeds(self, carrier: Carrier) -> bool:
         """Whether the method of a carrier travels inside another message on this side."""
         method = self._methods.get(carrier.method)
         return method is not None and method.direction is Direction.EMBEDDED
 
-    def forms(self, carrier: Carrier) -> tuple[str, ...]:
-        """Return the possible types of the part that a carrier names."""
-        method = self._methods.get(carrier.method)
-        return _forms(method, carrier.part) if method else ()
-
     def sends(self, carrier: Carrier, message: Message) -> bool:
         """Whether this side may send a whole frame."""
-        if carrier.part == FRAME:
-            return self._validator((FRAMES,)).is_valid(message.frame)
         method = self._methods.get(carrier.method)
-        if method is None:
-            return False
-        if method.direction is Direction.EMBEDDED:
+        if method is not None and method.direction is Direction.EMBEDDED:
             host = self._host(method, carrier.part)
-            return host is not None and self._validator(_forms(host.method, host.part)).is_valid(
-                message.frame.get(host.part)
+            if host is None:
+                return False
+            carrier, message = Carrier(host.method.name, host.part, carrier.travel), Message(
+                message.frame, (host.part,)
             )
-        return self.takes_frame(carrier, message) and self._takes_payload(method, carrier, message)
+            return self.errors(carrier, message) == []
+        frame = "JSONRPCRequest" if "id" in message.frame else "JSONRPCNotification"
+        is_message = carrier.method and carrier.part != "result" and frame in self.protocol.definitions
+        if is_message and _errors(self._validator(frame), message.frame) != []:
+            return False
+        return self.takes_frame(carrier, message) and self.errors(carrier, message) == []
 
     def takes_frame(self, carrier: Carrier, message: Message) -> bool:
         """Whether this side has a message of that method in that direction and in such a frame."""
         method = self._methods.get(carrier.method)
         if method is None or method.direction is Direction.EMBEDDED:
-            return False
-        if carrier.part != "params":
+            return not carrier.method
+        if carrier.part == "result":
             return True
         is_known = message.frame.get("method") == method.name and carrier.travel in TRAVELS[method.direction]
         return is_known and ("id" in message.frame) == method.is_request
 
-    def _takes_payload(self, method: Method, carrier: Carrier, message: Message) -> bool:
-        if message.is_left_out:
-            return not method.params_required
-        return self._validator(_forms(method, carrier.part)).is_valid(message.payload())
-
-    def takes(self, carrier: Carrier, message: Message) -> bool:
-        """Whether this side accepts the part that a carrier names, in any frame."""
-        method = self._methods.get(carrier.method)
-        return method is not None and self._takes_payload(method, carrier, message)
-
-    def judge(self, carrier: Carrier, form: str = "") -> Validator | None:
-        """Return the validator for the part that a carrier names, None if this side has no such method.
+    def errors(self, carrier: Carrier, message: Message, form: str = "") -> list[ValidationError] | None:
+        """Return why this side rejects the part that a carrier names; None if nothing can be said.
 
         Args:
             carrier: the message.
+            message: the frame.
             form: the form of JSON-RPC message of the frame; receivers detect it by its properties.
         """
+        method, payload = self._methods.get(carrier.method), message.payload()
+        if carrier.part == ERROR:
+            code: object = cast(Mapping[str, Any], payload).get("code") if isinstance(payload, Mapping) else None
+            known = self._errors.get(code) if isinstance(code, int) else None
+            return _errors(self._validator(known), payload) if known else []
+        if method is None:
+            whole = form if form in self.protocol.definitions else FRAMES
+            return None if carrier.method else _errors(self._validator(whole), payload)
+        if message.is_left_out:
+            missing = ValidationError(f"'{carrier.part}' is a required property", validator="required")
+            return [missing] if method.params_required else []
         if carrier.part == FRAME:
-            return self._validator((form if form in self.protocol.definitions else FRAMES,))
-        method = self._methods.get(carrier.method)
-        return self._validator(_forms(method, carrier.part)) if method else None
+            return _errors(self._validator(method.message), payload)
+        if carrier.part == "params":
+            return _errors(self._validator(method.params), payload) if method.params else []
+        names = self._form(method, payload, message.form)
+        return _errors(self._validator(*names), payload) if names else [ValidationError("no such form of result")]
 
-    def _validator(self, names: tuple[str, ...]) -> Validator:
+    def _form(self, method: Method, payload: Any, sent_as: str) -> tuple[str, ...]:
+        """Return the types that a result may have: those with its tag, or else those of the form it was sent as."""
+        forms = result_forms(self.protocol, method)
+        if method.result and result_tag(self.protocol, method.result):
+            tag: object = cast(Mapping[str, Any], payload).get(RESULT_TAG) if isinstance(payload, Mapping) else None
+            return forms.get(tag if isinstance(tag, str) else COMPLETE, ())
+        return forms.get(sent_as, forms.get(COMPLETE, ()))
+
+    def _validator(self, *names: str) -> Validator:
         if names not in self._validators:
-            branches = [{"$ref": reference(name)} for name in names]
-            schema: Any = {"anyOf": branches} if branches else True
-            self._validators[names] = self._document.evolve(schema=schema)
+            document = self._document if self._given else self._types
+            places = [self._pointers.of(name) if self._given else f"/$defs/{escape_pointer(name)}" for name in names]
+            found = [{"$ref": f"#{quote(place)}"} for place in places]
+            self._validators[names] = document.evolve(schema=found[0] if len(found) == 1 else {"anyOf": found})
         return self._validators[names]
 
-    def messages(self, carrier: Carrier, way: tuple[Step, ...], numbers: tuple[float, ...]) -> Iterator[Message]:
+    def messages(self, carrier: Carrier, way: tuple[Step, ...], hints: tuple[float | str, ...]) -> Iterator[Message]:
         """Iterate over candidate frames."""
-        builder = Builder(self.protocol, numbers)
-        if carrier.part == FRAME:
+        builder = Builder(self.protocol, hints)
+        method = self._methods.get(carrier.method)
+        if carrier.part == ERROR and way and int(way[0].name) in self._errors:
+            for error in builder.along(Ref(name=self._errors[int(way[0].name)]), way[1:]):
+                yield Message({"jsonrpc": "2.0", "id": 1, ERROR: error}, (ERROR,))
+        elif not carrier.method:
             frames = builder.along(Ref(name=FRAMES), way)
             yield from (Message(self._real(frame)) for frame in frames if frame != [])
-            return
-        method = self._methods.get(carrier.method)
         if method is None:
             return
-        if method.direction is Direction.EMBEDDED:
+        if carrier.part == FRAME:
+            frames = builder.along(Ref(name=method.message), way)
+            yield from (Message({**self._envelope(method, "params"), **frame}) for frame in frames)
+        elif method.direction is Direction.EMBEDDED:
             host = self._host(method, carrier.part)
             if host is not None:
                 inner = (*host.way, Step("field", "params")) if carrier.part == "params" else host.way
                 steps = (host.part, *path(inner))
                 for payload in builder.along(Ref(name=host.type), (*inner, *way)):
                     yield Message({**self._envelope(host.method, host.part), host.part: payload}, steps)
-            return
-        envelope = self._envelope(method, carrier.part)
-        if carrier.part == "params" and not way:
-            yield Message(envelope, (carrier.part,))
-        names = _forms(method, carrier.part)
-        if names:
-            type_: TypeRef = Union(members=tuple(Ref(name=name) for name in names))
-            for payload in builder.along(type_, way):
-                yield Message({**envelope, carrier.part: payload}, (carrier.part,))
+        else:
+            envelope = self._envelope(method, carrier.part)
+            if carrier.part == "params" and not way:
+                yield Message(envelope, (carrier.part,))
+            for form, name in self._candidates(method, carrier.part, way):
+                for payload in builder.along(Ref(name=name), way):
+                    yield Message({**envelope, carrier.part: payload}, (carrier.part,), form)
+
+    def _candidates(self, method: Method, part: str, way: tuple[Step, ...]) -> list[tuple[str, str]]:
+        """Return the types of a part that a path begins in, each with the form that it is of."""
+        if part == "params":
+            return [(COMPLETE, method.params)] if method.params else []
+        forms = result_forms(self.protocol, method)
+        found = [(form, name) for form, names in forms.items() for name in names]
+        named = [row for row in found if way and way[0].kind == "member" and row[1] == way[0].name]
+        return named or ([row for row in found if row[0] == COMPLETE] if way else found)
+
+    def _names(self, method: Method, part: str) -> list[str]:
+        return [name for _, name in self._candidates(method, part, ())]
 
     def _envelope(self, method: Method, part: str) -> dict[str, Any]:
         envelope: dict[str, Any] = {"jsonrpc": "2.0"}
@@ -189,7 +238,7 @@ class Exchange:
         """Find the first message, sorted by method, that contains an embedded request or its response."""
         target, host_part = (method.message, "result") if part == "params" else (method.result or "", "params")
         for host in sorted(self.protocol.methods, key=lambda m: m.name):
-            for name in _forms(host, host_part):
+            for name in self._names(host, host_part):
                 way = self._way_to(target, name) if host.direction is not Direction.EMBEDDED else None
                 if way is not None:
                     return _Host(host, host_part, name, way)
@@ -219,8 +268,9 @@ class Exchange:
         return None
 
 
-def _forms(method: Method, part: str) -> tuple[str, ...]:
-    """Return the possible types of one part of a method's exchange."""
-    if part == "params":
-        return (method.params,) if method.params else ()
-    return (method.result, *method.alternatives) if method.result else ()
+def _errors(validator: Validator, value: Any) -> list[ValidationError] | None:
+    """Return why a value is invalid, None if that cannot be decided."""
+    try:
+        return list(islice(validator.iter_errors(value), MAX_ERRORS))
+    except _UNDECIDED:
+        return None

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.finding import FRAMES, Carrier, Travel
 from mcp_bindgen.diff.inputs import UNNAMED
-from mcp_bindgen.diff.sites import ErrorSite, FrameSite, ResultTypeSite
+from mcp_bindgen.diff.rules import judge
+from mcp_bindgen.diff.sites import ErrorSite, FrameSite, PropertySite, ResultTypeSite
 from mcp_bindgen.diff.wire.changes import Changes
 from mcp_bindgen.diff.wire.spot import Spot, root, through
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ir.leaves import forms, leaves
-from mcp_bindgen.ir.nodes import Definition, Literal, Protocol, Ref, Struct
+from mcp_bindgen.ir.nodes import ANY, Field, Literal, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.values.builder import Step
 
-FRAME = "message"
-"""The part that is the whole message."""
-_PER_METHOD = ("params", "result")
-"""Properties of frames that are compared for each method."""
+FRAME, ERROR = "message", "error"
+"""The parts that are the whole message, and the error of a response."""
 _RESULTS: Mapping[str, Travel] = {"ClientResult": Travel.TO_SERVER, "ServerResult": Travel.TO_CLIENT}
 _LAST_ERROR, _FIRST_ERROR = -32000, -32768
 """The range that JSON-RPC reserves for error codes (specification of JSON-RPC 2.0, section 5.1)."""
@@ -31,12 +31,24 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
     old, new = forms(root_, sides.old), forms(root_, sides.new)
     pairs = sides.likeness.pairs(old, new)
     for travel in Travel:
-        walk = Walk(sides, changes.see, skipped=_PER_METHOD)
+
+        def see(site: object, spot: Spot) -> None:
+            """Record a change, but of params only what breaks a peer: the rest depends on the method."""
+            is_inside = any(step.name == "params" for step in spot.way)
+            if not is_inside or any(spot.effect(rule, site) for rule, _ in judge(site)):
+                changes.see(site, spot)
+
+        walk = Walk(sides, see, skipped=("result",))
         spot = Spot(before=root(FRAMES), after=root(FRAMES), carrier=Carrier("", FRAME, travel))
         for a, b in pairs:
             inside = spot.member(a, b)
             ends = through(inside.before, a, sides.old), through(inside.after, b, sides.new)
-            walk.differing(a, b, replace(inside, before=ends[0], after=ends[1]))
+            inside = replace(inside, before=ends[0], after=ends[1])
+            walk.differing(a, b, inside)
+            for name in ("result",):
+                before, after = (_untyped(leaf, name, side) for leaf, side in ((a, sides.old), (b, sides.new)))
+                if (before and before.required) != (after and after.required):
+                    changes.see(PropertySite(before=before, after=after), inside.field(name, name))
         for leaf in old:
             if leaf not in [pair[0] for pair in pairs]:
                 changes.see(FrameSite(before=leaf, after=None), spot)
@@ -45,17 +57,43 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
                 changes.see(FrameSite(before=None, after=leaf), spot)
 
 
-def compare_errors(old: Protocol, new: Protocol, changes: Changes) -> None:
-    """Compare error codes, which either side may send; the wire carries the code, not its name."""
+def _untyped(form: TypeRef, name: str, protocol: Protocol) -> Field | None:
+    """Return a property of a frame without its type, which depends on the method."""
+    struct = protocol.resolve(form)
+    field = struct.field(name) if isinstance(struct, Struct) else None
+    return replace(field, type=ANY) if field else None
+
+
+def compare_errors(sides: Sides, changes: Changes) -> None:
+    """Compare errors, which either side may send; the wire carries the code, not its name."""
+    old, new = sides.old, sides.new
     _compare_moved(old, new, changes)
     is_named = all(any(_is_code(c.value) for c in side.constants) for side in (old, new))
-    before, after = (_constants(side) if is_named else _stated(side.definitions) for side in (old, new))
-    gone = {name: code for name, code in before.items() if code not in after.values()}
-    come = {name: code for name, code in after.items() if code not in before.values()}
-    for name in sorted(gone.keys() | come.keys()):
-        site = ErrorSite(before=gone.get(name), after=come.get(name))
-        for travel in Travel:
-            changes.see(site, Spot(before=root(name), after=root(name), carrier=Carrier("", "error", travel)))
+    before, after = (_constants(side) if is_named else _stated(side) for side in (old, new))
+    gone = {name: code for name, code in before.items() if code not in after.values() or after.get(name, code) != code}
+    come = {name: code for name, code in after.items() if code not in before.values() or before.get(name, code) != code}
+    errors = error_types(old), error_types(new)
+    for travel in Travel:
+        carrier = Carrier("", ERROR, travel)
+        for name in sorted(gone.keys() | come.keys()):
+            site = ErrorSite(before=gone.get(name), after=come.get(name))
+            changes.see(site, Spot(before=root(name), after=root(name), carrier=carrier))
+        for code in sorted(errors[0].keys() & errors[1].keys()):
+            a, b = errors[0][code], errors[1][code]
+            spot = Spot(before=root(a), after=root(b), carrier=carrier, way=(Step("code", str(code)),))
+            Walk(sides, changes.see).types(Ref(name=a), Ref(name=b), spot)
+
+
+def error_types(protocol: Protocol) -> Mapping[int, str]:
+    """Return the types of the protocol's own errors by their code: the objects that require it as a constant."""
+    found: dict[int, str] = {}
+    for struct in protocol.structs():
+        code = struct.field("code")
+        if code and code.required and isinstance(code.type, Literal) and len(code.type.values) == 1:
+            value = code.type.values[0]
+            if isinstance(value, int) and _is_code(value) and value not in _OF_JSON_RPC:
+                found[value] = struct.name
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,16 +136,10 @@ def _constants(protocol: Protocol) -> Mapping[str, int]:
     return {c.name: c.value for c in protocol.constants if isinstance(c.value, int) and _is_code(c.value)}
 
 
-def _stated(definitions: Mapping[str, Definition]) -> Mapping[str, int]:
+def _stated(protocol: Protocol) -> Mapping[str, int]:
     """Return the codes that definitions state: the only codes in a schema.json without its schema.ts."""
-    found: dict[str, int] = {}
-    for name, definition in definitions.items():
-        code = definition.field("code") if isinstance(definition, Struct) else None
-        if code and isinstance(code.type, Literal) and len(code.type.values) == 1:
-            value = code.type.values[0]
-            if isinstance(definition, Struct) and isinstance(value, int) and _is_code(value):
-                found[definition.holder.partition(".")[0] or name] = value
-    return {name: code for name, code in found.items() if code not in _OF_JSON_RPC}
+    found = ((protocol.definitions[name], code) for code, name in error_types(protocol).items())
+    return {d.holder.partition(".")[0] or d.name: code for d, code in found if isinstance(d, Struct)}
 
 
 def compare_result_types(sides: Sides, changes: Changes) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diff.sites import Ground
-from mcp_bindgen.ir.leaves import forms, members, rest_of
-from mcp_bindgen.ir.nodes import ANY, Field, Literal, MapOf, Protocol, Struct, TypeRef
+from mcp_bindgen.ir.leaves import forms, is_json_schema, members, rest_of
+from mcp_bindgen.ir.nodes import ANY, Field, MapOf, Protocol, Struct, TypeRef
 
 Object = Struct | MapOf
 Same = Callable[[TypeRef, TypeRef], bool]
@@ -54,12 +54,7 @@ class Pairing:
             return Ground.OPEN
         if in_capabilities:
             return Ground.CAPABILITIES
-        is_indexed = isinstance(lacking, MapOf) or lacking.indexed
-        return Ground.SCHEMA if is_indexed and self._holds_schema() else Ground.OPEN
-
-    def _holds_schema(self) -> bool:
-        """Whether the object is a JSON Schema, whose properties are keywords, declared or not."""
-        return any(_is_schema(name, field) for side in (self.before, self.after) for name, field in side.items())
+        return Ground.SCHEMA if is_json_schema(name, self.old, self.new) else Ground.OPEN
 
     def moves(self, inner: "Pairing", same: Same) -> Iterator[tuple[Field, Field, bool]]:
         """Iterate over the properties that moved into or out of a sibling object.
@@ -79,7 +74,3 @@ def _is_moved(outer: Field, inner: Field, same: Same, *, inwards: bool) -> bool:
     if outer.wire_name != inner.wire_name.rpartition("/")[2] or outer.required != inner.required:
         return False
     return same(outer.type, inner.type) if inwards else same(inner.type, outer.type)
-
-
-def _is_schema(name: str, field: Field) -> bool:
-    return name == "$schema" or (name == "type" and field.type == Literal(values=("object",)))

@@ -1,10 +1,10 @@
 """Prove a break: a value that its sender may send, and that its receiver rejects because of the changed place."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from jsonschema import ValidationError
 
@@ -13,6 +13,10 @@ from mcp_bindgen.values.builder import ANY_KEY, Step
 MAX_CANDIDATES = 200
 """The number of values tried for one break."""
 
+MAX_HINTS = 10
+"""The number of numbers and of strings in a reading that are tried."""
+
+_STRING = re.compile(r'"([^"\\]*)"')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _Value = TypeVar("_Value")
 
@@ -38,9 +42,45 @@ def prove(
     return Proof(False, None, sent)
 
 
-def numbers_in(*readings: str) -> tuple[float, ...]:
-    """Return the numbers in the readings of the two sides: values to try, and sizes."""
-    return tuple(float(number) for number in _NUMBER.findall(" ".join(readings))[:10])
+def repairs(value: Any, place: Sequence[str | int], others: Iterable[Any], there: Sequence[str | int]) -> Iterator[Any]:
+    """Iterate over copies of a value whose content at a place is left out, or replaced by that of other values."""
+    yield _put(value, place, None, there, leave_out=True)
+    for other in others:
+        is_there, found = _at(other, there)
+        yield _put(value, place, found, there, leave_out=not is_there)
+
+
+def _at(value: Any, place: Sequence[str | int]) -> tuple[bool, Any]:
+    """Return whether a value has content at a place, and that content."""
+    for step in place:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return False, None
+    return True, value
+
+
+def _put(value: Any, place: Sequence[str | int], found: Any, there: Sequence[str | int], *, leave_out: bool) -> Any:
+    key, *rest = place
+    if isinstance(value, list):
+        parts = cast(list[Any], value)
+        if not rest:
+            return [] if leave_out else [found for _ in parts]
+        return [_put(part, rest, found, there[1:], leave_out=leave_out) for part in parts]
+    if not isinstance(value, dict):
+        return value
+    kept = cast(dict[Any, Any], value)
+    if rest:
+        return {**kept, key: _put(kept[key], rest, found, there[1:], leave_out=leave_out)} if key in kept else kept
+    kept = {name: member for name, member in kept.items() if name != key}
+    return kept if leave_out else {**kept, there[0]: found}
+
+
+def hints_in(*readings: str) -> tuple[float | str, ...]:
+    """Return the numbers and the strings in the readings of the two sides: values to try, sizes and names."""
+    text = " ".join(readings)
+    numbers = [float(number) for number in _NUMBER.findall(text)[:MAX_HINTS]]
+    return (*numbers, *_STRING.findall(text)[:MAX_HINTS])
 
 
 def are_about(errors: Iterable[ValidationError], way: tuple[Step, ...]) -> bool:
@@ -78,7 +118,7 @@ def _path(way: tuple[Step, ...]) -> Iterator[str | int]:
     for step in way:
         if step.kind == "item":
             yield 0
-        elif step.kind != "member":
+        elif step.kind not in ("member", "code"):
             yield step.name if step.kind == "field" else ANY_KEY
 
 

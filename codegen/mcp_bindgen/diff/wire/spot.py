@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.diff.finding import Carrier, Subject
+from mcp_bindgen.diff.rule import Change, Rule
 from mcp_bindgen.ir.nodes import Alias, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.values.builder import Step
 
@@ -31,7 +32,9 @@ class Spot:
     """The position of a comparison on both sides.
 
     `needs` are the capabilities that the path requires. `in_capabilities` is true within the declaration of a peer's
-    capabilities.
+    capabilities. `harmless` are the effects that are proven to break nothing, since a type on the path admits the
+    values. `unsure` is true where a schema says more about the value than its type: then any change may have any
+    effect.
     """
 
     before: End
@@ -40,6 +43,13 @@ class Spot:
     way: tuple[Step, ...] = ()
     needs: frozenset[str] = frozenset()
     in_capabilities: bool = False
+    harmless: Change = Change.NONE
+    unsure: bool = False
+
+    def effect(self, rule: Rule, site: object) -> Change:
+        """Return the possible effect here of a change that a rule finds at a site."""
+        found = rule.change_at(site) if rule.change_at else rule.change
+        return (Change.BOTH if self.unsure else found) & ~self.harmless
 
     def item(self) -> "Spot":
         """Return the spot of the items of a list."""

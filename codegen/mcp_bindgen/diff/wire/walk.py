@@ -9,15 +9,19 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from mcp_bindgen.diff.finding import Carrier, Subject, Travel
+from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.rules import judge
-from mcp_bindgen.diff.sites import FormSite, MoveSite, PropertySite, RestSite, TypeSite
+from mcp_bindgen.diff.sites import FormSite, Ground, MoveSite, OpaqueSite, PropertySite, RestSite, TypeSite
+from mcp_bindgen.diff.types.containment import Containment, is_never, said
+from mcp_bindgen.diff.types.equality import Assumptions
 from mcp_bindgen.diff.types.likeness import Likeness, renamed
 from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.gates import needs_of_form
 from mcp_bindgen.diff.wire.pairing import Object, Pairing
 from mcp_bindgen.diff.wire.spot import Spot, root, through
 from mcp_bindgen.ir.leaves import forms, rest_of, selectors
-from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Struct, TypeRef
+from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Struct, TypeRef, Union
+from mcp_bindgen.ir.opaque import opaque_text
 from mcp_bindgen.ir.spell import spell
 
 MAX_VISITS = 8
@@ -35,35 +39,25 @@ class Sides:
         self.new = new
         self.selectors = selectors(old) & selectors(new)
         self.likeness = Likeness(old, new, self.same)
-        self._same: dict[tuple[TypeRef, TypeRef], bool] = {}
-        self._assumed: list[tuple[TypeRef, TypeRef]] = []
-        self._depth = 0
+        self._known = Assumptions()
+        self._narrower = Containment(old, new, self.same)
+        self._wider = Containment(new, old, lambda a, b: self.same(b, a))
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
-        """Whether no rule finds a change between two types.
+        """Whether no rule finds a change between two types."""
+        return self._known.decide((old, opaque_text(old), new, opaque_text(new)), lambda: self._unchanged(old, new))
 
-        A recursive type counts as equal until a change is found. If one is found, all conclusions made in the meantime
-        are discarded, since they may depend on that assumption.
-        """
-        key = (old, new)
-        if key in self._same:
-            return self._same[key]
-        self._same[key] = True
-        assumed_before = len(self._assumed)
-        self._assumed.append(key)
-        self._depth += 1
+    def _unchanged(self, old: TypeRef, new: TypeRef) -> bool:
         try:
-            Walk(self, _refuse_changes).differing(old, new, _NOWHERE)
+            Walk(self, _refuse_changes, judged=False).differing(old, new, _NOWHERE)
         except _ChangedError:
-            for assumed in self._assumed[assumed_before:]:
-                if self._same[assumed]:
-                    del self._same[assumed]
-            del self._assumed[assumed_before:]
-            self._same[key] = False
-        self._depth -= 1
-        if not self._depth:
-            self._assumed.clear()
-        return self._same[key]
+            return False
+        return True
+
+    def harmless(self, old: TypeRef, new: TypeRef) -> Change:
+        """Return the effects that no change between two types has: one of them admits all values of the other."""
+        narrows = Change.NARROWS if self._narrower.holds(old, new) else Change.NONE
+        return narrows | (Change.WIDENS if self._wider.holds(new, old) else Change.NONE)
 
 
 class _ChangedError(Exception):
@@ -81,13 +75,14 @@ _NOWHERE = Spot(before=root(""), after=root(""), carrier=Carrier("", "", Travel.
 class Walk:
     """Compares types, each pair of structs once per message that carries them; ignores properties in `skipped`."""
 
-    def __init__(self, sides: Sides, see: See, skipped: tuple[str, ...] = ()) -> None:
+    def __init__(self, sides: Sides, see: See, skipped: tuple[str, ...] = (), *, judged: bool = True) -> None:
+        self._judged = judged
         self._sides = sides
         self._see = see
         self._skipped = frozenset(skipped)
         self._within: set[tuple[object, ...]] = set()
         self._visits: Counter[tuple[object, ...]] = Counter()
-        self._entered: set[tuple[Carrier, str, str, frozenset[str]]] = set()
+        self._entered: set[tuple[object, ...]] = set()
         self._moved: set[tuple[Carrier, str, str]] = set()
 
     def types(self, old: TypeRef, new: TypeRef, spot: Spot) -> None:
@@ -99,13 +94,33 @@ class Walk:
         """Compare two types that are not known to be equivalent."""
         spot = self._through(spot, old, new)
         # A recursive alias is expanded once at each property; structs are guarded by `_entered`.
-        circle = (spot.carrier, old, new, spot.before.subject, spot.after.subject)
+        harmless = self._harmless(old, new, spot)
+        circle = (spot.carrier, old, new, spot.before.subject, spot.after.subject, harmless)
         if circle in self._within or self._visits[circle] >= MAX_VISITS:
             return
         self._visits[circle] += 1
         self._within.add(circle)
-        self._forms(forms(old, self._sides.old), forms(new, self._sides.new), spot)
+        texts = said(old, self._sides.old), said(new, self._sides.new)
+        spot = replace(spot, harmless=harmless, unsure=any(texts))
+        self._see(OpaqueSite(before=texts[0], after=texts[1]), spot)
+        sides = forms(old, self._sides.old), forms(new, self._sides.new)
+        if texts[0] == texts[1] or (ANY,) not in sides:  # Any value that a text restricts is what the text says.
+            self._forms(*sides, spot)
         self._within.remove(circle)
+
+    def _harmless(self, old: TypeRef, new: TypeRef, spot: Spot) -> Change:
+        return spot.harmless | self._sides.harmless(old, new) if self._judged else Change.NONE
+
+    def _admitted(self, form: TypeRef, others: tuple[TypeRef, ...], spot: Spot, effect: Change) -> Change:
+        """Add an effect to the harmless ones if the forms of the other side admit a form of one side."""
+        whole = Union(members=others)
+        ends = (form, whole) if effect is Change.NARROWS else (whole, form)
+        return spot.harmless | (self._sides.harmless(*ends) & effect if self._judged else Change.NONE)
+
+    def _form(self, spot: Spot, form: TypeRef, others: tuple[TypeRef, ...], effect: Change) -> Spot:
+        """Return the spot of a form that only one side has."""
+        side = self._sides.old if effect is Change.NARROWS else self._sides.new
+        return replace(needing(spot, form, side), harmless=self._admitted(form, others, spot, effect))
 
     def _through(self, spot: Spot, old: TypeRef, new: TypeRef) -> Spot:
         before, after = through(spot.before, old, self._sides.old), through(spot.after, new, self._sides.new)
@@ -120,13 +135,17 @@ class Walk:
             self._see(TypeSite(before=old, after=new), spot)
             return
         for leaf, partner in pairs:
-            self._single(leaf, partner, self._through(spot.member(leaf, partner), leaf, partner))
+            inside = self._through(spot.member(leaf, partner), leaf, partner)
+            harmless = self._admitted(leaf, new, inside, Change.NARROWS) | self._admitted(
+                partner, old, inside, Change.WIDENS
+            )
+            self._single(leaf, partner, replace(inside, harmless=harmless))
         for leaf in old:
             if leaf not in [pair[0] for pair in pairs]:
-                self._see(FormSite(before=leaf, after=None), needing(spot, leaf, self._sides.old))
+                self._see(FormSite(before=leaf, after=None), self._form(spot, leaf, new, Change.NARROWS))
         for leaf in new:
             if leaf not in [pair[1] for pair in pairs]:
-                self._see(FormSite(before=None, after=leaf), needing(spot, leaf, self._sides.new))
+                self._see(FormSite(before=None, after=leaf), self._form(spot, leaf, old, Change.WIDENS))
 
     def _single(self, old: TypeRef, new: TypeRef, spot: Spot) -> None:
         before, after = self._sides.old.resolve(old), self._sides.new.resolve(new)
@@ -153,7 +172,7 @@ class Walk:
 
     def _objects(self, old: Object, new: Object, spot: Spot) -> None:
         if isinstance(old, Struct) and isinstance(new, Struct):
-            key = (spot.carrier, old.name, new.name, spot.needs)
+            key = (spot.carrier, old.name, new.name, spot.needs, spot.harmless)
             if key in self._entered:
                 return
             self._entered.add(key)
@@ -174,6 +193,12 @@ class Walk:
     def _property(self, name: str, pairing: Pairing, spot: Spot) -> None:
         before, after = pairing.before.get(name), pairing.after.get(name)
         spot = self._needing(name, pairing, spot)
+        forbidden = [side is not None and is_never(side.type) for side in (before, after)]
+        if forbidden[0] != forbidden[1]:  # Where it must be absent, the object is closed to it.
+            kept = (before or after) if forbidden[1] else (after or before)
+            ends = (kept, None) if forbidden[1] else (None, kept)
+            self._see(PropertySite(before=ends[0], after=ends[1], ground=Ground.CLOSED), spot)
+            return
         if before and after:
             self._see(PropertySite(before=before, after=after), spot)
             self.types(before.type, after.type, spot)

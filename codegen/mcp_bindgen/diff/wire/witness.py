@@ -1,25 +1,31 @@
 """Find a message that proves a break: valid for its sender, rejected by its receiver.
 
 Candidates are built along the path from the root of the message to the changed value, otherwise as small as the
-sender's schema allows, and validated by `jsonschema` against the schemas of both sides. A message that is rejected for
-any other reason does not prove the break.
+sender's schema allows, and validated by `jsonschema` against the schemas of both sides. A message proves the break only
+if the receiver's objection goes away once the value at that place is put back.
 """
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel, breaks
+from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
 from mcp_bindgen.diff.rules.properties import PROPERTY_MOVED
 from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.exchange import Exchange, Message
-from mcp_bindgen.diff.wire.frames import FRAME
-from mcp_bindgen.diff.wire.proof import Proof, are_about, numbers_in, prove, turned
+from mcp_bindgen.diff.wire.proof import Proof, are_about, hints_in, path, prove, repairs, turned
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.values.builder import Step
 
 _ELSEWHERE = (PROPERTY_MOVED,)
 """Rules whose change is rejected at a place other than the end of the path."""
+
+
+MAX_CARRIERS = 8
+"""The number of messages in which one break is looked for."""
+MAX_REPAIRS = 40
+"""The number of values that are put back at the place of a break."""
 
 
 class Witnesses:
@@ -42,9 +48,7 @@ class Witnesses:
             if message is not None:
                 found[pair] = message.frame
             else:
-                sides = (self._old, self._new)
-                has_forms = any(len(side.forms(carrier)) > 1 for side in sides for carrier in finding.carriers)
-                reasons[pair] = _reason(finding, tried, has_forms)
+                reasons[pair] = _reason(tried)
         return replace(finding, witnesses=found, unproven=frozenset(reasons), why_unproven=reasons)
 
     def _witness(self, finding: Finding, pair: Pair) -> tuple[Message | None, int]:
@@ -52,45 +56,59 @@ class Witnesses:
         valid = 0
         # A separate message is clearer than an embedded one, and the shortest path is clearest.
         carriers = sorted(finding.carriers.items(), key=lambda item: (self._embeds(item[0]), len(item[1]), item[0]))
-        for carrier, way in carriers:
-            if pair in breaks(finding.change, carrier.travel):
-                from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
-                proof = self._proof(finding, carrier, way, from_old=from_old)
-                valid += proof.sent
-                if proof.value is not None:
-                    return proof.value, valid
+        for carrier, way in [row for row in carriers if pair in finding.breaks_in(row[0])][:MAX_CARRIERS]:
+            from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
+            proof = self._proof(finding, carrier, way, from_old=from_old)
+            valid += proof.sent
+            if proof.value is not None:
+                return proof.value, valid
         return None, valid
 
     def _proof(self, finding: Finding, carrier: Carrier, way: tuple[Step, ...], *, from_old: bool) -> Proof[Message]:
         sender, receiver = (self._old, self._new) if from_old else (self._new, self._old)
-        steps = tuple(map(turned, way)) if from_old else way
+        ways = tuple(map(turned, way)), way
+        sent, taken = ways if from_old else ways[::-1]
+        hints = hints_in(finding.old, finding.new)
 
         def refuses(message: Message) -> bool:
             if finding.is_about_method:
-                return not (receiver.takes_frame(carrier, message) and receiver.takes(carrier, message))
-            return _refuses(receiver, carrier, message, () if finding.rule in _ELSEWHERE else steps)
+                return not (receiver.takes_frame(carrier, message) and receiver.errors(carrier, message) == [])
+            return _refuses(receiver, carrier, message, () if finding.rule in _ELSEWHERE else (sent, taken), hints)
 
-        candidates = sender.messages(carrier, steps, numbers_in(finding.old, finding.new))
+        candidates = sender.messages(carrier, sent, hints)
         return prove(candidates, sends=lambda message: sender.sends(carrier, message), refuses=refuses)
 
     def _embeds(self, carrier: Carrier) -> bool:
         return self._old.embeds(carrier) or self._new.embeds(carrier)
 
 
-def _refuses(receiver: Exchange, carrier: Carrier, message: Message, way: tuple[Step, ...]) -> bool:
-    """Whether a receiver rejects what a message carries because of the end of the path."""
-    if carrier.part != FRAME and (not receiver.knows(carrier) or message.is_left_out):
-        return not way and not receiver.takes(carrier, message)
-    form = turned(way[0]).name if way and way[0].kind == "member" else ""
-    validator = receiver.judge(carrier, form)
-    payload = message.frame if carrier.part == FRAME else message.payload()
-    return validator is not None and are_about(validator.iter_errors(payload), way)
+def _refuses(
+    receiver: Exchange,
+    carrier: Carrier,
+    message: Message,
+    ways: tuple[tuple[Step, ...], ...],
+    hints: tuple[float | str, ...],
+) -> bool:
+    """Whether a receiver rejects what a message carries because of the end of the path, as each side names it."""
+    if not ways:
+        return bool(receiver.errors(carrier, message))
+    sent, taken = ways
+    form = taken[0].name if taken and taken[0].kind == "member" else ""
+    errors = receiver.errors(carrier, message, form)
+    if not errors:
+        return False
+    is_there = are_about(errors, sent)
+    if message.is_left_out or not path(sent):
+        return is_there
+    others = (other.payload() for other in islice(receiver.messages(carrier, taken, hints), MAX_REPAIRS))
+    for repaired in repairs(message.payload(), path(sent), others, path(taken)):
+        left = receiver.errors(carrier, Message(repaired, (), message.form), form)
+        if left is not None and (not left or (is_there and not are_about(left, sent))):
+            return True
+    return False
 
 
-def _reason(finding: Finding, tried: int, has_forms: bool) -> str:
+def _reason(tried: int) -> str:
     if not tried:
         return "no valid message of the sender was found that contains it"
-    messages = "the only message" if tried == 1 else ("both messages" if tried == 2 else f"all {tried} messages")
-    steps = {step.kind for way in finding.carriers.values() for step in way}
-    why = ", as another form that it supports" if has_forms or "member" in steps else ""
-    return f"the receiver accepts {messages} tried{why}"
+    return f"the receiver rejects none of the {tried} messages tried because of it"

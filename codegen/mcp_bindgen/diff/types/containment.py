@@ -1,0 +1,172 @@
+"""Decide whether a receiver's type admits everything that a sender's type admits.
+
+The answer is conservative: true is a proof, false only means that there is none. A sender sends declared properties,
+and undeclared ones where its object is open, but not one that only the receiver declares.
+"""
+
+from collections.abc import Callable, Iterator
+
+from mcp_bindgen.diff.rule import Change
+from mcp_bindgen.diff.types.equality import Assumptions
+from mcp_bindgen.diff.types.scalars import bound_sites, effect_of_bound
+from mcp_bindgen.ir.leaves import forms, is_json_schema, is_json_value, members, rest_of
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    UNBOUNDED,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Primitive,
+    Protocol,
+    Ref,
+    Struct,
+    TypeRef,
+    Union,
+)
+from mcp_bindgen.ir.scalars import fits
+
+
+def is_never(type_: TypeRef) -> bool:
+    """Whether no value is valid: the property must be absent."""
+    return isinstance(type_, Primitive) and type_.kind is Kind.NEVER
+
+
+def stated(type_: TypeRef, protocol: Protocol) -> str:
+    """Return what a schema says about a value that its type does not express, through references; empty if nothing."""
+    found = [type_.opaque.text] if type_.opaque else []
+    while isinstance(type_, Ref):
+        definition = protocol.definitions[type_.name]
+        target = definition if isinstance(definition, Struct) else definition.type
+        found += [target.opaque.text] if target.opaque else []
+        if isinstance(target, Struct):
+            break
+        type_ = target
+    # What a text refers to may differ: only files that are equal are known to agree.
+    return "; ".join(f"{text} in {protocol.sources}" if "$ref" in text else text for text in found)
+
+
+def said(type_: TypeRef, protocol: Protocol) -> str:
+    """Return what a schema says about a value beyond its type, also in the members of a union."""
+    return "; ".join(sorted({text for _, text in _marked(type_, protocol, "") if text}))
+
+
+class Containment:
+    """Decides it for the types of two revisions; `same` says whether a type of each is equivalent."""
+
+    def __init__(self, sender: Protocol, receiver: Protocol, same: Callable[[TypeRef, TypeRef], bool]) -> None:
+        self._sender = sender
+        self._receiver = receiver
+        self._same = same
+        self._known = Assumptions()
+
+    def holds(self, sent: TypeRef, taken: TypeRef) -> bool:
+        """Whether the receiver's type admits every value of the sender's type."""
+        key = (sent, stated(sent, self._sender), taken, stated(taken, self._receiver))
+        return self._known.decide(key, lambda: self._forms(sent, taken))
+
+    def _forms(self, sent: TypeRef, taken: TypeRef) -> bool:
+        if is_never(sent):
+            return True
+        receiving = list(_marked(taken, self._receiver, ""))
+        plain = tuple(leaf for leaf, text in receiving if not text)
+        admitted = forms(Union(members=plain), self._receiver) if plain else ()
+        if admitted == (ANY,) or (receiving == list(_marked(sent, self._sender, "")) and self._is_same(sent, taken)):
+            return True
+        sending = list(_marked(sent, self._sender, ""))
+        texts = dict(sending)
+        leaves = texts if any(texts.values()) else forms(sent, self._sender)
+        return all(
+            any(self._single(leaf, other) for other in admitted)
+            or any(
+                text == texts.get(leaf) and type(leaf) is type(other) and self._is_same(leaf, other)
+                for other, text in receiving
+                if text
+            )
+            for part in leaves
+            for leaf in _each(part)
+        )
+
+    def _is_same(self, sent: TypeRef, taken: TypeRef) -> bool:
+        """Whether two types are equivalent; what a text refers to may have changed."""
+        texts = stated(sent, self._sender), stated(taken, self._receiver)
+        return texts[0] == texts[1] and "$ref" not in texts[0] and self._same(sent, taken)
+
+    def _single(self, sent: TypeRef, taken: TypeRef) -> bool:
+        a, b = self._sender.resolve(sent), self._receiver.resolve(taken)
+        match a, b:
+            case _, Primitive(kind=Kind.ANY):
+                return True
+            case Literal(values=values), Primitive():
+                return all(fits(value, b) for value in values)
+            case Literal(), Literal():
+                return {*_each(a)} <= {*_each(b)}
+            case Primitive(), Primitive():
+                kinds = {a.kind, b.kind}
+                is_kind = len(kinds) == 1 or (a.kind, b.kind) == (Kind.INTEGER, Kind.NUMBER)
+                return is_kind and _within(bound_sites(a.bounds, b.bounds, a.kind))
+            case ListOf(), ListOf():
+                if not _within(bound_sites(a.bounds, b.bounds)) or a.prefix or b.prefix:
+                    return a == b and not (a.prefix or b.prefix)
+                return a.bounds.max_items == 0 or self.holds(a.item, b.item)
+            case (Struct() | MapOf()), (Struct() | MapOf()):
+                return self._objects(a, b)
+            case _:
+                return False
+
+    def _objects(self, sent: Struct | MapOf, taken: Struct | MapOf) -> bool:
+        bounds = [side.bounds if isinstance(side, MapOf) else UNBOUNDED for side in (sent, taken)]
+        if not _within(bound_sites(bounds[0], bounds[1])):
+            return False
+        declared, rest, other = members(sent), rest_of(sent), rest_of(taken)
+        if rest is not None and (other is None or not self.holds(rest, other)):
+            return False
+        for name, field in declared.items():
+            wanted = members(taken).get(name)
+            type_ = wanted.type if wanted else other
+            if not is_never(field.type) and (type_ is None or not self.holds(field.type, type_)):
+                return False
+            if wanted and wanted.required and not field.required:
+                return False
+        return all(self._lacking(field, sent, taken) for name, field in members(taken).items() if name not in declared)
+
+    def _lacking(self, field: Field, sent: Struct | MapOf, taken: Struct | MapOf) -> bool:
+        """Whether a property that only the receiver declares is no obstacle."""
+        rest = rest_of(sent)
+        if field.required:
+            return False
+        if rest is None:
+            return True
+        if forms(rest, self._sender) == (ANY,) and not is_json_schema(field.wire_name, sent, taken):
+            return True
+        return self.holds(rest, field.type)
+
+
+def _marked(type_: TypeRef, protocol: Protocol, text: str) -> Iterator[tuple[TypeRef, str]]:
+    """Iterate over the members of a union, each with what the schema says beyond the type."""
+    pending: list[tuple[TypeRef, str]] = [(type_, text)]
+    seen: set[tuple[TypeRef, str]] = set()
+    while pending:
+        part, said = pending.pop()
+        if (part, said) in seen:
+            continue
+        seen.add((part, said))
+        said = "; ".join(filter(None, (said, stated(part, protocol))))
+        target = protocol.resolve(part)
+        if isinstance(target, Union) and not is_json_value(target, protocol):
+            pending += [(member, said) for member in target.members]
+        elif isinstance(target, Struct):
+            yield Ref(name=target.name), said
+        else:
+            yield ANY if isinstance(target, Union) else target, said
+
+
+def _each(type_: TypeRef) -> Iterator[TypeRef]:
+    """Iterate over the constants of a closed set; any other type is its own only part."""
+    yield from (Literal(values=(v,)) for v in type_.values) if isinstance(type_, Literal) else (type_,)
+
+
+def _within(bounds: Iterator[object]) -> bool:
+    """Whether no bound excludes more at the receiver."""
+    return not any(Change.NARROWS in effect_of_bound(site) for site in bounds)

@@ -1,0 +1,62 @@
+"""A verdict is proven, or it is not given: random changes, judged by the diff and by an oracle without its code.
+
+`CASES` sets the number of cases of the slow test.
+"""
+
+import os
+from functools import cache
+
+import pytest
+
+from support.mutants_of_messages import OPS
+from support.verdict_cases import Figures, cases, run
+
+QUICK = 100
+SLOW = int(os.environ.get("CASES", "20000"))
+CHUNKS = 20
+"""The quick cases run in parts, which workers share."""
+MIN_CLASSES = 60
+MIN_RECALL = 0.97
+MAX_UNDECIDED = 0.03
+"""The share of pairs of peers without a verdict."""
+
+
+def figures(number: int, start: int = 0) -> Figures:
+    found = Figures()
+    for revision, name, seed, is_back in cases(number, start):
+        run(revision, name, seed, is_back=is_back, figures=found)
+    return found
+
+
+def check(found: Figures) -> None:
+    """What no case may show: a false verdict, or a message that proves nothing."""
+    assert found.contradicted == []
+    assert found.wrong_roles == []
+
+
+def test_there_are_enough_classes() -> None:
+    assert len(OPS) >= MIN_CLASSES
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_no_verdict_is_false(chunk: int) -> None:
+    check(figures(QUICK // CHUNKS, chunk * (QUICK // CHUNKS)))
+
+
+@cache
+def whole() -> Figures:
+    return figures(SLOW)
+
+
+@pytest.mark.slow
+def test_no_verdict_is_false_in_many_cases() -> None:
+    check(whole())
+
+
+@pytest.mark.slow
+def test_breaks_are_found_and_few_pairs_stay_without_a_verdict() -> None:
+    found = whole()
+    print(found.summary())
+    assert len(found.classes) >= MIN_CLASSES
+    assert found.recalled >= MIN_RECALL * found.broken
+    assert sum(found.undecided.values()) <= MAX_UNDECIDED * found.pairs
