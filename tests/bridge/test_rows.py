@@ -74,7 +74,7 @@ def test_the_bridge_finds_nothing_that_the_diff_does_not(old: str, new: str) -> 
 def test_every_framing_row_is_used() -> None:
     for row in FRAMING:
         for pair in row.between:
-            assert {f.rule.id for f in breaking(*pair) if f.place == row.place} & set(row.rules), row
+            assert {f.rule.id for f in findings(*pair) if f.place == row.place} & set(row.rules), row
 
 
 def test_no_row_is_stale() -> None:

@@ -168,7 +168,9 @@ class _Comparison:
     def _see(self, site: object, spot: Spot) -> None:
         """Keep the findings that may make a receiver refuse something."""
         for rule, (old, new) in judge(site):
-            if rule is OPAQUE_CHANGED:  # `_loose` looks at the files themselves, which say more.
+            if (
+                rule is OPAQUE_CHANGED and new != NOTHING
+            ):  # `_loose` looks at the receiver's file itself, which says more.
                 continue
             if Change.NARROWS in spot.effect(rule, site) or rule in _NOT_CHECKED:
                 self._found[spot.way, old, new] = rule
