@@ -1,4 +1,4 @@
-"""Random single changes of messages, results and errors; those of values are in `support.mutants`."""
+"""Random single changes of objects, messages, results and errors; those of values are in `support.mutants`."""
 
 import json
 import random
@@ -16,7 +16,9 @@ from support.mutants import (
     below,
     drop,
     has_enum,
+    is_open,
     listed,
+    of,
     on,
     op,
     references,
@@ -31,6 +33,65 @@ def mutant(tree: Json, name: str, seed: object) -> Json | None:
     draft = Draft(deepcopy(tree), random.Random(f"{name} {seed}"))
     return draft.tree if OPS[name](draft) and draft.tree != tree else None
 
+
+# Open and closed
+
+on("closed", is_open, lambda n: n.update(additionalProperties=False))
+on("typed rest", is_open, lambda n: n.update(additionalProperties={"type": "string"}))
+on(
+    "open stated",
+    lambda n: "properties" in n and "additionalProperties" not in n,
+    lambda n: n.update(additionalProperties={}),
+)
+on(
+    "map values typed",
+    lambda n: n.get("type") == "object" and "properties" not in n,
+    lambda n: n.update(additionalProperties={"type": "boolean"}),
+)
+on(
+    "map values any",
+    lambda n: isinstance(n.get("additionalProperties"), dict) and n["additionalProperties"] != {},
+    lambda n: n.update(additionalProperties={}),
+)
+
+# Keywords that types do not express
+
+on("unevaluatedProperties", is_open, lambda n: n.update(unevaluatedProperties=False))
+on("patternProperties", is_open, lambda n: n.update(patternProperties={"^x-": {"type": "string"}}))
+on("propertyNames", is_open, lambda n: n.update(propertyNames={"maxLength": 12}))
+on(
+    "dependentRequired",
+    lambda n: len(n.get("properties", {})) > 1,
+    lambda n: n.update(dependentRequired={next(iter(n["properties"])): [[*n["properties"]][-1]]}),
+)
+on(
+    "if then",
+    lambda n: len(n.get("properties", {})) > 1,
+    lambda n: n.update(
+        {"if": {"required": [next(iter(n["properties"]))]}, "then": {"required": [[*n["properties"]][-1]]}}
+    ),
+)
+on(
+    "not required",
+    lambda n: bool(n.get("properties")),
+    lambda n: n.update({"not": {"required": [[*n["properties"]][-1]]}}),
+)
+on("contains", of("array"), lambda n: n.update(contains={"type": "object"}))
+on("prefixItems", of("array"), lambda n: n.update(prefixItems=[{"type": "boolean"}]))
+on("items after prefix", of("array"), lambda n: n.update(prefixItems=[n.get("items", {})], items=False))
+on(
+    "allOf required",
+    lambda n: bool(n.get("properties")),
+    lambda n: n.update(allOf=[{"type": "object", "required": [[*n["properties"]][-1]]}]),
+)
+on("reference with siblings", lambda n: "$ref" in n, lambda n: n.update(required=["zzz"]))
+on("reference with bound", lambda n: "$ref" in n, lambda n: n.update(maxProperties=1, maxLength=2))
+on("format", of("string"), lambda n: n.update(format="date"))
+on(
+    "dependentSchemas",
+    lambda n: len(n.get("properties", {})) > 1,
+    lambda n: n.update(dependentSchemas={next(iter(n["properties"])): {"minProperties": 3}}),
+)
 
 # Order and notation
 

@@ -167,7 +167,7 @@ class Field(Generic[T_co]):
     default: str = field(default="", compare=False)
 
 
-TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union
+TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf["TypeRef"] | MapOf["TypeRef"] | Union["TypeRef"]
 """A type of the IR, closed: every object has a name."""
 
 

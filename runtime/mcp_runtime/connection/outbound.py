@@ -110,7 +110,7 @@ class Outbound:
             own = params if self._introduction is None else self._introduction.detached(params)
             result = await interim.resume(interim.result, Interrupted(method, own, options, rounds, again))
             go_on()
-        return result
+        return cast("T", result)
 
     def introduction(self, type_: type[Any]) -> Introduction:
         """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
