@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from functools import partial
 from typing import Any, TypeAlias, TypeGuard
 
 Json: TypeAlias = Any
@@ -335,6 +336,11 @@ member("tag optional", lambda n, k, v: "const" in v and _needs(n, k, v), lambda 
 
 # Bounds
 
+
+def _set(word: str, value: object, node: Json) -> None:
+    node[word] = value
+
+
 for _word, _value, _types in (
     ("minLength", 3, ("string",)),
     ("maxLength", 4, ("string",)),
@@ -349,7 +355,7 @@ for _word, _value, _types in (
     ("minProperties", 1, ("object",)),
     ("maxProperties", 2, ("object",)),
 ):
-    on(f"{_word} set", of(*_types), lambda n, w=_word, v=_value: n.update({w: v}))
+    on(f"{_word} set", of(*_types), partial(_set, _word, _value))
 _BOUNDS = ("minimum", "maximum", "maxItems", "minLength", "maxLength", "minItems")
 on("bound removed", lambda n: any(w in n for w in _BOUNDS), lambda n: n.pop(next(w for w in _BOUNDS if w in n)))
 on("bound lowered", lambda n: any(w in n for w in _BOUNDS), lambda n: _shift(n, -1))

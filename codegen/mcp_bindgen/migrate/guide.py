@@ -103,8 +103,8 @@ class Guide:
                 yield f"- [ ] {prose(rule.purpose)} {prose(self._advice(rule, found, pair))} {_subjects(found)}"
             unproven = [judged for judged in self._report.findings if pair in judged.finding.unproven]
             if unproven:
-                found = causes(unproven)
-                yield f"- [ ] Rule out these breaks, which are neither proven nor excluded: {_subjects(found)}"
+                subjects = _subjects(causes(unproven))
+                yield f"- [ ] Rule out these breaks, which are neither proven nor excluded: {subjects}"
             if not rows and not unproven:
                 yield f"- [x] nothing: it keeps working with any {theirs} of {prose(self._new)}"
         yield from ("", "In Python code that uses the bindings:", "")

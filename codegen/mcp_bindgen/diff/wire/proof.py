@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeGuard, TypeVar
 
 from jsonschema import ValidationError
 
@@ -60,16 +60,23 @@ def _at(value: Any, place: Sequence[str | int]) -> tuple[bool, Any]:
     return True, value
 
 
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def _is_object(value: Any) -> TypeGuard[dict[Any, Any]]:
+    return isinstance(value, dict)
+
+
 def _put(value: Any, place: Sequence[str | int], found: Any, there: Sequence[str | int], *, leave_out: bool) -> Any:
     key, *rest = place
-    if isinstance(value, list):
-        parts = cast(list[Any], value)
+    if _is_list(value):
         if not rest:
-            return [] if leave_out else [found for _ in parts]
-        return [_put(part, rest, found, there[1:], leave_out=leave_out) for part in parts]
-    if not isinstance(value, dict):
+            return [] if leave_out else [found for _ in value]
+        return [_put(part, rest, found, there[1:], leave_out=leave_out) for part in value]
+    if not _is_object(value):
         return value
-    kept = cast(dict[Any, Any], value)
+    kept = value
     if rest:
         return {**kept, key: _put(kept[key], rest, found, there[1:], leave_out=leave_out)} if key in kept else kept
     kept = {name: member for name, member in kept.items() if name != key}
