@@ -145,6 +145,7 @@ class _Extending:
             constants=constants_of(typescript),
             sources=(Source(name=self._source.name, sha256=self._source.sha256, kind=self._source.kind.value),),
             errata=(),
+            schema={},  # That of the base says nothing about the extension.
         )
         methods = self._methods()
         protocol = add_defaults(replace(protocol, methods=(*protocol.methods, *methods)), default_rows())

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BINDINGS = REPOSITORY / "generated" / "mcp_bindings"
-REVISIONS = tuple(sorted(folder.name for folder in (REPOSITORY / "schema").iterdir() if folder.is_dir()))
+REVISIONS = tuple(row["revision"] for row in json.loads((REPOSITORY / "schema" / "revisions.json").read_text("utf-8")))
 PACKAGES = ("mcp_bindgen", "mcp_runtime", "mcp_bindings")
 # Where each folder of the tree arrives in the wheel.
 PLACES = {
