@@ -108,7 +108,7 @@ class TestDirections:
         assert bool(finding.proven) is (kind == "request")
 
     @pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.slow)])
-    def test_a_message_that_was_never_listed_is_no_change(self, back: bool) -> None:
+    def test_a_message_that_was_never_listed_does_not_count(self, back: bool) -> None:
         def edit(definitions: dict[str, Any]) -> None:
             definitions["DanceRequest"] = {
                 "type": "object",

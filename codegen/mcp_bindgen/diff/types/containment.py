@@ -132,7 +132,7 @@ class Containment:
         return all(self._lacking(field, sent, taken) for name, field in members(taken).items() if name not in declared)
 
     def _lacking(self, field: Field, sent: Struct | MapOf, taken: Struct | MapOf) -> bool:
-        """Whether a property that only the receiver declares is no obstacle."""
+        """Whether a property that only the receiver declares may be absent."""
         rest = rest_of(sent)
         if field.required:
             return False
