@@ -171,7 +171,7 @@ class TestReport:
         changed = {**SAY, "description": "Says it.", "execution": {"taskSupport": "required"}}
         new = saved([changed, SAY], tmp_path, "new.json")
         out = cli("tools", "check", "--from", new, expect=1).out
-        assert "contract: It is undecided whether the server keeps it" in out
+        assert "  callers: not proven, 1 finding not proven\n  contract: " in out
         assert "say.execution: forbidden -> required" in out
         assert "warning tool-listed-twice" in out
         assert "schema author" not in out and "version:" not in out
