@@ -51,6 +51,8 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 recent_enough "$venv/bin/python" || fail "$venv holds a Python older than $oldest; remove it and run again"
 
+# As pip does, trust the certificates of the system; older releases of uv call this native TLS.
+export UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
 with_uv() { "$uv" pip install --quiet --python "$venv/bin/python" "$@"; }
 with_pip() { "$venv/bin/python" -m pip --disable-pip-version-check install -qq "$@"; }
 
