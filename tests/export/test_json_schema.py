@@ -48,8 +48,10 @@ class TestRevision:
         protocol = subject(revision).protocol
         judge = Judge(json_schema(protocol, documented=True))
         judged = 0
+        written = set[str]()
         for path in sorted(CORPUS.glob("*.json")):
             for case in json.loads(path.read_text("utf-8")):
+                written |= {*case["accepted"]}
                 method = next((m for m in protocol.methods if m.name == case["method"]), None)
                 part = "params" if case["kind"] in ("request", "notification") else case["kind"]
                 if method is None or revision not in case["accepted"] or part not in case["message"]:
@@ -58,7 +60,7 @@ class TestRevision:
                 if part in ("params", "result"):
                     judged += 1
                     assert any(judge.accepts(name, case["message"][part]) for name in names if name), case["name"]
-        assert judged > 30
+        assert judged > 30 or revision not in written
 
 
 def test_the_result_of_a_method_and_nothing_else(cli: Cli) -> None:

@@ -1,6 +1,7 @@
 """The stubs are valid for every checker, and typed and untyped programs are read to the end."""
 
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 
@@ -55,6 +56,11 @@ def mutated(folder: Path) -> Marks:
 @pytest.mark.parametrize("step", STEPS, ids="-to-".join)
 def test_stubs_are_valid_for_ty(step: tuple[str, str], tmp_path: Path) -> None:
     assert complaints(changes(*step), tmp_path, DEFAULT) == []
+
+
+def test_stubs_come_before_the_bindings_in_pythonpath(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(ROOT / folder) for folder in ("generated", "runtime")))
+    assert complaints(changes("2024-11-05", "2025-03-26"), tmp_path, DEFAULT) == []
 
 
 def test_stubs_of_another_schema_are_valid_for_ty(tmp_path: Path) -> None:

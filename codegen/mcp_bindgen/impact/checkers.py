@@ -67,7 +67,14 @@ class Job:
     @property
     def sources(self) -> list[Path]:
         """The folders from which the project imports its own modules."""
-        return [self.root, *(folder for folder in [self.root / "src"] if folder.is_dir())]
+        return [self.root, *(folder for folder in [self.root / "src"] if folder.is_dir()), *self.stated]
+
+    @property
+    def stated(self) -> list[Path]:
+        """The folders in PYTHONPATH without bindings, which would hide the stubs; checkers do not see the variable."""
+        ours = [package.name for package in self.stubs.iterdir()]
+        folders = [Path(folder).absolute() for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+        return [folder for folder in folders if not any((folder / name).exists() for name in ours)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +103,11 @@ class Checker:
         """
         program = self._program()
         command = [program, *self.command(job)]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         try:
-            done = subprocess.run(command, cwd=job.root, capture_output=True, check=False, timeout=MAX_SECONDS)
+            done = subprocess.run(
+                command, cwd=job.root, env=environment, capture_output=True, check=False, timeout=MAX_SECONDS
+            )
         except subprocess.TimeoutExpired:
             raise self._failed(program, f"still running after {MAX_SECONDS} seconds") from None
         except OSError as error:
@@ -157,7 +167,7 @@ def _settings(root: Path, file: str, table: str) -> tuple[Path | None, Any]:
 def _ty(job: Job) -> list[str]:
     settings = _settings(job.root, "ty.toml", "ty")[1].get("environment", {})
     python = job.environment(settings, "python")
-    kept = [str(path) for path in settings.get("extra-paths", ())]
+    kept = [*map(str, settings.get("extra-paths", ())), *map(str, job.stated)]
     command = ["check", "--project", str(job.root), "--output-format", "gitlab", "--no-progress"]
     command += [] if job.everything else ["--ignore", "all"]
     command += ["--warn", "deprecated", "--exit-zero", "--no-respect-ignore-files", "--no-force-exclude"]

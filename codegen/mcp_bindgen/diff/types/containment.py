@@ -35,7 +35,7 @@ def is_never(type_: TypeRef) -> bool:
 
 def stated(type_: TypeRef, protocol: Protocol) -> str:
     """Return what a schema says about a value that its type does not express, through references; empty if nothing."""
-    found = [type_.opaque.text] if type_.opaque else []
+    found = [type_.opaque.text] if type_.opaque and not is_never(type_) else []
     while isinstance(type_, Ref):
         definition = protocol.definitions[type_.name]
         target = definition if isinstance(definition, Struct) else definition.type
