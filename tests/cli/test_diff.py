@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from mcp_bindgen.emit.json_schema import json_schema, reference
-from mcp_bindgen.ir.nodes import Direction, Protocol
+from mcp_bindgen.ir.nodes import Direction, Era, Protocol
 from mcp_bindgen.load import load_released
 from support.command import Cli
 from support.official import official_schema, seed_typescript
@@ -86,6 +86,8 @@ def accepts(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, 
                 return True
             continue
         types = [method.params] if part == "params" else [method.result, *method.alternatives]
+        if protocol.era is Era.MODERN and message[part].get("resultType") == "complete":
+            types = [method.result]  # The modern era tells the forms of a result by this property.
         schema = {**json_schema(protocol), "anyOf": [{"$ref": reference(name)} for name in types if name]}
         validator: Any = jsonschema.Draft202012Validator(schema)
         if validator.is_valid(message[part]):
