@@ -5,9 +5,9 @@ unpacked sdist, like an archive of the repository.
 """
 
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -32,8 +32,7 @@ PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in pag
 
 @pytest.mark.parametrize("page", WALKS)
 def test_a_page_that_installs_works_from_nothing(page: str, distribution: Distribution, tmp_path: Path) -> None:
-    with tarfile.open(distribution.sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(distribution.sdist, tmp_path)
     (unpacked,) = tmp_path.iterdir()
     unpacked.rename(tmp_path / "mcp-bindgen")
     path = os.pathsep.join([str(Path(sys.base_prefix) / "bin"), os.defpath])
