@@ -350,7 +350,7 @@ UNRESOLVED = {
         "execution",
     ),
     "a name that hides the import": (
-        "from elsewhere import Tool\ndef f(t: Tool):\n    print(t.execution)",
+        "def f():\n    from elsewhere import Tool\n    def g(t: Tool):\n        print(t.execution)",
         "execution",
     ),
     "a class that is not scanned": (

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bindgen.emit.python import views
+from mcp_bindgen.ir.nodes import TypeRef
 from support.command import Cli
 from support.documents import ROOT
 
@@ -49,6 +50,8 @@ def view_tables() -> Iterator[str]:
 
 
 def _type(annotation: object) -> str:
+    if annotation == TypeRef:
+        return "TypeRef"
     shown = annotation.__name__ if isinstance(annotation, type) and not _arguments(annotation) else str(annotation)
     return re.sub(r"[\w.]+\.(?=[A-Z])", "", shown).replace("|", "\\|").replace(" \\| None", " | None")
 

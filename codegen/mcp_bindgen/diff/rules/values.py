@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, each, on
 from mcp_bindgen.diff.rules.annotations import excerpt, first_difference
 from mcp_bindgen.diff.sites import BoundSite, FormSite, OpaqueSite, TypeSite
-from mcp_bindgen.diff.types.scalars import effect_of_bound
+from mcp_bindgen.diff.types.scalars import contains, effect_of_bound, kind_of
 from mcp_bindgen.ir.nodes import ANY, NULL, Kind, Literal, Primitive, TypeRef
-from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import spell, spell_bounds
 
 _ReadForm = Callable[[FormSite], Reading | None]
@@ -90,17 +89,10 @@ def _scalars(site: TypeSite) -> Iterator[tuple[Primitive | Literal, Primitive | 
             return
 
 
-def _contains(open_: Primitive | Literal, closed: Primitive | Literal) -> bool:
-    """Whether a scalar type admits all values of a closed set."""
-    if not isinstance(open_, Primitive) or not isinstance(closed, Literal):
-        return False
-    return all(fits(value, open_) for value in closed.values)
-
-
 def _opened(*, strings: bool) -> Callable[[TypeSite], Reading | None]:
     def read(site: TypeSite) -> Reading | None:
         for before, after in _scalars(site):
-            if _contains(after, before) and (_kind(after) is Kind.STRING) is strings and after != ANY:
+            if contains(after, before) and (kind_of(after) is Kind.STRING) is strings and after != ANY:
                 return spell(before), _spelled(site.after)
         return None
 
@@ -110,15 +102,11 @@ def _opened(*, strings: bool) -> Callable[[TypeSite], Reading | None]:
 def _closed(*, strings: bool) -> Callable[[TypeSite], Reading | None]:
     def read(site: TypeSite) -> Reading | None:
         for before, after in _scalars(site):
-            if _contains(before, after) and (_kind(before) is Kind.STRING) is strings and before != ANY:
+            if contains(before, after) and (kind_of(before) is Kind.STRING) is strings and before != ANY:
                 return _spelled(site.before), spell(after)
         return None
 
     return read
-
-
-def _kind(type_: TypeRef) -> Kind | None:
-    return type_.kind if isinstance(type_, Primitive) else None
 
 
 def _widened(site: TypeSite) -> Reading | None:
@@ -139,7 +127,7 @@ _NUMBERS = {Kind.INTEGER, Kind.NUMBER}
 def _number(old: Kind, new: Kind) -> Callable[[TypeSite], Reading | None]:
     def read(site: TypeSite) -> Reading | None:
         for before, after in _scalars(site):
-            if (_kind(before), _kind(after)) == (old, new):
+            if (kind_of(before), kind_of(after)) == (old, new):
                 return spell(before), spell(after)
         return None
 
@@ -152,9 +140,9 @@ def _changed(site: TypeSite) -> Reading | None:
     for before, after in _scalars(site):
         if isinstance(before, Literal) and isinstance(after, Literal):
             return None
-        if _contains(before, after) or _contains(after, before):
+        if contains(before, after) or contains(after, before):
             return None
-        kinds = _kind(before), _kind(after)
+        kinds = kind_of(before), kind_of(after)
         if kinds[0] is not None and (kinds[0] is kinds[1] or {*kinds} == _NUMBERS):
             return None
     return _spelled(site.before), _spelled(site.after)

@@ -1,11 +1,12 @@
-"""The bounds of scalars, lists and maps, as a comparison sees them."""
+"""Scalars, and the bounds of scalars, lists and maps, as a comparison sees them."""
 
 import math
 from collections.abc import Iterator, Mapping
 
 from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.sites import BoundSite, Edge
-from mcp_bindgen.ir.nodes import Bounds, Kind
+from mcp_bindgen.ir.nodes import Bounds, Kind, Literal, Primitive, TypeRef
+from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import bounds_of
 
 
@@ -18,6 +19,18 @@ def effect_of_bound(site: object) -> Change:
     if before is None or after is None:
         return Change.BOTH
     return Change.NARROWS if after > before else Change.WIDENS
+
+
+def contains(open_: Primitive | Literal, closed: Primitive | Literal) -> bool:
+    """Whether a scalar type admits all values of a closed set."""
+    if not isinstance(open_, Primitive) or not isinstance(closed, Literal):
+        return False
+    return all(fits(value, open_) for value in closed.values)
+
+
+def kind_of(type_: TypeRef) -> Kind | None:
+    """Return the kind of a primitive type; None for any other."""
+    return type_.kind if isinstance(type_, Primitive) else None
 
 
 _SIZES = ("min_length", "max_length", "min_items", "max_items", "min_properties", "max_properties")
