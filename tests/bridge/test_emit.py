@@ -9,6 +9,7 @@ from support.command import Cli
 BRIDGES = Path("generated/mcp_bindings/bridges")
 
 
+@pytest.mark.slow
 def test_a_revision_alone_has_no_bridges(cli: Cli) -> None:
     cli("generate", "2025-03-26")
     assert not BRIDGES.exists()
@@ -41,6 +42,7 @@ def test_a_check_reports_changed_and_orphaned_files(cli: Cli) -> None:
     assert cli("generate", "2024-11-05", "2025-03-26", "--check").err == "up to date\n"
 
 
+@pytest.mark.slow
 def test_custom_templates_apply_to_bridges(cli: Cli) -> None:
     Path("mine").mkdir()
     Path("mine/bridges.py.j2").write_text("KINDS = {{ kinds | repr }}\n", "utf-8")

@@ -57,6 +57,7 @@ def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
     assert outcome.err == ""
 
 
+@pytest.mark.slow
 def test_verbose_lists_every_unresolved_use(cli: Cli, app: Path) -> None:
     lines = "".join(f"def f{n}(t):\n    print(t.execution)\n" for n in range(30))
     (app / "src" / "app.py").write_text(APP + lines)
@@ -78,6 +79,7 @@ def test_json_has_every_use(cli: Cli) -> None:
     assert [(u["line"], u["name"]) for u in answer["unresolved"]] == [(13, "execution")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("app")
 def test_the_exit_status_follows_fail_on(cli: Cli, app: Path) -> None:
     cli("impact", "src", *REVISIONS, "--fail-on", "never")
@@ -124,6 +126,7 @@ def test_generated_bindings_are_not_scanned(cli: Cli, app: Path) -> None:
     assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, "--package", "acme.mcp", expect=1).out
 
 
+@pytest.mark.slow
 def test_a_custom_schema_is_compared(cli: Cli, app: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     schema = json.loads((root / "schema" / "2025-11-25" / "schema.json").read_bytes())

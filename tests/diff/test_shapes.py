@@ -267,6 +267,7 @@ def test_error_codes_in_definitions_are_compared() -> None:
     assert found(compare_messages(old, new)) == [("error-code-renumbered", "Slow", "-32001", "-32002")]
 
 
+@pytest.mark.slow
 def test_long_chains_of_aliases_are_compared() -> None:
     """Each is the next, or a list of the next: a comparison of every path would take exponential time."""
 

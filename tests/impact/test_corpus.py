@@ -46,6 +46,7 @@ def test_pyright_finds_the_same_lines(case: Path, tmp_path: Path) -> None:
     assert missed == [] and len(false) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_pyrefly_misses_few_lines_beyond_narrowing(case: Path, tmp_path: Path) -> None:
     missed, false = differences(Path(shutil.copytree(case, tmp_path / case.name)), "pyrefly")

@@ -41,6 +41,7 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> Errors:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_lines_that_no_longer_type_check_are_marked(case: Path, errors: Errors) -> None:
     marked = {(file, line) for file, line, _ in marks(case)}

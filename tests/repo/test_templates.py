@@ -50,8 +50,9 @@ def view_tables() -> Iterator[str]:
 
 
 def _type(annotation: object) -> str:
-    if annotation == TypeRef:
-        return "TypeRef"
+    for alias, name in ((TypeRef, "TypeRef"), (TypeRef | None, "TypeRef | None")):
+        if annotation == alias:
+            return name
     shown = annotation.__name__ if isinstance(annotation, type) and not _arguments(annotation) else str(annotation)
     return re.sub(r"[\w.]+\.(?=[A-Z])", "", shown).replace("|", "\\|").replace(" \\| None", " | None")
 

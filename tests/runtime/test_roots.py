@@ -301,6 +301,7 @@ class TestKeeping:
             (error,) = line.errors
             assert "5 roots were left out: not a file URI" in str(error)
 
+    @pytest.mark.slow
     async def test_roots_beyond_the_limit_are_dropped(self) -> None:
         async with raw(Empty()) as line:
             await line.shake_hands("2025-11-25", roots={})
