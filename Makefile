@@ -32,8 +32,8 @@ SEED ?=
 TESTS ?= tests
 # Which tests `make test-lowest` and `make test-newest` run: those that meet the dependencies most, in models and over HTTP.
 MEETING ?= tests/functional tests/runtime/transports
-# Worker processes of the tests.
-JOBS ?= 2
+# Worker processes of the tests. Many tests wait, so three keep two cores busy.
+JOBS ?= 3
 # The tests that need neither a peer nor a build, and those of them that are cheap.
 OWN := not packaging and not interop and not soak
 QUICK := not slow and $(OWN)
@@ -146,7 +146,7 @@ test-all: $(READY) ## Run all tests that need neither a peer nor a build; LONG=1
 .PHONY: test-times
 test-times: $(READY) ## Run the quick tests, and print those that belong in the slow tier, and the CPU time of all.
 	@mkdir -p build
-	$(BIN)/pytest -q -n $(JOBS) -m "$(QUICK)" --times build/times.json
+	$(BIN)/pytest -q -n $(JOBS) -m "$(QUICK)" --times=build/times.json
 	@PYTHONPATH=tests $(BIN)/python -m support.times build/times.json
 
 .PHONY: planted
