@@ -20,7 +20,7 @@ class Binding:
         era: how conversations begin: ``legacy`` (with a handshake) or ``modern`` (without one).
         has_batches: whether messages may arrive in JSON arrays.
         has_errors_without_id: whether an error response may omit the id of its request.
-        result_tag: the property that distinguishes the kinds of result of one request; empty if there is none.
+        result_tag: the property that distinguishes the kinds of result of one request; may be empty.
         methods: the methods, by name.
         errors: the exception class for each error code.
 

@@ -114,7 +114,7 @@ class Context(Generic[PeerT]):
         Args:
             progress: how much is done so far.
             total: how much there is to do; None if unknown.
-            message: a text to show; None if there is none.
+            message: a text to show, or None.
         """
         await self.exchange.report_progress(progress, total, message)
 

@@ -168,7 +168,7 @@ class Method(Generic[P]):
         params_required: whether params must be present.
         deprecated: whether the schema deprecates it.
         capability: the path of the capability that a peer must have declared before the message may be sent
-            (``server.tools``); empty if there is none.
+            (``server.tools``); may be empty.
         gated: the same for properties of the params, by wire name.
     """
 

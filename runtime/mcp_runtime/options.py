@@ -100,7 +100,7 @@ class Progress(Protocol):
         Args:
             progress: how much is done so far.
             total: how much there is to do; None if unknown.
-            message: a text to show; None if there is none.
+            message: a text to show, or None.
         """
 
 

@@ -69,6 +69,7 @@ PHRASES = (
     Phrase(pattern=r"; else\b(?! if)", reason="translated", instead="otherwise"),
     Phrase(pattern=r"\b(?:in a circle|circles? of)\b", reason="not the technical word", instead="cycle"),
     Phrase(pattern=r"\bbreaks? nobody\b", reason="a program is a thing", instead="breaks no peer"),
+    Phrase(pattern=r"\bif there is none\b", reason="repeated everywhere", instead="or None, may be empty, without one"),
     Phrase(pattern=r"\b(?:therein|thereof|wherein)\b", reason="legal language", instead="in it, of it, in which"),
 )
 """A short list: the worst phrases, each with the wording that replaced it."""

@@ -83,7 +83,7 @@ class Rule:
         severity: the severity of a change that breaks no peer; a change that breaks a peer is an error.
         breaks_source: whether Python code that uses the bindings may no longer type-check or run.
         mirror: the id of the rule that finds the reverse change, which may be this one.
-        unmirrored: why there is no such rule, if there is none.
+        unmirrored: why there is no such rule, if so.
         one_sided: whether the thing itself exists on one side only.
         unprovable: why no message can prove a break, if none can.
     """

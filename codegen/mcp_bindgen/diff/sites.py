@@ -207,7 +207,7 @@ class TextSite(SourceSite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpaqueSite:
-    """What a schema says about something beyond its type: text that types do not express, empty if there is none."""
+    """What a schema says about something beyond its type: text that types do not express, or an empty string."""
 
     before: str
     after: str

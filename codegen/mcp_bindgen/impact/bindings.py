@@ -109,7 +109,7 @@ class Bindings:
         return method in self._methods
 
     def class_of(self, definition: str) -> str:
-        """Return the class or alias of a definition; empty if there is none."""
+        """Return the class or alias of a definition, or an empty string."""
         return self._names.classes.get(definition, "")
 
     def attribute(self, definition: str, wire_name: str) -> PythonName | None:

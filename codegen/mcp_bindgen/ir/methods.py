@@ -272,7 +272,7 @@ class _Derivation:
         return (*named, *prose)
 
     def _stated_results(self, message: Struct) -> tuple[str, ...]:
-        """Return the names of the results that the response of a request states; empty if there is none."""
+        """Return the names of the results that the response of a request states; may be empty."""
         response = self._definitions.get(f"{message.name.removesuffix('Request')}ResultResponse")
         stated = response.field("result") if isinstance(response, Struct) else None
         type_ = stated.type if stated else None

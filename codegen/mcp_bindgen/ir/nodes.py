@@ -326,7 +326,7 @@ class Protocol:
     stands for required members of results that are absent (``CallToolResult.resultType``). `dialect` and `container`
     are what its schema.json calls itself and where it keeps its definitions; both are empty without a schema.json.
     `glossed` names what docs.toml describes because the input does not: definitions, members, constants.
-    `schema` is its schema.json as given, empty if there is none; `forms` is a cache of `ir.leaves`.
+    `schema` is its schema.json as given, or empty; `forms` is a cache of `ir.leaves`.
     """
 
     revision: str

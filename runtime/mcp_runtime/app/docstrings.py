@@ -16,7 +16,7 @@ _SECTION: Final = re.compile(
 
 
 def summary(function: Callable[..., Any]) -> str | None:
-    """Return the first paragraph of a docstring on one line; None if there is none."""
+    """Return the first paragraph of a docstring on one line, or None."""
     paragraph = (function.__doc__ or "").strip().partition("\n\n")[0]
     if _SECTION.match(paragraph):
         return None

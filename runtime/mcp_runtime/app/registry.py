@@ -29,7 +29,7 @@ class Registry(Generic[T]):
         return iter([entry for _, entry in self._entries.values()])
 
     def get(self, key: str) -> T | None:
-        """Return an entry; None if there is none with that key."""
+        """Return the entry with a key, or None."""
         found = self._entries.get(key)
         return found[1] if found else None
 

@@ -71,7 +71,7 @@ class Bare:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A conversion, and words of which every JSON text that it changes contains at least one; None if there is none.
+    """A conversion, and words of which every JSON text that it changes contains at least one, or None.
 
     If it only adds properties otherwise, `bare` says which ones, and how to tell that nothing else has to be done.
     """

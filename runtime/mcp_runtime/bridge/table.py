@@ -77,7 +77,7 @@ class Fallback:
     """What to do with a value that the other side cannot express.
 
     ``kind`` is the name by which a policy chooses; ``convert`` names the function of `mcp_runtime.bridge.fallbacks`
-    that expresses the value differently, empty if there is none.
+    that expresses the value differently, or an empty string.
     """
 
     kind: str

@@ -7,7 +7,7 @@ from mcp_runtime.bridge.table import Constants, Items, Members, Shape
 
 
 def tag_of(shapes: Sequence[Shape]) -> str:
-    """Return the property whose constants distinguish all objects among some shapes; empty if there is none."""
+    """Return the property whose constants distinguish all objects among some shapes, or an empty string."""
     objects = [shape for shape in shapes if isinstance(shape, Members)]
     if not objects or any(not isinstance(shape, Members | Items) for shape in shapes):
         return ""
@@ -19,7 +19,7 @@ def tag_of(shapes: Sequence[Shape]) -> str:
 
 
 def tag(shape: Shape, key: str) -> str | None:
-    """Return the constant that a shape requires of a property; None if there is none."""
+    """Return the constant that a shape requires of a property, or None."""
     if not isinstance(shape, Members) or key not in shape.required:
         return None
     constant = shape.members.get(key)

@@ -184,7 +184,7 @@ class KnowsPeer(ABC):
             binding: the revision that this side is written against; handlers of any other are removed.
             stub: the peer, as handlers see it.
             context: builds the second argument of handlers from the stub, the id of a request, and its `Exchange`.
-            wire: the bridge to the revision in use; None if there is none.
+            wire: the bridge to the revision in use, or None.
         """
         if self.binding is not None and self.binding is not binding:
             for name in self.binding.methods:
@@ -267,7 +267,7 @@ class Hooks(ABC):
             call: the request: the `Exchange` of its handler.
             progress: how much is done so far.
             total: how much there is to do; None if unknown.
-            message: a text to show; None if there is none.
+            message: a text to show, or None.
         """
         line = self._conversation.reports.progress(call, progress, total, message)
         if line is not None:

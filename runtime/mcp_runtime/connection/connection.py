@@ -64,7 +64,7 @@ class Exchange(Call):
         Args:
             progress: how much is done so far.
             total: how much there is to do; None if unknown.
-            message: a text to show; None if there is none.
+            message: a text to show, or None.
         """
         if self.book is not None and (self.is_open or not self.is_modern):
             await self.connection.report_progress(self, progress, total, message)
@@ -97,7 +97,7 @@ class Exchange(Call):
 
 
 Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
-"""Wraps every request and notification: receives the message and returns its typed result, None if there is none."""
+"""Wraps every request and notification: receives the message and returns its typed result, or None."""
 
 
 class Connection(KnowsPeer, VendorMethods, Hooks):
@@ -310,7 +310,7 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
         self.requester.answers.handlers[method.name] = (method, unblocked(handler))
 
     def handler(self, name: str) -> Handler | None:
-        """Return the handler of a method; None if there is none.
+        """Return the handler of a method, or None.
 
         Args:
             name: the name of the method.
@@ -319,7 +319,7 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
         return found[1] if found else None
 
     async def ask_self(self, method: RequestMethod[P, R], params: P | None) -> R | None:
-        """Call this side's own handler of a method for the requester, and return its result; None if there is none.
+        """Call this side's own handler of a method for the requester, and return its result, or None.
 
         Args:
             method: a record of the `methods` module of the revision's package.

@@ -106,7 +106,7 @@ class Link:
         return self._lines.get(id(channel)) or Line(channel, self)
 
     def kept(self, channel: Channel) -> Line | None:
-        """Return the existing line of a channel; None if there is none, so that nothing is open on it."""
+        """Return the existing line of a channel, or None: nothing is open on it."""
         return self._lines.get(id(channel))
 
     def opened(self, call: Call) -> None:

@@ -123,7 +123,7 @@ class Requester(NamedTuple):
         instructions: the server's instructions for use; None if it has none.
         log_level: the minimum level of log messages that the client wants; None until it sets one.
         meta: the `_meta` that every request to it must carry.
-        principal: the identity authenticated by the transport; None if there is none.
+        principal: the identity authenticated by the transport, or None.
         headers: further information from the transport about its messages.
     """
 
@@ -161,7 +161,7 @@ class Requester(NamedTuple):
 
     @property
     def result_tag(self) -> str:
-        """The property that distinguishes the results of a request in the revision in use; empty if there is none."""
+        """The property that distinguishes the results of a request in the revision in use, or an empty string."""
         binding = self.binding if self.wire is None else self.wire.binding
         return binding.result_tag if binding is not None else ""
 

@@ -60,7 +60,7 @@ class Gate(Generic[T]):
         send: sends an item.
 
     Attributes:
-        waiting: the item held back; None if there is none.
+        waiting: the item held back, or None.
         replaced: how many items were never sent because another one replaced them.
     """
 

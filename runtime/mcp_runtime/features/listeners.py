@@ -26,7 +26,7 @@ EVERYTHING: Final = "everything"
 MAX_URI: Final = 8_192
 """The maximum length in characters of a resource URI that is reported to clients."""
 RELAY: Final = "_mcp_relay"
-"""The attribute of a server that holds its relay to other processes; absent if there is none."""
+"""The attribute of a server that holds its relay to other processes, if it has one."""
 MAX_NEWS: Final = 10_000
 """How many different changes are kept for a client that does not read; beyond that the oldest are dropped."""
 

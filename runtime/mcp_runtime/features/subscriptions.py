@@ -160,7 +160,7 @@ async def list_changed(server: ServerHandlers, area: str) -> int:
 
 
 def _relay(server: ServerHandlers) -> "Relay | None":
-    """Return the relay that connects a server with other processes; None if there is none."""
+    """Return the relay that connects a server with other processes, or None."""
     if (fan_out := server.effective_options().fan_out) is None:
         return None
     return fan_out.relay(server, partial(_tell_here, server))

@@ -74,7 +74,7 @@ class _Kept:
         self._results: OrderedDict[tuple[str, str], tuple[float, WireModel]] = OrderedDict()
 
     def get(self, method: str, key: str) -> WireModel | None:
-        """Return a result that is still fresh; None if there is none."""
+        """Return a result that is still fresh, or None."""
         until, result = self._results.get((method, key), (0.0, None))
         return result if time.monotonic() < until else None
 

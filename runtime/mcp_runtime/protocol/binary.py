@@ -46,7 +46,7 @@ def may_hold_binary(kind: type) -> bool:
 
 
 def wrong_binary(value: Any) -> list[str | int] | None:
-    """Return the path of the first binary content in a model that is not base64; None if there is none."""
+    """Return the path of the first binary content in a model that is not base64, or None."""
     kind = value.__class__
     if kind in PLAIN:
         return None

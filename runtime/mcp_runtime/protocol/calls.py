@@ -131,9 +131,9 @@ class Violation:
 
     Args:
         reason: what is wrong, for people.
-        answer: the response to send; empty if there is none.
+        answer: the response to send; may be empty.
         method: the method of the message; None if unknown.
-        failed: our request whose answer it made unusable; None if there is none.
+        failed: our request whose answer it made unusable, or None.
         code: the JSON-RPC error code for it.
         is_malformed: whether it is not a message at all.
         pointer: the location in the message, as a JSON pointer.

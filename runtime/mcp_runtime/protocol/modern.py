@@ -78,7 +78,7 @@ def merged(required: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
 
 
 def cancelled(value: dict[str, Any], calls: Mapping[Id, ReceivedCall]) -> Cancelled | None:
-    """Return the request that a call cancels among those that came over the same channel; None if there is none."""
+    """Return the request that a call cancels among those that came over the same channel, or None."""
     if value["method"] != NOTIFICATIONS_CANCELLED or "id" in value:
         return None
     params: Any = value.get("params")

@@ -98,7 +98,7 @@ LEAVING: Final[Mapping[str, Judge]] = {
 
 
 def judge_of(kind: type[Any]) -> Judge | None:
-    """Return the check for outgoing results of a class; None if there is none."""
+    """Return the check for outgoing results of a class, or None."""
     if may_hold_binary(kind):
         return _binary
     return _inputs if "input_requests" in getattr(kind, "model_fields", ()) else None

@@ -20,7 +20,7 @@ _NOTHING: Final = object()
 
 
 def _child(value: Any, part: str | int) -> Any:
-    """Return the value at a step of an object or array, `_NOTHING` if there is none."""
+    """Return the value at a step of an object or array, or `_NOTHING`."""
     if is_object(value) and isinstance(part, str):
         return value.get(part, _NOTHING)
     if is_array(value) and isinstance(part, int) and 0 <= part < len(value):

@@ -189,7 +189,7 @@ class ToolResult(Generic[T]):
     Attributes:
         data: its structured content, typed; None if the tool declares none.
         content: its content blocks, in the types of the revision in use.
-        structured: its structured content as plain JSON values; None if there is none.
+        structured: its structured content as plain JSON values, or None.
     """
 
     data: T

@@ -35,7 +35,7 @@ def related_meta(task_id: str) -> dict[str, Any]:
 
 
 def related_task(meta: Mapping[str, Any]) -> str | None:
-    """Return the id of the task that a message belongs to; None if there is none.
+    """Return the id of the task that a message belongs to, or None.
 
     Args:
         meta: the `_meta` of the message.

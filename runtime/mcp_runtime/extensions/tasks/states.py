@@ -52,7 +52,7 @@ class Failure:
     Args:
         code: the error code.
         message: the error message.
-        data: further information, any JSON value; None if there is none.
+        data: further information, any JSON value, or None.
     """
 
     code: int
@@ -74,7 +74,7 @@ class TaskRecord:
         ttl: milliseconds for which it is kept, from its creation; None for no limit.
         poll_interval: milliseconds to wait between polls; None for no preference.
         status: its state.
-        message: a description of the state, empty if there is none.
+        message: a description of the state; may be empty.
     """
 
     id: str

@@ -50,7 +50,7 @@ class Run:
     async def ask(
         self, method: RequestMethod[Any, Any], type_: WireType[Any], params: bytes | None, key: str | None
     ) -> Any:
-        """Return the recorded answer to a question; if there is none, ask it, and never return.
+        """Return the recorded answer to a question; without one, ask it, and never return.
 
         Raises:
             LocalProtocolError: the key was used for another question, or recorded work asks.
@@ -77,7 +77,7 @@ class Run:
             self.open.pop(key, None)
 
     async def recorded(self, name: str, effect: Effect) -> Any:
-        """Return the recorded result of a piece of work; if there is none, do the work now.
+        """Return the recorded result of a piece of work; without one, do the work now.
 
         Raises:
             TypeError: its result is not JSON.

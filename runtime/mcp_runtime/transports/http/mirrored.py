@@ -79,7 +79,7 @@ class Parameter(NamedTuple):
     type: str
 
     def value_in(self, arguments: Any) -> Any:
-        """Return its value in the arguments of a call; None if there is none."""
+        """Return its value in the arguments of a call, or None."""
         value = arguments
         for name in self.path:
             value = value.get(name) if is_object(value) else None

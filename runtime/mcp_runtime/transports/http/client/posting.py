@@ -35,7 +35,7 @@ def error_of(message: bytes) -> str:
 
 
 def revision_of(message: bytes) -> str:
-    """Return the revision in the answer to `initialize`; empty if there is none."""
+    """Return the revision in the answer to `initialize`, or an empty string."""
     result: Any = object_in(message).get("result")
     revision: Any = result.get("protocolVersion") if is_object(result) else None
     return revision if isinstance(revision, str) and _VISIBLE.fullmatch(revision) else ""

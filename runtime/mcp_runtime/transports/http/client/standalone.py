@@ -213,7 +213,7 @@ def _is_mismatch(text: bytes) -> bool:
 
 
 def _error_in(refused: Refused, id_: int | str) -> bytes | None:
-    """Return the JSON-RPC error with which a request was refused; None if there is none.
+    """Return the JSON-RPC error with which a request was refused, or None.
 
     Whatever id the error has, it belongs to the one request that this answers. If a proxy may have refused it, or a
     server that requires authorization, the error must have the right id.

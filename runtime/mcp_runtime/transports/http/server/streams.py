@@ -151,7 +151,7 @@ class Stream(Channel):
     Attributes:
         is_finished: whether nothing more belongs to it.
         last: the number of its last event.
-        outlet: the response that its events are sent through; None if there is none now.
+        outlet: the response that its events are sent through, or None at the moment.
         code: the code of the last message, if that is an error response; otherwise 0.
     """
 
