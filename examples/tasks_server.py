@@ -16,13 +16,15 @@ from mcp_bindings.v2025_11_25 import (
     ToolExecution,
     ToolInputSchema,
 )
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
 
 
 class Counter(Server):
-    options = ServerOptions(name="counter", version="1.0", tasks=MemoryTaskStore(ttl=600, poll_interval=0.05))
+    options = ServerOptions(
+        name="counter", version="1.0", extensions=[Tasks(MemoryTaskStore(ttl=600, poll_interval=0.05))]
+    )
 
     async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
         schema = ToolInputSchema(properties={"text": {"type": "string"}}, required=["text"])

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Protocol
 
 from mcp_runtime.connection.calls import Proceed
 from mcp_runtime.connection.connection import Middleware
+from mcp_runtime.connection.on_behalf import Feature
 from mcp_runtime.options import CacheHint, Limits, Trace
 
 __all__ = [
@@ -188,13 +189,14 @@ class Settings(Limits):
         capabilities: declared in addition to those implied by the handlers, keyed by wire names: ``{"sampling":
             {"tools": {}}}``; None removes one.
         experimental: capabilities that are not part of any revision.
-        tasks: stores the tasks that this side creates for requests (2025-11-25); None disables tasks.
+        extensions: what this side supports beyond the core: ``[Tasks(MemoryTaskStore())]`` runs requests as tasks
+            (2025-11-25, `mcp_runtime.extensions.tasks`).
     """
 
     middleware: tuple[Middleware, ...] = ()
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     experimental: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    tasks: Any = None
+    extensions: Sequence[Feature] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

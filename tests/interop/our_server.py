@@ -16,7 +16,7 @@ from interop.peers import offer
 from interop.peers.offer import Json
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
 from mcp_runtime.errors import PeerError
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.legacy import Side
@@ -37,7 +37,7 @@ class Everything(ServerHandlers):
         version=offer.VERSION,
         instructions=offer.INSTRUCTIONS,
         list_changed=True,
-        tasks=MemoryTaskStore(),  # for 2025-11-25, which has tasks
+        extensions=[Tasks(MemoryTaskStore())],  # for 2025-11-25, which has tasks
     )
     models: Any
     """The package of the revision."""

@@ -30,13 +30,11 @@ LEANING: Final = {
     "connection.base": "bridge",
     "connection.link": "bridge",
     "connection.requester": "bridge",
-    "features.logs": "middleware",
     "handshake.client": "bridge features.crossing",
     "handshake.modern": "features.crossing",
-    "handshake.offer": "bridge extensions",
+    "handshake.offer": "bridge",
     "handshake.server": "bridge features.crossing",
     "stub": "bridge",
-    "transports.http.server.modern": "middleware",
 }
 """Modules of the core that import a room beside it: bridges and tasks are not handed in yet."""
 

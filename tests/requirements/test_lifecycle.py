@@ -14,6 +14,7 @@ from mcp_runtime.errors import (
     RequestTimeout,
     UnsupportedRevision,
 )
+from mcp_runtime.extensions.tasks import Tasks
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions, start_server
@@ -237,7 +238,7 @@ async def test_features_of_newer_revisions_are_not_answered_by_clients(revision:
     server.send = there.send
     await there.start(server)
     handlers = [make_handlers(newest, create_message=returns("CreateMessageResult"), elicit=returns("ElicitResult"))]
-    options = ClientOptions(tasks=quick())
+    options = ClientOptions(extensions=[Tasks(quick())])
     others = [other for other in LEGACY if other != newest][:2]
     clients = [bindings(each).Client for each in {revision, newest, *others}]
     client: Any = await open_any(Peer(here), *clients, handlers=handlers, options=options)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.extensions.tasks import RELATED, Status
+from mcp_runtime.extensions.tasks import RELATED, Status, Tasks
 from mcp_runtime.extensions.tasks.states import TRANSITIONS
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.server import ServerOptions
@@ -294,7 +294,7 @@ async def test_a_task_is_visible_to_its_owner_only(revision: str) -> None:
 async def test_requests_that_come_too_fast_are_refused(revision: str) -> None:
     server = Worker()
     limit = RateLimit(rate=0.001, burst=2, methods=["tasks/get"])
-    server.options = ServerOptions(tasks=quick(), middleware=(limit,))
+    server.options = ServerOptions(extensions=[Tasks(quick())], middleware=(limit,))
     async with working(revision, server) as line:
         codes = [(await ask(line, "tasks/get", taskId="x"))["code"] for _ in range(3)]
         assert codes == [-32602, -32602, RATE_LIMITED]

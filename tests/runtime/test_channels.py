@@ -13,7 +13,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.connection import Connection
 from mcp_runtime.connection.transport import Verdict
 from mcp_runtime.errors import LocalProtocolError, McpError
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.server import ServerOptions, start_server
 from support.channels import Stream, Streams
 from support.posting import answer, post, shake_hands
@@ -367,7 +367,7 @@ async def test_a_principal_finds_its_tasks_over_another_connection() -> None:
     store = MemoryTaskStore()
 
     class Slow(v.Server):
-        options = ServerOptions(tasks=store)
+        options = ServerOptions(extensions=[Tasks(store)])
 
         async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
             execution = v.ToolExecution(task_support="optional")

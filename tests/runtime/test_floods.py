@@ -13,9 +13,9 @@ from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.connection.calls import LIGHT, Load, weight
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
+from mcp_runtime.features import catalogue
 from mcp_runtime.method import NotificationMethod
-from mcp_runtime.middleware import catalogue
 from mcp_runtime.middleware.trace import Tracer
 from mcp_runtime.protocol import calls
 from mcp_runtime.server import ServerOptions
@@ -243,7 +243,7 @@ async def test_results_of_tasks_are_bounded_in_bytes() -> None:
 
 async def test_params_of_running_tasks_count() -> None:
     server = Worker()
-    server.options = ServerOptions(name="worker", tasks=MemoryTaskStore(), max_bytes=LIMIT)
+    server.options = ServerOptions(name="worker", extensions=[Tasks(MemoryTaskStore())], max_bytes=LIMIT)
     async with opened(server) as peer:
         given: dict[str, Any] = {"name": "work", "arguments": {"do": "wait", "text": TEXT}, "task": {}}
         answers = [await peer.ask("tools/call", given, number) for number in range(10)]
@@ -261,7 +261,9 @@ MAX_WAITING = 100
 
 async def test_tasks_can_be_cancelled_while_results_are_awaited() -> None:
     server = Worker()
-    server.options = ServerOptions(name="worker", tasks=MemoryTaskStore(), max_in_flight=8, max_waiting=MAX_WAITING)
+    server.options = ServerOptions(
+        name="worker", extensions=[Tasks(MemoryTaskStore())], max_in_flight=8, max_waiting=MAX_WAITING
+    )
     async with opened(server) as peer:
         given = {"name": "work", "arguments": {"do": "wait"}, "task": {}}
         task_id = (await peer.ask("tools/call", given, "call"))["result"]["task"]["taskId"]

@@ -13,8 +13,8 @@ from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection import Exchange
 from mcp_runtime.connection.notifications import NotificationStream
-from mcp_runtime.extensions.tasks import RELATED, MemoryTaskStore
-from mcp_runtime.features.logs import McpLogHandler, level_of
+from mcp_runtime.extensions.tasks import RELATED, MemoryTaskStore, Tasks
+from mcp_runtime.middleware.log_handler import McpLogHandler, level_of
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed
 from support.calculator import Calculator, tool
@@ -120,7 +120,7 @@ class TestHandler:
 
     async def test_records_of_a_task_name_the_task(self, app: logging.Logger) -> None:
         class Tasked(Calculator):
-            options = ServerOptions(tasks=MemoryTaskStore())
+            options = ServerOptions(extensions=[Tasks(MemoryTaskStore())])
 
             async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
                 app.info("at work")
@@ -158,7 +158,7 @@ class TestHandler:
     async def test_a_flooding_thread_does_not_fill_memory(
         self, app: logging.Logger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("mcp_runtime.features.logs.MAX_WAITING", 10)
+        monkeypatch.setattr("mcp_runtime.middleware.log_handler.MAX_WAITING", 10)
         server = Quiet()
         handler = McpLogHandler(server)
         app.addHandler(handler)

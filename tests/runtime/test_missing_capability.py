@@ -7,7 +7,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.errors import MissingCapability
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.server import ServerOptions
 from support.roles import make_server
 from support.talk import LEGACY, raw
@@ -34,7 +34,7 @@ async def test_the_client_learns_what_it_lacks(revision: str, caplog: pytest.Log
 
 async def test_a_task_fails_with_it() -> None:
     class Slow(v.Server):
-        options = ServerOptions(tasks=MemoryTaskStore())
+        options = ServerOptions(extensions=[Tasks(MemoryTaskStore())])
 
         async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
             execution = v.ToolExecution(task_support="optional")

@@ -8,7 +8,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError
 from mcp_runtime.connection.results import write_result
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.server import ServerOptions
 from support.talk import talk
@@ -17,7 +17,7 @@ from support.talk import talk
 class Returning(v.Server):
     """Returns whatever it is given."""
 
-    options = ServerOptions(tasks=MemoryTaskStore())
+    options = ServerOptions(extensions=[Tasks(MemoryTaskStore())])
 
     def __init__(self, result: Any) -> None:
         self.result = result

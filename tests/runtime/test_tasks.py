@@ -11,7 +11,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError, MethodNotFoundError
 from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError
-from mcp_runtime.extensions.tasks import RELATED, Status, run_as_task, start_task
+from mcp_runtime.extensions.tasks import RELATED, Status, Tasks, run_as_task, start_task
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from support.talk import raw, talk
@@ -152,7 +152,7 @@ class TestDeclaring:
     """basic/utilities/tasks, "Capabilities" and "Task Support and Handling"."""
 
     async def test_both_sides_declare_what_they_do(self) -> None:
-        async with talk(Worker(), handlers=Model(), tasks=quick()) as conversation:
+        async with talk(Worker(), handlers=Model(), extensions=[Tasks(quick())]) as conversation:
             declared = conversation.client.connection.declared
             assert declared[Side.SERVER]["tasks"] == {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
             requests: Any = {"sampling": {"createMessage": {}}}

@@ -17,6 +17,7 @@ from mcp_runtime.extensions.tasks import (
     TaskFailed,
     TaskHandle,
     TaskRecord,
+    Tasks,
     run_as_task,
     start_task,
 )
@@ -91,7 +92,7 @@ class TestCancelling:
             await start_task(conversation.client, methods.TOOLS_CALL, call(do="wait"))
             await server.begun.wait()
         assert server.stopped
-        assert server.options and server.options.tasks._owners == {}
+        assert server.store._owners == {}
 
 
 class TestRelatedMessages:
@@ -197,7 +198,7 @@ class TestRelatedMessages:
             ) -> v.ElicitResult | v.CreateTaskResult:
                 return v.ElicitResult(action="decline")
 
-        async with talk(Worker(), handlers=Person(), tasks=quick()) as conversation:
+        async with talk(Worker(), handlers=Person(), extensions=[Tasks(quick())]) as conversation:
             client: Any = conversation.server.stub
             schema = v.ElicitRequestFormParamsRequestedSchema(properties={})
             form = v.ElicitRequestFormParams(message="?", requested_schema=schema)
@@ -219,7 +220,7 @@ class TestRelatedMessages:
 
     async def test_a_client_runs_tasks_for_its_server(self) -> None:
         model = Model()
-        async with talk(Worker(), handlers=model, tasks=quick()) as conversation:
+        async with talk(Worker(), handlers=model, extensions=[Tasks(quick())]) as conversation:
             message = v.SamplingMessage(role="user", content=v.TextContent(text="?"))
             params = v.CreateMessageRequestParams(messages=[message], max_tokens=3)
             client: Any = conversation.server.stub
@@ -242,7 +243,7 @@ class TestRelatedMessages:
                 await run_as_task(ctx.client, methods.SAMPLING_CREATE_MESSAGE, asked)
                 return text_result("done")
 
-        async with talk(Nested(), handlers=model, tasks=quick()) as conversation:
+        async with talk(Nested(), handlers=model, extensions=[Tasks(quick())]) as conversation:
             handle = await start_task(conversation.client, methods.TOOLS_CALL, call())
             assert (await handle.result()).content
             by_method = {m["method"]: m["params"] for m in conversation.received if "id" in m and "method" in m}

@@ -11,7 +11,7 @@ from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection.calls import Proceed
 from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.errors import PeerError, RemoteProtocolError
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
@@ -212,10 +212,10 @@ class TestResults:
 
     async def test_the_result_of_a_task_is_checked_too(self, caplog: pytest.LogCaptureFixture) -> None:
         class Tasked(Calculator):
-            options = ServerOptions(tasks=MemoryTaskStore(), middleware=(Validate(),))
+            options = ServerOptions(extensions=[Tasks(MemoryTaskStore())], middleware=(Validate(),))
 
         class Careless(Calculator):
-            options = ServerOptions(tasks=MemoryTaskStore())
+            options = ServerOptions(extensions=[Tasks(MemoryTaskStore())])
 
         for server_type, expected in ((Tasked, PeerError), (Careless, RemoteProtocolError)):
             listed = tool("sum", SUM, TOTAL)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_bindings import v2025_03_26 as batches
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
@@ -17,7 +17,7 @@ ITEMS: dict[str, Any] = {"type": "array", "uniqueItems": True}
 class FloodServer(v.Server):
     """Waits forever, sends large answers, fails, accepts subscriptions and tasks."""
 
-    options = ServerOptions(name="flood", tasks=MemoryTaskStore(), middleware=(Validate(),))
+    options = ServerOptions(name="flood", extensions=[Tasks(MemoryTaskStore())], middleware=(Validate(),))
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
         names = ("wait", "large", "fail", "unique")

@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.errors import PeerError
-from mcp_runtime.extensions.tasks import MemoryTaskStore, Status
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Status, Tasks
 from mcp_runtime.server import ServerOptions
 
 SUPPORT = {"work": "optional", "must": "required", "must not": "forbidden", "silent": None}
@@ -24,7 +24,8 @@ class Worker(v.Server):
     """A tool whose argument decides its outcome; it waits until the test sets `gate`."""
 
     def __init__(self, store: MemoryTaskStore | None = None) -> None:
-        self.options = ServerOptions(name="worker", tasks=store or quick())
+        self.store: Any = store or quick()
+        self.options = ServerOptions(name="worker", extensions=[Tasks(self.store)])
         self.gate = asyncio.Event()
         self.begun = asyncio.Event()
         self.context: v.Context | None = None

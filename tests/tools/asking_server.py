@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.extensions.tasks import MemoryTaskStore
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
@@ -19,7 +19,7 @@ from mcp_runtime.transports.stdio import serve_stdio
 class Asking(v.Server):
     """Lists `plain`, and a tool per declared capability of the client, with the client's answer as its description."""
 
-    options = ServerOptions(name="asking", version="1", tasks=MemoryTaskStore())
+    options = ServerOptions(name="asking", version="1", extensions=[Tasks(MemoryTaskStore())])
 
     async def list_tools(self, params: Any, ctx: v.Context) -> v.ListToolsResult:
         """Return the tools."""

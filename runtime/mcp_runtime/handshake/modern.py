@@ -14,7 +14,7 @@ from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import PeerError
 from mcp_runtime.features.inputs.suspended import Suspensions
 from mcp_runtime.features.listeners import Listeners
-from mcp_runtime.features.logs import Logging
+from mcp_runtime.features.utilities import Logging
 from mcp_runtime.handlers import answer_with
 from mcp_runtime.handshake.offer import Offer, Served, identity, introduced, server_features
 from mcp_runtime.method import RequestMethod

@@ -14,11 +14,8 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.on_behalf import Feature
 from mcp_runtime.connection.transport import Channel
-from mcp_runtime.extensions.tasks.receiver import Tasks
-from mcp_runtime.extensions.tasks.related import RelatedTasks
-from mcp_runtime.features.keepalive import KeepAlive
-from mcp_runtime.features.logs import Logging
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
+from mcp_runtime.features.utilities import KeepAlive, Logging, RelatedTasks
 from mcp_runtime.handlers import Handlers, ServerHandlers
 from mcp_runtime.protocol.capabilities import derive, merge, put
 from mcp_runtime.protocol.names import AREAS, INITIALIZE, PROMPTS_GET, SERVER_DISCOVER, TOOLS_CALL, listing
@@ -198,8 +195,8 @@ class Offer:
 
 
 def common_features(settings: Settings) -> tuple[Feature, ...]:
-    """Return the features that either side has."""
-    return (*((Tasks(settings.tasks),) if settings.tasks is not None else ()), RelatedTasks(), KeepAlive())
+    """Return the features that either side has, its extensions first."""
+    return (*settings.extensions, RelatedTasks(), KeepAlive())
 
 
 def server_features(options: ServerOptions) -> tuple[Feature, ...]:

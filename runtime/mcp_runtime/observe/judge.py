@@ -9,8 +9,8 @@ from mcp_runtime.connection.checks import check_gated
 from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.results import Results
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, clipped
-from mcp_runtime.extensions.tasks.related import RELATED, related_task
 from mcp_runtime.extensions.tasks.states import Status
+from mcp_runtime.features.utilities import RELATED, related_task
 from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
 from mcp_runtime.protocol.capabilities import is_open
 from mcp_runtime.protocol.jsonrpc import Failure, is_object

@@ -1,7 +1,7 @@
 """Tasks (2025-11-25, basic/utilities/tasks): requests that are answered at once and whose results are fetched later.
 
-A side with a store (``ServerOptions(tasks=MemoryTaskStore())``, likewise for a client) runs requests of its peer as
-tasks; `run_as_task` and `start_task` are for the peer.
+A side with the extension (``ServerOptions(extensions=[Tasks(MemoryTaskStore())])``, likewise for a client) runs
+requests of its peer as tasks; `run_as_task` and `start_task` are for the peer.
 
 Tasks belong to the connection over which they were created and end with it; nobody else sees them, even by guessing an
 id. If the transport authenticates the peer (`Requester.principal`), or `OWNER` among the connection's features names an
@@ -10,8 +10,7 @@ connection that it was called over.
 """
 
 from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle, run_as_task, start_task
-from mcp_runtime.extensions.tasks.receiver import OWNER
-from mcp_runtime.extensions.tasks.related import RELATED, related_task
+from mcp_runtime.extensions.tasks.receiver import OWNER, Tasks
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     InvalidTransition,
@@ -22,6 +21,7 @@ from mcp_runtime.extensions.tasks.store import (
     UnknownCursor,
     UnknownTask,
 )
+from mcp_runtime.features.utilities import RELATED, related_task
 
 __all__ = [
     "OWNER",
@@ -38,6 +38,7 @@ __all__ = [
     "TaskHandle",
     "TaskRecord",
     "TaskStore",
+    "Tasks",
     "TooManyTasks",
     "UnknownCursor",
     "UnknownTask",

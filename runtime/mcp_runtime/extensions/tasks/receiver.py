@@ -17,10 +17,11 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.results import write_result
 from mcp_runtime.errors import McpError, PeerError
-from mcp_runtime.extensions.tasks.related import TaskCaller, TaskExchange, mark, related_meta, with_meta
+from mcp_runtime.extensions.tasks.related import TaskCaller, TaskExchange, with_meta
 from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
 from mcp_runtime.extensions.tasks.store import ResultTooLarge, TaskError, TaskStore, TooManyTasks
 from mcp_runtime.extensions.tasks.tools import Support, ToolSupport
+from mcp_runtime.features.utilities import mark, related_meta
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
@@ -53,7 +54,12 @@ class Tasks:
     store: TaskStore
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare the requests that can be tasks, and the supported task methods."""
+        """Declare the requests that can be tasks, and the supported task methods.
+
+        Args:
+            connection: the connection, with its revision and handlers.
+            declared: what this side declares so far, keyed by wire names.
+        """
         binding, augmentable = connection.binding, _augmentable(connection)
         if binding is None or not augmentable:
             return ()
@@ -61,7 +67,11 @@ class Tasks:
         return [path.partition(".")[2] for path in paths]
 
     def install(self, connection: Connection) -> None:
-        """Answer task requests, and let other requests become tasks."""
+        """Answer task requests, and let other requests become tasks.
+
+        Args:
+            connection: the connection, once its peer has declared its capabilities.
+        """
         augmentable = _augmentable(connection)
         if not augmentable:
             return

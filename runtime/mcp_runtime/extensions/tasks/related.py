@@ -1,20 +1,17 @@
 """Marks what is sent on behalf of a task (2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages")."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.reports import DROPPED, no_progress, wants
-from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.timers import Gate
-from mcp_runtime.handlers import Context
+from mcp_runtime.features.utilities import OWN_IDS, related_meta
 from mcp_runtime.method import Method, NotificationMethod, RequestMethod
 from mcp_runtime.options import Caller, CallOptions
 from mcp_runtime.protocol import names
-from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.jsonrpc import Id, Notification, is_object
 
 P = TypeVar("P")
@@ -23,64 +20,11 @@ T = TypeVar("T")
 
 _Report: TypeAlias = tuple[float, float | None, str | None]
 
-RELATED: Final = "io.modelcontextprotocol/related-task"
-"""The property of `_meta` that names the task to which a message belongs."""
-_OWN_IDS: Final = frozenset((names.PING, names.TASKS_CANCEL, names.TASKS_GET, names.TASKS_LIST, names.TASKS_RESULT))
-"""Requests that belong to no task, or name the task in their params."""
-
-
-def related_meta(task_id: str) -> dict[str, Any]:
-    """Return the `_meta` of a message that belongs to a task."""
-    return {RELATED: {"taskId": task_id}}
-
-
-def related_task(meta: Mapping[str, Any]) -> str | None:
-    """Return the id of the task that a message belongs to, or None.
-
-    Args:
-        meta: the `_meta` of the message.
-    """
-    related: object = meta.get(RELATED)
-    task_id = related.get("taskId") if is_object(related) else None
-    return task_id if isinstance(task_id, str) else None
-
 
 def with_meta(spelled: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """Return params or a result keyed by wire names, with more in their `_meta`."""
     held: object = spelled.get("_meta")
     return {**spelled, "_meta": {**(held if is_object(held) else {}), **more}}
-
-
-def mark(result: Any, task_id: str) -> Any:
-    """Return a result, a generated model, marked as belonging to a task."""
-    return result.model_copy(update={"meta": {**(result.meta or {}), **related_meta(task_id)}})
-
-
-@dataclass(frozen=True, slots=True)
-class RelatedTasks:
-    """Marks answers to messages of the peer's tasks."""
-
-    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare nothing: the peer has the tasks."""
-        return ()
-
-    def install(self, connection: Connection) -> None:
-        """Mark answers, if the peer runs tasks."""
-        if connection.binding is None or not declares(connection.declared[connection.side.other], "tasks"):
-            return
-        for method in connection.binding.methods.values():
-            own = connection.handler(method.name)
-            if isinstance(method, RequestMethod) and method.name not in _OWN_IDS and own is not None:
-                connection.handle(method, _marking(own))
-
-
-def _marking(own: Handler) -> Handler:
-    async def handler(params: Any, ctx: Context[Any]) -> Any:
-        result = await own(params, ctx)
-        task_id = related_task(ctx.meta)
-        return result if task_id is None else mark(result, task_id)
-
-    return handler
 
 
 class TaskCaller:
@@ -122,7 +66,7 @@ class TaskCaller:
         return self._caller.request_meta()
 
     async def _asking(self, method: RequestMethod[Any, Any], ask: Callable[[], Awaitable[T]]) -> T:
-        if method.name in _OWN_IDS:
+        if method.name in OWN_IDS:
             return await ask()
         await self._around(True)
         try:
@@ -132,7 +76,7 @@ class TaskCaller:
 
     def _marked(self, method: Method[P], params: P | None) -> P | None:
         """Return the params of a message, marked as belonging to the task."""
-        if method.name in _OWN_IDS or method.params is None:
+        if method.name in OWN_IDS or method.params is None:
             return params
         given: Any = params
         spelled: dict[str, Any] = {} if given is None else given.model_dump(mode="json")

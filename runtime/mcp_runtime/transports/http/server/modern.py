@@ -12,9 +12,9 @@ from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
 from mcp_runtime.errors import PeerError, clipped
+from mcp_runtime.features.catalogue import Catalogue
 from mcp_runtime.features.listeners import listeners_of
 from mcp_runtime.handshake.server import Identify, start_modern
-from mcp_runtime.middleware.catalogue import Catalogue
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import Request, is_object
 from mcp_runtime.protocol.modern import HEADER_MISMATCH

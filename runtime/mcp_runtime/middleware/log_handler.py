@@ -1,14 +1,13 @@
-"""Log messages to the client (server/utilities/logging): RFC 5424 levels and the client's threshold."""
+"""A handler of Python's `logging` that sends records to clients (server/utilities/logging)."""
 
 import asyncio
 import logging
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
@@ -17,44 +16,17 @@ from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.reports import LEVELS, log_message, wants
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.errors import McpError
-from mcp_runtime.handlers import Context, ServerHandlers, connections_of
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.features.utilities import LOGGING
+from mcp_runtime.handlers import ServerHandlers, connections_of
+from mcp_runtime.middleware.masking import Masker
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.names import LOGGING_SET_LEVEL
-
-if TYPE_CHECKING:
-    from mcp_runtime.middleware.masking import Masker
 
 __all__ = ["McpLogHandler"]
 
 MAX_WAITING: Final = 10_000
 """How many records of other threads may wait for the event loop."""
-_FEATURE: Final = "logging"
 _SEVERITIES: Final = ((70, 7), (60, 6), (50, 5), (40, 4), (30, 3), (25, 2), (20, 1))
 """Maps Python's levels to those of RFC 5424; custom levels reach the ones without a Python name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Logging:
-    """Lets a server send log messages, and its client choose which."""
-
-    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare that log messages are sent."""
-        return ("logging",)
-
-    def install(self, connection: Connection) -> None:
-        """Answer ``logging/setLevel`` where it exists, before the server's own handler if there is one."""
-        connection.features[_FEATURE] = asyncio.get_running_loop()
-        method = connection.requester.method(LOGGING_SET_LEVEL)
-        if not isinstance(method, RequestMethod):
-            return
-        own = connection.handler(LOGGING_SET_LEVEL)
-
-        async def set_level(params: Any, ctx: Context[Any]) -> Any:
-            connection.set_log_level(params.level)
-            return await own(params, ctx) if own else method.result.build({})
-
-        connection.handle(method, set_level)
 
 
 def level_of(levelno: int) -> str:
@@ -88,10 +60,8 @@ class McpLogHandler(logging.Handler):
         level: int = logging.NOTSET,
         extra: Sequence[str] = (),
         with_traceback: bool = False,
-        masker: "Masker | None" = None,
+        masker: Masker | None = None,
     ) -> None:
-        from mcp_runtime.middleware.masking import Masker
-
         super().__init__(level)
         self.dropped = 0
         self._targets = targets
@@ -130,12 +100,12 @@ class McpLogHandler(logging.Handler):
     def _connections(self) -> Iterable[Connection]:
         for target in self._targets:
             for connection in (target,) if isinstance(target, Connection) else connections_of(target):
-                if _FEATURE in connection.features:
+                if LOGGING in connection.features:
                     yield connection
 
     def _hand_over(self, connection: Connection, said: "_Said") -> None:
         """Send now if this is the event loop's thread, so that the order is kept; otherwise let that thread send."""
-        loop: asyncio.AbstractEventLoop = connection.features[_FEATURE]
+        loop: asyncio.AbstractEventLoop = connection.features[LOGGING]
         if _running_loop() is loop:
             self._send(connection, said)
             return
