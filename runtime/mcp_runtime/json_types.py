@@ -1,6 +1,7 @@
 """JSON values as pydantic checks them: finite numbers, integers, exact constants, and lists."""
 
 from collections.abc import Iterable
+from enum import Enum
 from math import ceil, floor, isfinite
 from typing import Annotated, Any, Final, TypeAlias, cast
 
@@ -174,17 +175,18 @@ def _exact(literal: Any) -> Any:
 
 
 class _OneOf:
-    """Return a value if it is one of the expected ones; a float without a fraction becomes the equal integer."""
+    """Return the expected value that equals a JSON value; a float without a fraction becomes the equal integer."""
 
     def __init__(self, expected: list[Any]) -> None:
-        self._expected = frozenset((value.__class__, value) for value in expected)
-        self._shown = ", ".join(repr(value) for value in expected)
+        plain = [value.value if isinstance(value, Enum) else value for value in expected]
+        self._expected = {(key.__class__, key): value for key, value in zip(plain, expected, strict=True)}
+        self._shown = ", ".join(map(repr, plain))
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if value.__class__ in _KINDS and (value.__class__, value) in self._expected:
-            return value
+        if value.__class__ in _KINDS and (key := (value.__class__, value)) in self._expected:
+            return self._expected[key]
         raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": self._shown})
 
 

@@ -34,7 +34,7 @@ async def ask(
     from pydantic_core import to_json
 
     from mcp_runtime.app.mistakes import mistakes
-    from mcp_runtime.app.whole_numbers import WholeNumbers
+    from mcp_runtime.app.shapes import MISFIT, Shape
     from mcp_runtime.errors import RemoteProtocolError
     from mcp_runtime.features.forms import create
     from mcp_runtime.protocol.names import ELICITATION_CREATE
@@ -49,9 +49,10 @@ async def ask(
         ) from error
     if result.action != "accept":
         return None
-    content: dict[str, Any] = WholeNumbers(schema).convert(result.model_dump(mode="json").get("content") or {})
+    content: dict[str, Any] = result.model_dump(mode="json").get("content") or {}
+    whole = Shape(schema).read(content)
     try:
-        return form.model_validate_json(to_json(content), strict=True)
+        return form.model_validate_json(to_json(content if whole is MISFIT else whole), strict=True)
     except ValidationError as error:
         raise RemoteProtocolError(
             revision=ctx.requester.revision,

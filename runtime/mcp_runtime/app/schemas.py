@@ -1,17 +1,18 @@
 """JSON Schemas of signatures, and validation of their values; this module loads pydantic."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, LiteralString
 
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import SchemaError, ValidationError, to_json
-from pydantic_core.core_schema import SetSchema
+from pydantic_core import InitErrorDetails, PydanticCustomError, SchemaError, ValidationError, to_json
+from pydantic_core.core_schema import FrozenSetSchema, SetSchema
 
+from mcp_runtime.app.shapes import MISFIT, Shape, is_exact
 from mcp_runtime.app.signature import MISSING, Parameter, Signature
-from mcp_runtime.app.whole_numbers import WholeNumbers
 from mcp_runtime.json_types import EXACT_CONSTANTS
 
 RESULT: Final = "result"
@@ -19,7 +20,9 @@ RESULT: Final = "result"
 
 _MAX_UNKNOWN: Final = 10
 """How many undeclared arguments are examined."""
-_CLOSED: Final = ConfigDict(extra="forbid", protected_namespaces=())
+_CLOSED: Final = ConfigDict(extra="forbid", protected_namespaces=(), allow_inf_nan=False)
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+"""A number as a string argument: unlike pydantic, without blanks and underscores."""
 
 
 class _Generate(GenerateJsonSchema):
@@ -30,6 +33,11 @@ class _Generate(GenerateJsonSchema):
 
     def set_schema(self, schema: SetSchema) -> JsonSchemaValue:
         made = super().set_schema(schema)
+        made.pop("uniqueItems", None)
+        return made
+
+    def frozenset_schema(self, schema: FrozenSetSchema) -> JsonSchemaValue:
+        made = super().frozenset_schema(schema)
         made.pop("uniqueItems", None)
         return made
 
@@ -63,6 +71,7 @@ class Arguments:
         self.schema.pop("title", None)
         self._fields = tuple(fields)
         self._validator = model.__pydantic_validator__
+        self._is_exact = is_exact(model.__pydantic_core_schema__)
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as the function takes them, including defaults.
@@ -75,11 +84,20 @@ class Arguments:
             model = self._validator.validate_json(to_json(bounded), strict=True)
         except ValidationError:
             # In JSON Schema 1.0 is an integer. Only callers who send it so pay for this.
-            whole = WholeNumbers(self.schema).convert(bounded)
-            if whole is bounded:
+            whole = Shape(self.schema).read(bounded)
+            if whole is bounded or whole is MISFIT:
                 raise
             model = self._validator.validate_json(to_json(whole), strict=True)
+        else:
+            if not self._is_exact and Shape(self.schema).read(bounded) is MISFIT:
+                raise _mismatch("Input should match the schema of this argument", self._misfits(bounded), bounded)
         return self._values(model)
+
+    def _misfits(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return the names of the arguments whose shape is not that of their schema."""
+        definitions = self.schema.get("$defs", {})
+        schemas = {name: {**schema, "$defs": definitions} for name, schema in self.schema["properties"].items()}
+        return [name for name, value in arguments.items() if Shape(schemas[name]).read(value) is MISFIT]
 
     def read_strings(self, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Return arguments that are passed as strings: parameters of prompts, variables of templates.
@@ -87,7 +105,11 @@ class Arguments:
         Raises:
             ValidationError: a string cannot be converted to the type of its parameter.
         """
-        return self._values(self._validator.validate_strings(dict(arguments)))
+        values = self._values(self._validator.validate_strings(dict(arguments)))
+        odd = [name for name, text in arguments.items() if _is_number(values[name]) and not _NUMBER.fullmatch(text)]
+        if odd:
+            raise _mismatch("Input should be a number in digits", odd, arguments)
+        return values
 
     def _bounded(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the arguments without most of the undeclared ones: a few are enough to reject the call."""
@@ -148,6 +170,16 @@ def text_of(value: Any) -> str:
         ValueError: JSON cannot express it.
     """
     return to_json(value, inf_nan_mode="constants").decode()
+
+
+def _mismatch(reason: LiteralString, names: Sequence[str], arguments: Mapping[str, Any]) -> ValidationError:
+    error = PydanticCustomError("schema", reason)
+    places: list[InitErrorDetails] = [{"type": error, "loc": (name,), "input": arguments[name]} for name in names]
+    return ValidationError.from_exception_data("Arguments", places)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _field(parameter: Parameter) -> tuple[Any, Any]:
