@@ -143,14 +143,17 @@ class TestMasker:
         "name",
         "authorization X-Api-Key apiKey OPENAI_API_KEY token accessToken GITHUB_TOKEN dbPassword Set-Cookie sessionId"
         " clientSecret private_key tokens api_keys cookies db_pass clientsecret dbpass refreshtoken"
-        " X-Amz-Security-Token passwords CREDENTIALS Proxy-Authorization signingKeys".split(),
+        " X-Amz-Security-Token passwords CREDENTIALS Proxy-Authorization signingKeys"
+        " auth x-auth authKey pat githubPat dsn SENTRY_DSN connectionString sshKey X-Amz-Signature sid PHPSESSID"
+        " pass pin pinCode otp userPass".split(),
     )
     def test_secrets_are_masked_by_name(self, name: str) -> None:
         assert Masker().mask({name: {"any": "value"}}) == {name: "***"}
 
     @pytest.mark.parametrize(
         "name",
-        "progressToken maxTokens inputTokens tokenCount nextCursor secretary tokenizer compass key name uri".split(),
+        "progressToken maxTokens inputTokens tokenCount nextCursor"
+        " author authMethod path pinned inside passenger secretary tokenizer compass key name uri".split(),
     )
     def test_other_names_are_shown(self, name: str) -> None:
         assert Masker().mask([{name: "value"}]) == [{name: "value"}]
@@ -172,8 +175,15 @@ class TestMasker:
                 "https://host/p?client_secret=***&q=1#access_token=***",
             ),
             ("mysql --user root --password hunter2 --host db", "mysql --user root --password *** --host db"),
-            ("run --api-key='k v' --verbose", "run --api-key='*** v' --verbose"),
+            ("run --api-key='k v' --verbose", "run --api-key='***' --verbose"),
             ('{\\"password\\": \\"hunter2\\"}', '{\\"password\\": \\"***\\"}'),
+            ('password: "two words, and more" rest', 'password: "***" rest'),
+            ("postgres://user:pa/ss@host/db", "postgres://user:***@host/db"),
+            ("http://host:80/@me http://[::1]:80/a@b", "http://host:80/@me http://[::1]:80/a@b"),
+            (
+                "https://host/p?auth=1&sig=2&X-Amz-Signature=3&q=4",
+                "https://host/p?auth=***&sig=***&X-Amz-Signature=***&q=4",
+            ),
             ("DB_PASS=x MAX_TOKENS=100 progressToken: 7", "DB_PASS=*** MAX_TOKENS=100 progressToken: 7"),
             ("key eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM end", "key *** end"),
             ("use ghp_0123456789abcdefghij0123456789abcdef", "use ***"),

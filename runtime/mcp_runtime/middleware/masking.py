@@ -15,22 +15,34 @@ SECRETS: Final = frozenset(
     (
         "access key",
         "api key",
+        "auth",
         "authorization",
         "bearer",
         "client secret",
+        "connection string",
         "cookie",
         "credential",
         "db pass",
+        "dsn",
         "jwt",
+        "otp",
+        "pass",
         "passcode",
         "passphrase",
         "passwd",
         "password",
+        "pat",
+        "pin",
         "private key",
         "pwd",
         "secret",
+        "sess id",
         "session id",
         "signing key",
+        "sid",
+        "sig",
+        "signature",
+        "ssh key",
         "token",
         "user pass",
     )
@@ -38,6 +50,9 @@ SECRETS: Final = frozenset(
 """Names whose values are masked, as words: ``api key`` matches ``X-Api-Key``, ``openaiApiKeys`` and ``myapikey``."""
 HARMLESS: Final = frozenset(
     (
+        "auth method",
+        "auth scheme",
+        "auth type",
         "completion token",
         "input token",
         "max token",
@@ -49,7 +64,7 @@ HARMLESS: Final = frozenset(
         "total token",
     )
 )
-"""Names that are shown although they contain one of those: progress tokens, and numbers of tokens."""
+"""Names that are shown although they contain one of those: progress tokens, numbers of tokens, kinds of login."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIN_JOINED: Final = 5
@@ -60,7 +75,10 @@ _ASSIGNED: Final = re.compile(r"(?<![\w.-])([\w.-]{2,100})\\?[\"']?\s{0,9}[:=]\s
 """A name, and what separates it from its value."""
 _OPTION: Final = re.compile(r"(?<!\S)(--?[\w-]{2,100})\s{1,9}[\"']?(?!-)")
 """The same for a command-line option."""
-_VALUE: Final = re.compile(r"(?!(?i:basic|bearer|digest|token)\s)[^\s\"',;&\\]{1,4096}")
+_VALUE: Final = re.compile(
+    r"(?!(?i:basic|bearer|digest|token)\s)(?:(?<=\")[^\"\\\r\n]{1,4096}|(?<=')[^'\\\r\n]{1,4096}|[^\s\"',;&\\]{1,4096})"
+)
+"""A value: in quotes to the end of the quotes, otherwise one word."""
 _HEADER: Final = re.compile(
     r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\\?[\"']?\s{0,9}[:=]\s{0,9}\\?[\"']?)"
     r"((?:basic|bearer|digest|token)\s{1,9})?[^\"'\\\r\n]{1,8192}"
@@ -68,7 +86,8 @@ _HEADER: Final = re.compile(
 """A header whose value extends to the end of its line."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer\s{1,9})(?=\S{0,64}[\d=+/_.-]|\S{20})[\w.~+/=-]{8,8192}")
 _BASIC: Final = re.compile(r"(?i)\b(basic\s{1,9})([A-Za-z0-9+/]{4,1024}={0,2})(?![\w+/=])")
-_USER_INFO: Final = re.compile(r"(://[^/\s:@]{0,256}:)[^/\s@]{1,256}@")
+_USER_INFO: Final = re.compile(r"(://[^/\s:@\[]{0,256}:)(?!\d{1,5}[/?#])[^\s@\"'<>]{1,256}@")
+"""A user and a password, which may contain slashes; a port before a path is none."""
 _PRIVATE_KEY: Final = re.compile(
     r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,6}-----)(?:(?!-----END)[\s\S]){1,16384}"
 )
