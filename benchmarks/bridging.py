@@ -14,9 +14,7 @@ import messages
 from measure import Row, at_most, in_turn, ratio
 
 from mcp_bindings import v2024_11_05, v2025_11_25
-from mcp_runtime.bridge.policy import Bridging
-from mcp_runtime.bridge.revisions import Bridges
-from mcp_runtime.bridge.wire import Wire
+from mcp_runtime.binding import Wire
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import parse
 from mcp_runtime.protocol.validation import Reader
@@ -76,7 +74,9 @@ def _timed(run: Callable[[], object], count: int) -> float:
 
 
 def _wire() -> Wire:
-    return Wire(Bridges(NEWEST, Bridging(on_loss=None)), OLDEST.revision)
+    wire = NEWEST.bridging.bridges(NEWEST).wire(OLDEST.revision)
+    assert wire is not None
+    return wire
 
 
 def _method(name: str) -> RequestMethod[Any, Any]:

@@ -1,12 +1,17 @@
 """What a generated revision passes to the runtime."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from mcp_runtime.errors import BindingFormatError, PeerError
-from mcp_runtime.method import MethodTable
+from mcp_runtime.method import AnyMethod, MethodTable, WireType
 
-FORMAT: Final = 2
+if TYPE_CHECKING:
+    from mcp_runtime.protocol.legacy import Side
+    from mcp_runtime.protocol.validation import Reader
+
+FORMAT: Final = 3
 """The bindings format that this runtime reads. Bindings in any other format must be regenerated."""
 
 
@@ -23,12 +28,14 @@ class Binding:
         result_tag: the property that distinguishes the kinds of result of one request; may be empty.
         methods: the methods, by name.
         errors: the exception class for each error code.
+        bridging: how implementations of this revision talk to peers of others, unless a program says otherwise.
 
     Raises:
         BindingFormatError: the bindings were generated for another version of the runtime.
     """
 
     __slots__ = (
+        "bridging",
         "era",
         "errors",
         "format",
@@ -52,6 +59,7 @@ class Binding:
         result_tag: str = "",
         methods: MethodTable,
         errors: Mapping[int, type[PeerError]],
+        bridging: "Bridging",
     ) -> None:
         if format != FORMAT:
             raise BindingFormatError(package, revision, found=format, expected=FORMAT)
@@ -64,6 +72,7 @@ class Binding:
         self.result_tag = result_tag
         self.methods = methods
         self.errors = errors
+        self.bridging = bridging
 
     def error(self, code: int, message: str, data: Any = None) -> PeerError:
         """Return the exception for an error response, of the class registered for its code.
@@ -77,3 +86,144 @@ class Binding:
 
     def __repr__(self) -> str:
         return f"Binding({self.package}, revision={self.revision!r})"
+
+
+StandIn: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
+"""Takes the params of a request and returns its result, both as in the implementation's revision."""
+
+
+class Wire(Protocol):
+    """One conversation in a revision other than the implementation's; `mcp_runtime.bridge.wire` has it.
+
+    Attributes:
+        binding: the bindings of the revision in use.
+        adds_meta: whether the implementation is of the legacy era and the peer of the modern one.
+        stand_ins: what replaces client requests that the revision in use does not have, by method.
+        listen: listens for changes of lists and resources in a session; None where the peer's era has a request for it.
+    """
+
+    binding: Binding
+    adds_meta: bool
+    stand_ins: Mapping[str, StandIn]
+    listen: Callable[[Sequence[str], Sequence[str]], Coroutine[Any, Any, Any]] | None
+
+    def spoken(self, method: AnyMethod) -> AnyMethod:
+        """Return a method's record in the revision in use; its own if only the implementation's has it."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether the revision in use has a method; vendor methods belong to every revision."""
+        ...
+
+    def check(self, method: AnyMethod) -> None:
+        """Raise a `MissingCapability` unless the revision in use has a method."""
+        ...
+
+    def outgoing(self, method: AnyMethod, part: str, encoded: bytes) -> bytes:
+        """Return outgoing params or an outgoing result, converted to the revision in use."""
+        ...
+
+    def incoming(self, method: AnyMethod, part: str, value: dict[str, Any], text: bytes, reader: "Reader") -> Any:
+        """Return an incoming part as the implementation's revision has it; takes ownership of `value`."""
+        ...
+
+    def addressed(self, method: AnyMethod, params: bytes, meta: Mapping[str, Any]) -> bytes:
+        """Return outgoing params with or without the `_meta` that only the modern era has."""
+        ...
+
+    def incoming_code(self, code: int, method: str, data: object) -> int:
+        """Return the code of a peer's error as the implementation's revision has it."""
+        ...
+
+    def outgoing_code(self, code: int, method: str, data: object) -> int:
+        """Return the code of a handler's error, converted to the revision in use."""
+        ...
+
+    def is_needless(self, method: AnyMethod) -> bool:
+        """Whether the peer's era has no use for a notification."""
+        ...
+
+    def types(self, method: AnyMethod, part: str) -> tuple[WireType[Any], ...]:
+        """Return the types that a part of a method's messages may have in the revision in use."""
+        ...
+
+    def declarable(self, side: "Side", capabilities: dict[str, Any]) -> dict[str, Any]:
+        """Return those of this side's capabilities that the revision in use has."""
+        ...
+
+    def declared(self, side: "Side", capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return those of the peer's capabilities that the revision in use has."""
+        ...
+
+    async def begin_client(self, connection: Any, named: Mapping[str, str], timeout: float) -> None:
+        """Provide what the server's era does differently, once a client's conversation has begun.
+
+        Args:
+            connection: the `Connection`.
+            named: the client's identity.
+            timeout: seconds to wait until the server confirms that it reports changes of its lists.
+        """
+        ...
+
+    def begin_session(self, connection: Any) -> None:
+        """Let a modern-era server answer a legacy-era session that has begun over a `Connection`."""
+        ...
+
+    def begin_stateless(self, connection: Any, listeners: Any) -> None:
+        """Let a legacy-era server answer stateless requests, for whose requester a `Connection` is set up.
+
+        Args:
+            connection: the `Connection`.
+            listeners: its `Listeners`.
+        """
+        ...
+
+
+class Bridges(Protocol):
+    """The bridges of one implementation to other revisions; `mcp_runtime.bridge` has them.
+
+    Attributes:
+        binding: the revision that it is written against.
+        revisions: the offered revisions, oldest first.
+    """
+
+    binding: Binding
+    revisions: tuple[str, ...]
+
+    def era(self, revision: str) -> str:
+        """Return how conversations of an offered revision begin: ``legacy`` or ``modern``."""
+        ...
+
+    def wire(self, revision: str) -> Wire | None:
+        """Return a bridge to an offered revision for one conversation; None if it is the implementation's own."""
+        ...
+
+
+class Bridging(Protocol):
+    """Which revisions to offer besides an implementation's own; `mcp_runtime.bridge.Bridging` is what programs use."""
+
+    def bridges(self, binding: Binding) -> Bridges:
+        """Return the bridges of an implementation that is written against a revision."""
+        ...
+
+
+class Bound(Protocol):
+    """An object of a generated class, as far as a bridge uses it."""
+
+    __binding__: ClassVar[Binding]
+
+
+Server_co = TypeVar("Server_co", bound=Bound, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedServer(Generic[Server_co]):
+    """A server bridged to other revisions. Serve it like the server itself; see `mcp_runtime.bridge.bridge`.
+
+    Attributes:
+        server: the implementation.
+        bridges: its bridges.
+    """
+
+    server: Server_co
+    bridges: Bridges

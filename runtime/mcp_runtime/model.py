@@ -333,7 +333,7 @@ if not TYPE_CHECKING:  # Type checkers would otherwise accept any name as an att
             from mcp_runtime.errors import BindingFormatError
 
             # Importing a model of a format 1 package before its binding leads here.
-            raise BindingFormatError(f"a package that uses mcp_runtime.model.{name}", "", found=1, expected=2)
+            raise BindingFormatError(f"a package that uses mcp_runtime.model.{name}", "", found=1, expected=3)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

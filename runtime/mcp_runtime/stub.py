@@ -7,7 +7,7 @@ writes models does not load it.
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from mcp_runtime.binding import Binding
+from mcp_runtime.binding import Binding, Bridging
 from mcp_runtime.handlers import Context, Handlers, ServerHandlers
 from mcp_runtime.options import Caller, CallOptions
 from mcp_runtime.peer import Stub
@@ -15,7 +15,6 @@ from mcp_runtime.peer import Stub
 if TYPE_CHECKING:
     from typing import Self
 
-    from mcp_runtime.bridge.policy import Bridging
     from mcp_runtime.features.listen import Subscription
     from mcp_runtime.peer import Peer
     from mcp_runtime.settings import ClientOptions
@@ -43,7 +42,7 @@ class ClientStub(Stub, Generic[HandlersT]):
         handlers: HandlersT | None = None,
         options: "ClientOptions | None" = None,
         require: Sequence[str] = (),
-        bridge: "bool | Bridging" = False,
+        bridge: bool | Bridging = False,
     ) -> "Self":
         """Open a conversation with a server in exactly this revision, unless it is bridged to others.
 

@@ -18,8 +18,8 @@ from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.ir.nodes import Ref
 from mcp_bindings.bridges import ERAS
 from mcp_bindings.bridges import REVISIONS as BRIDGED
-from mcp_runtime.bridge.policy import Bridging
-from mcp_runtime.bridge.revisions import Bridges, Conversions
+from mcp_runtime.bridge import Bridging, revisions
+from mcp_runtime.bridge.revisions import Conversions
 from mcp_runtime.bridge.table import Table
 from support.once import unformatted
 from support.samples import TRANSCRIBED
@@ -139,7 +139,4 @@ def runtime_table(bridge: Bridge) -> Table:
 
 def conversions(source: str, target: str, bridging: Bridging | None = None) -> Conversions:
     """Return the runtime's conversions, from the committed tables."""
-    from importlib import import_module
-
-    binding = import_module(f"mcp_bindings.{BRIDGED[source]}").BINDING
-    return Bridges(binding, bridging or Bridging()).conversions(source, target)
+    return revisions.conversions("mcp_bindings", source, target, (bridging or Bridging()).policy)

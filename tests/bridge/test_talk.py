@@ -13,9 +13,8 @@ from bridge.conversation import LINK, SOUND, Everything, converse
 from bridge.messages import LEGACY
 from mcp_bindings import v2024_11_05, v2025_06_18
 from mcp_bindings import v2025_11_25 as newest
-from mcp_runtime.binding import Binding
+from mcp_runtime.binding import FORMAT, Binding
 from mcp_runtime.bridge import Action, Bridging, Loss, MissingInRevision, bridge
-from mcp_runtime.bridge.revisions import Bridges
 from mcp_runtime.errors import BindingFormatError, PeerError, UnsupportedRevision
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import start_server
@@ -310,10 +309,16 @@ class TestPolicy:
         (package / "__init__.py").write_text('REVISIONS = {"2025-11-25": "v2025_11_25"}\nTABLES = {}\nKINDS = ()\n')
         monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
         binding = Binding(
-            format=2, package="older_bindings.v2025_11_25", revision=NEWEST, era="legacy", methods={}, errors={}
+            format=FORMAT,
+            package="older_bindings.v2025_11_25",
+            revision=NEWEST,
+            era="legacy",
+            methods={},
+            errors={},
+            bridging=Bridging(),
         )
         with pytest.raises(BindingFormatError, match="generated in format 1, but this runtime reads format 2"):
-            Bridges(binding, Bridging())
+            binding.bridging.bridges(binding)
 
     def test_a_kind_that_does_not_exist_is_an_error(self) -> None:
         with pytest.raises(ValueError, match="video"):

@@ -166,10 +166,16 @@ class TestBinding:
     def test_another_format_names_the_command(self) -> None:
         with pytest.raises(BindingFormatError) as caught:
             Binding(
-                format=FORMAT + 1, package="acme.mcp", revision="2025-11-25", era="legacy", methods=METHODS, errors={}
+                format=FORMAT + 1,
+                package="acme.mcp",
+                revision="2025-11-25",
+                era="legacy",
+                methods=METHODS,
+                errors={},
+                bridging=BINDING.bridging,
             )
         assert str(caught.value) == (
-            "acme.mcp was generated in format 3, but this runtime reads format 2;"
+            f"acme.mcp was generated in format {FORMAT + 1}, but this runtime reads format {FORMAT};"
             " regenerate it: mcp-bindgen generate 2025-11-25"
         )
 

@@ -18,7 +18,7 @@ from support.imports import import_graph
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "runtime" / "mcp_runtime"
 BESIDE: Final = frozenset("app bridge cluster extensions middleware observe testing tools".split())
-"""The rooms beside the core; `features/crossing` belongs to the bridge."""
+"""The rooms beside the core."""
 MAX_FILES: Final = 87
 MAX_CODE: Final = 12_700
 MIN_LINES: Final = 60
@@ -26,17 +26,6 @@ MAX_MODULES: Final = {"legacy": 23, "modern": 27}
 """How many modules a call may visit in memory, client and server together, by era."""
 SMALL: Final = {"extension_binding.py": "what generated packages of extensions import, as they import binding.py"}
 """Files of the core with fewer lines, and why."""
-LEANING: Final = {
-    "connection.base": "bridge",
-    "connection.link": "bridge",
-    "connection.requester": "bridge",
-    "handshake.client": "bridge features.crossing",
-    "handshake.modern": "features.crossing",
-    "handshake.offer": "bridge",
-    "handshake.server": "bridge features.crossing",
-    "stub": "bridge",
-}
-"""Modules of the core that import a room beside it: bridges and tasks are not handed in yet."""
 
 
 def core() -> list[Path]:
@@ -46,8 +35,6 @@ def core() -> list[Path]:
 
 def _room(parts: tuple[str, ...]) -> str | None:
     """Return the room beside the core that a module is in."""
-    if parts[:2] == ("features", "crossing"):
-        return "features.crossing"
     return parts[0] if parts[0] in BESIDE else None
 
 
@@ -93,7 +80,7 @@ def test_it_imports_no_room_beside_it() -> None:
         if rooms:
             assert own == "mcp_runtime"
             found[".".join(parts)] = rooms
-    assert found == {name: set(rooms.split()) for name, rooms in LEANING.items()}
+    assert found == {}
 
 
 class Legacy(v2025_11_25.Server):

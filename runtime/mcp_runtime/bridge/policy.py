@@ -1,8 +1,8 @@
-"""The policy for values that a revision cannot express, reports of losses, and the errors."""
+"""The actions for values that a revision cannot express, reports of losses, and the errors."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
@@ -63,22 +63,6 @@ class Loss:
 
 OnLoss: TypeAlias = Callable[[Loss], None]
 """Called with each loss, once per kind, method and place."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bridging:
-    """How to talk to peers of other revisions.
-
-    Attributes:
-        revisions: the revisions to offer; that of the implementation is always among them. None for all that are
-            installed.
-        policy: the action for each kind of value that a revision cannot express; `Action.FALLBACK` by default.
-        on_loss: called with each loss, once per kind, connection, method and place. Losses are also logged.
-    """
-
-    revisions: tuple[str, ...] | None = None
-    policy: Mapping[str, Action] = field(default_factory=dict[str, Action])
-    on_loss: OnLoss | None = None
 
 
 def telling(on_loss: OnLoss | None) -> OnLoss:

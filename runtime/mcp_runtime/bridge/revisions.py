@@ -1,83 +1,29 @@
-"""The revisions that an implementation can be bridged to, and the conversion tables in between."""
+"""The conversions from one revision to another, through the tables in between."""
 
-from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any
 
-from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.convert import PARAMS, RESULT, Compiled, Converter, Policy, converter
-from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.bridge.steps import Step, within
 from mcp_runtime.bridge.table import FORMAT, Table
-from mcp_runtime.errors import BindingFormatError, UnsupportedRevision
+from mcp_runtime.errors import BindingFormatError
 
 
-class Bridges:
-    """The bridges of one implementation.
+def conversions(package: str, source: str, target: str, policy: Policy) -> "Conversions":
+    """Return the conversions from one revision to another.
 
     Args:
-        binding: the revision that it is written against.
-        bridging: which revisions to offer, and what to do with values that they cannot express.
-
-    Attributes:
-        revisions: the offered revisions, oldest first.
-
-    Raises:
-        ValueError: its package has no conversions, or the policy names an unknown kind.
-        UnsupportedRevision: a requested revision cannot be bridged.
-        BindingFormatError: the conversions were generated for another version of the runtime.
+        package: the package that contains the bindings of both.
+        source: the revision of the messages.
+        target: the revision that they are converted to.
+        policy: the action for each kind of value that a revision cannot express.
     """
-
-    def __init__(self, binding: Binding, bridging: Bridging) -> None:
-        self.binding = binding
-        self.bridging = bridging
-        self._package = binding.package.rpartition(".")[0]
-        self._index = _index(self._package)
-        known: Mapping[str, str] = self._index.REVISIONS
-        if not hasattr(self._index, "ERAS"):
-            raise BindingFormatError(f"{self._package}.bridges", binding.revision, found=1, expected=FORMAT)
-        if binding.revision not in known:
-            reason = f"bridges are available only between {', '.join(known)}"
-            raise UnsupportedRevision((binding.revision,), tuple(known), reason)
-        there = {revision for revision, folder in known.items() if find_spec(f"{self._package}.{folder}")}
-        wanted = there if bridging.revisions is None else {*bridging.revisions, binding.revision}
-        if not wanted <= there:
-            raise UnsupportedRevision(tuple(sorted(wanted - there)), tuple(sorted(there)))
-        self.revisions = tuple(sorted(wanted))
-        strange = sorted(set(bridging.policy) - set(self._index.KINDS))
-        if strange:
-            raise ValueError(f"policy: unknown kind {', '.join(strange)}; known kinds: {', '.join(self._index.KINDS)}")
-
-    def era(self, revision: str) -> str:
-        """Return how conversations of a revision begin: ``legacy`` or ``modern``."""
-        found: str = self._index.ERAS[revision]
-        return found
-
-    def wire(self, revision: str) -> Binding:
-        """Return the bindings of an offered revision."""
-        if revision == self.binding.revision:
-            return self.binding
-        found: Binding = import_module(f"{self._package}.{self._index.REVISIONS[revision]}").BINDING
-        return found
-
-    def conversions(self, source: str, target: str) -> "Conversions":
-        """Return the conversions from one revision to another."""
-        revisions = sorted(self._index.REVISIONS)
-        up = source < target
-        between = [r for r in revisions if min(source, target) <= r <= max(source, target)]
-        tables = [load_table(self._package, old, new) for old, new in pairwise(between)]
-        return Conversions(tables if up else tables[::-1], up=up, policy=self.bridging.policy)
-
-
-def _index(package: str) -> Any:
-    try:
-        return import_module(f"{package}.bridges")
-    except ModuleNotFoundError as error:
-        reason = f"{package or 'the package'} has no conversions; generate two revisions or more: mcp-bindgen generate"
-        raise ValueError(reason) from error
+    revisions = sorted(import_module(f"{package}.bridges").REVISIONS)
+    up = source < target
+    between = [r for r in revisions if min(source, target) <= r <= max(source, target)]
+    tables = [load_table(package, old, new) for old, new in pairwise(between)]
+    return Conversions(tables if up else tables[::-1], up=up, policy=policy)
 
 
 @cache

@@ -1,61 +1,110 @@
-"""A server of one revision that talks to clients of several."""
+"""A server written for one era, and clients of the other one."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
 
-from mcp_runtime.binding import Binding
-from mcp_runtime.bridge.policy import Action, Bridging, OnLoss
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.requester import Answers, Handler
+from mcp_runtime.errors import LocalProtocolError, PeerError
+from mcp_runtime.features.listeners import Listeners
+from mcp_runtime.handlers import Context
+from mcp_runtime.method import AnyMethod, RequestMethod
+from mcp_runtime.protocol import modern, names
+from mcp_runtime.protocol.legacy import Side
 
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.revisions import Bridges
-
-
-class Bound(Protocol):
-    """An object of a generated class, as far as a bridge uses it."""
-
-    __binding__: ClassVar[Binding]
-
-
-ServerT = TypeVar("ServerT", bound=Bound)
-Server_co = TypeVar("Server_co", bound=Bound, covariant=True)
+MAX_ROUNDS: Final = 16
+"""How often a handler may return questions before its request fails."""
 
 
-@dataclass(frozen=True, slots=True)
-class BridgedServer(Generic[Server_co]):
-    """A server bridged to other revisions. Serve it like the server itself; see `bridge`.
+def begin_session(connection: Connection) -> Mapping[str, Any]:
+    """Let a modern-era server answer a legacy-era session that has begun.
 
-    Attributes:
-        server: the implementation.
-        bridges: its bridges.
+    Returns:
+        What the client sent when the session began, as `_meta` of each of its requests.
     """
+    binding, requester = connection.binding, connection.requester
+    assert binding is not None
+    for method in binding.methods.values():
+        handler = connection.handler(method.name)
+        if isinstance(method, RequestMethod) and method.multi_round_trip and handler is not None:
+            connection.handle(method, _asking(connection, method, handler))
+    return {
+        modern.VERSION: binding.revision,
+        modern.CLIENT_INFO: dict(requester.info),
+        modern.CLIENT_CAPABILITIES: dict(requester.declared[Side.CLIENT]),
+    }
 
-    server: Server_co
-    bridges: "Bridges"
+
+def _asking(connection: Connection, method: RequestMethod[Any, Any], own: Handler) -> Handler:
+    """Return a handler that asks the client by requests what the server's own handler asks by its result."""
+
+    async def handler(params: Any, ctx: Context[Any]) -> Any:
+        for _ in range(MAX_ROUNDS):
+            result = await own(params, ctx)
+            if getattr(result, "result_type", "") != "input_required":
+                return result
+            asked: dict[str, Any] = result.input_requests or {}
+            answers = {key: await _ask(connection, request) for key, request in asked.items()}
+            more: dict[str, Any] = {"input_responses": answers or None, "request_state": result.request_state}
+            params = params.model_copy(update=more)
+        raise _broken(connection, method.name, f"the handler asked for input {MAX_ROUNDS} times")
+
+    return handler
 
 
-def bridge(
-    server: ServerT,
-    revisions: Sequence[str] | None = None,
-    *,
-    policy: Mapping[str, Action] | None = None,
-    on_loss: OnLoss | None = None,
-) -> BridgedServer[ServerT]:
-    """Let a server of one revision talk to clients of several.
+async def _ask(connection: Connection, asked: Any) -> Any:
+    assert connection.binding is not None
+    method = connection.binding.methods.get(asked.method)
+    if not isinstance(method, RequestMethod):
+        raise _broken(connection, str(asked.method), "clients do not answer this method")
+    return await connection.request(method, asked.params, None)
 
-    Args:
-        server: an object of a generated `Server`; its handlers see only the types of its own revision.
-        revisions: the revisions to offer in addition to its own; None for all that are installed.
-        policy: the action for each kind of value that a revision cannot express (docs/bridging.md); `Action.FALLBACK`
-            by default.
-        on_loss: called with each loss, once per kind, connection, method and place. Losses are also logged.
 
-    Raises:
-        ValueError: the server's package has no conversions, or the policy names an unknown kind.
-        UnsupportedRevision: a revision is not installed.
-    """
-    from mcp_runtime.bridge.revisions import Bridges
+def _broken(connection: Connection, method: str, reason: str) -> LocalProtocolError:
+    return LocalProtocolError(revision=connection.revision, method=method, pointer="", reason=reason)
 
-    offered = None if revisions is None else tuple(revisions)
-    bridging = Bridging(revisions=offered, policy=policy or {}, on_loss=on_loss)
-    return BridgedServer(server, Bridges(server.__binding__, bridging))
+
+def stand_alone(connection: Connection, listeners: Listeners) -> None:
+    """Let a legacy-era server answer stateless requests, for whose requester the connection is set up."""
+    answers = connection.requester.answers
+    told = {names.NOTIFICATIONS_RESOURCES_UPDATED, *map(names.list_changed, names.AREAS)}
+
+    def tell(method: AnyMethod, params: Any) -> None:
+        if method.name in told:
+            uri: str | None = getattr(params, "uri", None)
+            listeners.post(method.name, {} if uri is None else {"uri": uri})
+
+    answers.tell_listeners = tell
+    if names.RESOURCES_SUBSCRIBE in answers.handlers:
+        listeners.subscriber = _Subscriber(connection, answers)
+
+
+class _Subscriber:
+    """Passes what is listened for to the handlers that a session would subscribe with."""
+
+    def __init__(self, connection: Connection, answers: Answers) -> None:
+        self._connection = connection
+        self._answers = answers
+        self._context: dict[str, Context[Any]] = {}
+
+    async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
+        """Call the handler of ``resources/subscribe``; a resource that it refuses is not watched."""
+        if uri not in self._context:
+            try:
+                await self._call(names.RESOURCES_SUBSCRIBE, uri, ctx)
+            except PeerError:
+                return False
+            self._context[uri] = ctx
+        return True
+
+    def release(self, uris: Iterable[str]) -> None:
+        """Call the handler of ``resources/unsubscribe``, if there is one."""
+        for uri in uris:
+            ctx = self._context.pop(uri, None)
+            if ctx is not None and names.RESOURCES_UNSUBSCRIBE in self._answers.handlers:
+                self._connection.spawn(self._call(names.RESOURCES_UNSUBSCRIBE, uri, ctx))
+
+    async def _call(self, name: str, uri: str, ctx: Context[Any]) -> None:
+        method, handler = self._answers.handlers[name]
+        assert method.params is not None
+        await handler(cast(Any, method.params).build({"uri": uri}), ctx)

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json, to_json
 
-from mcp_runtime.binding import Binding
+from mcp_runtime.binding import Binding, StandIn
 from mcp_runtime.bridge.convert import PARAMS, Converter, Report
 from mcp_runtime.bridge.eras import NEEDLESS, legacy_code, modern_code, said_in, with_meta, without_meta
-from mcp_runtime.bridge.policy import MissingInRevision, NotExpressible, telling
-from mcp_runtime.bridge.revisions import Bridges, Conversions
+from mcp_runtime.bridge.policy import MissingInRevision, NotExpressible, OnLoss, telling
+from mcp_runtime.bridge.revisions import Conversions
 from mcp_runtime.bridge.steps import Told
 from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
@@ -19,8 +19,9 @@ from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.protocol.validation import Reader
 
-StandIn: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
-"""Takes the params of a request and returns its result, both as in the implementation's revision."""
+if TYPE_CHECKING:
+    from mcp_runtime.connection.connection import Connection
+    from mcp_runtime.features.listeners import Listeners
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 SHORT: Final = 4096
@@ -31,8 +32,11 @@ class Wire:
     """Converts between the implementation's revision and the one that was negotiated with a peer.
 
     Args:
-        bridges: the bridges of the implementation.
-        revision: the negotiated revision, which is not the implementation's.
+        own: the bindings of the implementation's revision.
+        spoken: those of the negotiated revision.
+        out: the conversions from the first to the second.
+        back: the conversions from the second to the first.
+        on_loss: called with each loss.
 
     Attributes:
         binding: the bindings of the negotiated revision.
@@ -44,13 +48,14 @@ class Wire:
         listen: listens for changes of lists and resources in a session; None where the peer's era has a request for it.
     """
 
-    def __init__(self, bridges: Bridges, revision: str) -> None:
-        own = bridges.binding.revision
-        self.binding: Binding = bridges.wire(revision)
-        self._own = bridges.binding
-        self._out: Conversions = bridges.conversions(own, revision)
-        self._in: Conversions = bridges.conversions(revision, own)
-        self._tell = telling(bridges.bridging.on_loss)
+    def __init__(
+        self, own: Binding, spoken: Binding, out: Conversions, back: Conversions, on_loss: OnLoss | None
+    ) -> None:
+        self.binding = spoken
+        self._own = own
+        self._out = out
+        self._in = back
+        self._tell = telling(on_loss)
         self._told: set[Told] = set()
         self._plans: dict[tuple[str, str], _Plan] = {}
         eras = (self._own.era, self.binding.era)
@@ -60,10 +65,38 @@ class Wire:
         self.on_log_level: Callable[[str], None] = _ignore
         self.listen: Callable[[Sequence[str], Sequence[str]], Coroutine[Any, Any, Any]] | None = None
 
-    @property
-    def crosses_eras(self) -> bool:
-        """Whether the implementation and the peer belong to different eras."""
-        return self.adds_meta or self.strips_meta
+    async def begin_client(self, connection: "Connection", named: Mapping[str, str], timeout: float) -> None:
+        """Provide what the server's era does differently, once a client's conversation has begun.
+
+        Args:
+            connection: the connection.
+            named: the client's identity.
+            timeout: seconds to wait until the server confirms that it reports changes of its lists.
+        """
+        if self.adds_meta:
+            from mcp_runtime.bridge.client import SessionOfClient
+
+            session = SessionOfClient(connection)
+            self.stand_ins = session.stand_ins
+            await session.begin(timeout)
+        elif self.strips_meta:
+            from mcp_runtime.bridge.client import stand_alone
+
+            self.stand_ins, self.on_log_level, self.listen = stand_alone(connection, named)
+
+    def begin_session(self, connection: "Connection") -> None:
+        """Let a modern-era server answer a legacy-era session that has begun."""
+        if self.strips_meta:
+            from mcp_runtime.bridge.server import begin_session
+
+            self.meta = begin_session(connection)
+
+    def begin_stateless(self, connection: "Connection", listeners: "Listeners") -> None:
+        """Let a legacy-era server answer stateless requests, for whose requester the connection is set up."""
+        if self.adds_meta:
+            from mcp_runtime.bridge.server import stand_alone
+
+            stand_alone(connection, listeners)
 
     def spoken(self, method: AnyMethod) -> AnyMethod:
         """Return a method's record in the negotiated revision; its own if only the implementation's has it."""

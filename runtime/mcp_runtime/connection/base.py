@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from mcp_runtime.binding import Binding
+from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.conversation import CloseHook, Conversation
 from mcp_runtime.connection.link import ErrorHook, Link
@@ -18,10 +18,6 @@ from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, Request
 from mcp_runtime.options import CallOptions, Progress
 from mcp_runtime.protocol.jsonrpc import Id
 from mcp_runtime.protocol.legacy import Side
-
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.wire import Wire
-
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -177,7 +173,7 @@ class KnowsPeer(ABC):
         """Return the `_meta` that every request must carry: none in the legacy era."""
         return self.requester.meta
 
-    def bind(self, binding: Binding, stub: Any, context: Callable[..., Any], wire: "Wire | None" = None) -> None:
+    def bind(self, binding: Binding, stub: Any, context: Callable[..., Any], wire: Wire | None = None) -> None:
         """Use a revision, or another one over a bridge.
 
         Args:

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from mcp_runtime.binding import Binding
+from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.calls import CURRENT, MAX_UNREAD, Call, Line, Way
 from mcp_runtime.connection.requester import Answers, Requester
@@ -18,9 +18,6 @@ from mcp_runtime.protocol.jsonrpc import Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.session import Session
 from mcp_runtime.protocol.validation import Reader
-
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.wire import Wire
 
 ErrorHook: TypeAlias = Callable[[McpError], None]
 
@@ -80,7 +77,7 @@ class Link:
         """The revision in use; empty until it is agreed on."""
         return self.session.revision
 
-    def bind(self, binding: Binding, wire: "Wire | None" = None) -> None:
+    def bind(self, binding: Binding, wire: Wire | None = None) -> None:
         """Use a revision from now on, or another one over a bridge."""
         spoken = wire.binding if wire else binding
         self.session.revision = spoken.revision

@@ -4,18 +4,14 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from mcp_runtime.binding import Binding
+from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
 from mcp_runtime.options import CacheHint, CallOptions
 from mcp_runtime.protocol.capabilities import is_open, sendable
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.validation import Reader
-
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.wire import Wire
-
 
 Effect: TypeAlias = Callable[[str], Awaitable[Any]]
 """Does the work, given an idempotency key; returns a JSON value."""
@@ -131,7 +127,7 @@ class Requester(NamedTuple):
     reader: Reader
     answers: Answers
     binding: Binding | None = None
-    wire: "Wire | None" = None
+    wire: Wire | None = None
     declared: Mapping[Side, Mapping[str, Any]] = _NOTHING
     may_send: frozenset[str] = frozenset()
     may_receive: frozenset[str] = frozenset()

@@ -1,10 +1,9 @@
 """The client's side of the handshake: the era and the revision to use, over a bridge if necessary."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
-from mcp_runtime.binding import Binding
-from mcp_runtime.bridge.policy import Bridging
+from mcp_runtime.binding import Binding, Bridges, Bridging, Wire
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.on_behalf import Feature
@@ -13,7 +12,7 @@ from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, U
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
 from mcp_runtime.handshake.discovery import NotModern, discover, newest, supported
-from mcp_runtime.handshake.offer import Offer, check_opening, common_features, named, wire_to
+from mcp_runtime.handshake.offer import Offer, check_opening, common_features, named
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
@@ -22,10 +21,6 @@ from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED, SERVER_DISCOVER
 from mcp_runtime.settings import ClientOptions
-
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.revisions import Bridges
-    from mcp_runtime.bridge.wire import Wire
 
 
 class Client(Protocol):
@@ -48,12 +43,13 @@ async def open_client(
     handlers: Handlers | None = None,
     options: ClientOptions | None = None,
     require: Sequence[str] = (),
-    bridge: "bool | Bridging" = False,
+    bridge: bool | Bridging = False,
 ) -> ClientT:
     """Open a conversation in the client's revision, or in one that it is bridged to; see `ClientStub.open`."""
     opening = Opening(peer, ClientOptions() if options is None else options)
     if bridge:
-        return await opening.open_bridged(client, handlers, require, Bridging() if bridge is True else bridge)
+        bridging = client.__binding__.bridging if isinstance(bridge, bool) else bridge
+        return await opening.open_bridged(client, handlers, require, bridging)
     return await opening.open((client,), () if handlers is None else (handlers,), require)
 
 
@@ -82,10 +78,8 @@ class Opening:
         self, client: type[ClientT], handlers: Handlers | None, require: Sequence[str], bridging: Bridging
     ) -> ClientT:
         """Open a conversation in the newest revision that the server supports and the client is bridged to."""
-        from mcp_runtime.bridge.revisions import Bridges
-
         check_opening(self._options, () if handlers is None else (handlers,), require, [client.__binding__])
-        self._bridges = Bridges(client.__binding__, bridging)
+        self._bridges = bridging.bridges(client.__binding__)
         revisions = self._bridges.revisions
         own_handlers = dict.fromkeys(revisions, handlers) if handlers else {}
         return await self._open(dict.fromkeys(revisions, client), own_handlers, require)
@@ -105,10 +99,8 @@ class Opening:
                     raise MissingCapability(path, "this client")
             if not self._connection.requester.is_modern:
                 await self._connection.notify(self._method(NOTIFICATIONS_INITIALIZED), None)
-            if self._wire is not None and self._wire.crosses_eras:
-                from mcp_runtime.features.crossing.client import cross
-
-                await cross(self._connection, self._wire, self._named(), self._options.probe_timeout)
+            if self._wire is not None:
+                await self._wire.begin_client(self._connection, self._named(), self._options.probe_timeout)
         except BaseException as error:
             await self._connection.aclose(f"the handshake failed: {error}")
             raise
@@ -308,7 +300,7 @@ class Opening:
     def _bind(self, revision: str) -> None:
         """Use a revision, over a bridge if it is not the client's own, and determine what to declare in it."""
         connection, client, handlers = self._connection, self._clients[revision], self._handlers.get(revision)
-        wire = self._wire = wire_to(self._bridges, revision)
+        wire = self._wire = None if self._bridges is None else self._bridges.wire(revision)
         connection.bind(client.__binding__, client(connection), handlers.__context__ if handlers else Context, wire)
         if handlers is not None:
             answer_with(handlers, connection)

@@ -155,10 +155,8 @@ class Requesters:
                 from mcp_runtime.features.inputs.sealed import SealedInputs
 
                 SealedInputs(connection, introduced(server, options)["name"], options.inputs).install()
-            if wire is not None and wire.adds_meta:
-                from mcp_runtime.features.crossing.server import stand_alone
-
-                stand_alone(connection, listeners)
+            if wire is not None:
+                wire.begin_stateless(connection, listeners)
         return _Base(requester, own)
 
     def _stray(self, request: Request) -> PeerError:

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import Any, Final, cast, get_args
 
 from pydantic import BaseModel
 
-from mcp_runtime.binding import Binding
+from mcp_runtime.binding import Binding, Bridges, Wire
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.on_behalf import Feature
@@ -20,11 +20,6 @@ from mcp_runtime.handlers import Handlers, ServerHandlers
 from mcp_runtime.protocol.capabilities import derive, merge, put
 from mcp_runtime.protocol.names import AREAS, INITIALIZE, PROMPTS_GET, SERVER_DISCOVER, TOOLS_CALL, listing
 from mcp_runtime.settings import ClientOptions, ServerOptions, Settings
-
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.revisions import Bridges
-    from mcp_runtime.bridge.wire import Wire
-
 
 _IS_CHECKED: Final = "_gaps_are_logged"
 """Marks a server that was checked: over HTTP, each session starts serving it again."""
@@ -132,15 +127,15 @@ class Served:
     """The server that answers in a revision, over bridges if that is not its own."""
 
     server: ServerHandlers
-    bridges: "Bridges | None" = None
+    bridges: Bridges | None = None
 
     def era(self, revision: str) -> str:
         """Return how conversations in a revision begin: ``legacy`` or ``modern``."""
         return self.server.__binding__.era if self.bridges is None else self.bridges.era(revision)
 
-    def wire(self, revision: str) -> "Wire | None":
+    def wire(self, revision: str) -> Wire | None:
         """Return the bridge to a revision; None if it is the server's own."""
-        return wire_to(self.bridges, revision)
+        return None if self.bridges is None else self.bridges.wire(revision)
 
 
 class Offer:
@@ -215,16 +210,6 @@ def named(name: str, own: str, title: str) -> dict[str, str]:
 def introduced(server: ServerHandlers, options: ServerOptions) -> dict[str, str]:
     """Return a server's name and version, keyed by wire names."""
     return named(options.name or type(server).__name__, options.version, options.title)
-
-
-def wire_to(bridges: "Bridges | None", revision: str) -> "Wire | None":
-    """Return the bridge to a revision; None if there are no bridges, or the revision is the implementation's own."""
-    if bridges is None or revision == bridges.binding.revision:
-        return None
-    # Conversions cost nothing where none is needed.
-    from mcp_runtime.bridge.wire import Wire
-
-    return Wire(bridges, revision)
 
 
 def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
-from mcp_runtime.binding import Binding
-from mcp_runtime.bridge.server import BridgedServer
+from mcp_runtime.binding import Binding, BridgedServer
 from mcp_runtime.connection.connection import Connection, Middleware
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Transport
@@ -181,10 +180,8 @@ class _Reception:
         offer = Offer(connection, server.answered(), server_features(options), options)
         principal, headers = identity(channel)
         offer.settle(params["capabilities"], info=params["clientInfo"], principal=principal, headers=headers)
-        if wire is not None and wire.strips_meta:
-            from mcp_runtime.features.crossing.server import begin_session
-
-            begin_session(connection, wire)
+        if wire is not None:
+            wire.begin_session(connection)
         remember(server, connection)
         return _result(server, spoken, offer.capabilities)
 

@@ -19,7 +19,7 @@ from mcp_bindgen.emit.python.stubs import StubViews
 from mcp_bindgen.ir.facts import has_batches, has_errors_without_id, result_tag
 from mcp_bindgen.ir.nodes import Protocol
 
-BINDING_FORMAT = 2
+BINDING_FORMAT = 3
 """The format of the bindings, which the runtime checks (mcp_runtime.binding.FORMAT)."""
 
 TYPED = {"py.typed": ""}

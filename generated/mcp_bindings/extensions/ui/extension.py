@@ -16,7 +16,7 @@ from .methods import METHODS
 _PACKAGE: Final = __name__.rpartition(".")[0]
 
 EXTENSION: Final = ExtensionBinding(
-    format=2,
+    format=3,
     package=_PACKAGE,
     id="io.modelcontextprotocol/ui",
     revision="2026-07-28",

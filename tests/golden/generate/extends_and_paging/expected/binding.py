@@ -8,12 +8,13 @@
 from typing import Final
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.bridge import Bridging
 
 from .errors import ERRORS
 from .methods import METHODS
 
 BINDING: Final = Binding(
-    format=2,
+    format=3,
     package=__name__.rpartition(".")[0],
     revision="2099-01-01",
     era="legacy",
@@ -22,5 +23,6 @@ BINDING: Final = Binding(
     result_tag="",
     methods=METHODS,
     errors=ERRORS,
+    bridging=Bridging(),
 )
 """The methods and errors of this revision, and facts about its messages for the runtime."""

@@ -2,45 +2,35 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcp_runtime.binding import StandIn
+from mcp_runtime.bridge.listening import listen_in_session
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import MissingCapability, PeerError, RequestTimeout
-from mcp_runtime.features.crossing.listening import listen_in_session
 from mcp_runtime.features.listen import Subscription, listen
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.legacy import Side
 
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.wire import Wire
 
-
-async def cross(connection: Connection, wire: "Wire", named: Mapping[str, str], timeout: float) -> None:
-    """Provide what the server's era does differently, once the conversation has begun.
+class SessionOfClient:
+    """What a legacy-era client uses a session for, with a modern-era server.
 
     Args:
         connection: the connection.
-        wire: the bridge between the eras.
-        named: the client's identity.
-        timeout: seconds to wait until the server confirms that it reports changes of its lists.
+
+    Attributes:
+        stand_ins: what replaces its requests, by method.
     """
-    if wire.adds_meta:
-        await _SessionOfClient(connection, wire).begin(timeout)
-    else:
-        _stand_alone(connection, wire, named)
 
-
-class _SessionOfClient:
-    """What a legacy-era client uses a session for, with a modern-era server."""
-
-    def __init__(self, connection: Connection, wire: "Wire") -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._subscribed: dict[str, Subscription] = {}
-        wire.stand_ins = {
+        self.stand_ins: Mapping[str, StandIn] = {
             names.PING: self._ping,
             names.LOGGING_SET_LEVEL: self._set_level,
             names.RESOURCES_SUBSCRIBE: self._subscribe,
@@ -123,8 +113,15 @@ class _SessionOfClient:
         return self._method(name).result.build({})
 
 
-def _stand_alone(connection: Connection, wire: "Wire", named: Mapping[str, str]) -> None:
-    """Complete the calls of a modern-era client, and answer from the session what would be a request."""
+def stand_alone(
+    connection: Connection, named: Mapping[str, str]
+) -> tuple[Mapping[str, StandIn], Callable[[str], None], Callable[..., Coroutine[Any, Any, Subscription]]]:
+    """Complete the calls of a modern-era client, and answer from the session what would be a request.
+
+    Returns:
+        What replaces its requests, by method; a function for the log level of a request; and one that listens for
+        changes.
+    """
     binding, declared = connection.binding, connection.declared
     assert binding is not None
     meta = {
@@ -133,9 +130,8 @@ def _stand_alone(connection: Connection, wire: "Wire", named: Mapping[str, str])
         modern.CLIENT_CAPABILITIES: declared[Side.CLIENT],
     }
     connection.learn(declared[Side.CLIENT], declared[Side.SERVER], meta=meta)
-    wire.stand_ins = {names.SERVER_DISCOVER: partial(_discover, connection)}
-    wire.on_log_level = _LogLevel(connection).say
-    wire.listen = partial(listen_in_session, connection)
+    discover: Mapping[str, StandIn] = {names.SERVER_DISCOVER: partial(_discover, connection)}
+    return discover, _LogLevel(connection).say, partial(listen_in_session, connection)
 
 
 async def _discover(connection: Connection, params: Any) -> Any:
