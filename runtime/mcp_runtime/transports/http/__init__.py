@@ -87,8 +87,7 @@ def asgi_app(*servers: "AnyServer", **options: "Unpack[HttpServerOptions]") -> "
         TypeError: an argument is not an object of a generated `Server`.
         ValueError: there is no server, two servers have the same revision, or a host or origin is not valid.
     """
-    from mcp_runtime.transports.http.server.app import HttpApp
-    from mcp_runtime.transports.http.server.checks import Places
+    from mcp_runtime.transports.http.server.app import HttpApp, Places
 
     return HttpApp(
         servers,
@@ -186,7 +185,7 @@ def sse_app(*servers: "AnyServer", **options: "Unpack[SseServerOptions]") -> "Ss
     Raises:
         TypeError, ValueError: as for `asgi_app`.
     """
-    from mcp_runtime.transports.http.server.checks import Places
+    from mcp_runtime.transports.http.server.app import Places
     from mcp_runtime.transports.http.server.sse import SseApp
 
     return SseApp(

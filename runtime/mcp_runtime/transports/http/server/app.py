@@ -1,9 +1,12 @@
 """What both HTTP transports have in common as ASGI applications: access checks and lifespan."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from mcp_runtime.handshake.server import revisions_of
 from mcp_runtime.transports.http.events import EventStore, HttpLimits
@@ -12,23 +15,106 @@ from mcp_runtime.transports.http.server.asgi import (
     Disconnected,
     Headers,
     Receive,
-    Refusal,
     Scope,
     Send,
-    headers_of,
     limited,
     respond,
 )
-from mcp_runtime.transports.http.server.checks import ONLY_EVENTS, Places, check_accept, stopping, too_many_streams
+from mcp_runtime.transports.http.server.checks import (
+    ONLY_EVENTS,
+    REMEMBERED,
+    Refusal,
+    check_accept,
+    headers_of,
+    stopping,
+    too_many_streams,
+)
 from mcp_runtime.transports.http.server.event_log import EventLog
 from mcp_runtime.transports.http.server.modern import ModernEndpoint
 from mcp_runtime.transports.http.server.posts import Post, Posts
-from mcp_runtime.transports.http.server.pump import pump
 from mcp_runtime.transports.http.server.sessions import Sessions
-from mcp_runtime.transports.http.server.streams import Stream
+from mcp_runtime.transports.http.server.streams import Stream, pump
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
+
+
+LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+"""The hosts of this machine, which are accepted by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The hosts that requests may be sent to, and the origins of web pages that may send them.
+
+    Attributes:
+        hosts: hosts as in a `Host` header; one without a port matches every port.
+        origins: origins of web pages (``https://example.com``) in addition to those on these hosts.
+        proxies: addresses of the proxies whose ``X-Forwarded-Host`` is trusted.
+    """
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    proxies: frozenset[str]
+
+    @classmethod
+    def of(cls, hosts: Iterable[str] | None, origins: Iterable[str], proxies: Iterable[str]) -> "Places":
+        """Parse the names given by a program; None for the hosts of this machine.
+
+        Raises:
+            TypeError: a string was given instead of a collection of strings.
+            ValueError: a name is not a valid host or origin; wildcards are not supported.
+        """
+        for given in (hosts, origins, proxies):
+            if isinstance(given, str):
+                raise TypeError(f"give a collection of names, not one string: ({given!r},)")
+        known = frozenset(host.lower() for host in (LOOPBACK if hosts is None else hosts))
+        allowed = frozenset(origin.lower().rstrip("/") for origin in origins)
+        for host in known:
+            if not host or "*" in host or "/" in host:
+                raise ValueError(f"{host!r} is not a host; give names like example.com or example.com:8443")
+        for origin in allowed:
+            if "*" in origin or urlsplit(origin).scheme not in ("http", "https"):
+                raise ValueError(f"{origin!r} is not an origin; give names like https://example.com")
+        return cls(known, allowed, frozenset(proxies))
+
+    def check(self, headers: Headers, client: str | None) -> None:
+        """Check the host that a request was sent to, and the origin of the web page that sent it, if there is one.
+
+        Args:
+            headers: the headers of the request.
+            client: the address of the client.
+
+        Raises:
+            Refusal: one of them is not allowed.
+        """
+        host = headers.get(b"host", b"")
+        if client is not None and client in self.proxies:
+            host = headers.get(b"x-forwarded-host", host)
+        if not _is_named(host, self.hosts):
+            raise Refusal(403, "this host is not allowed; a server lists its hosts with hosts=")
+        origin = headers.get(b"origin")
+        if origin is not None and not self._is_allowed(origin.lower()):
+            raise Refusal(403, "pages of this origin may not call this server")
+
+    def _is_allowed(self, origin: bytes) -> bool:
+        if origin.decode("latin-1") in self.origins:
+            return True
+        scheme, _, host = origin.partition(b"://")
+        return scheme in (b"http", b"https") and _is_named(host, self.hosts)
+
+
+@lru_cache(REMEMBERED)
+def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
+    """Whether a host is in a set, with or without its port."""
+    whole = host.decode("latin-1").lower()
+    return whole in hosts or without_port(whole) in hosts
+
+
+def without_port(host: str) -> str:
+    """Return a host without its port; an IPv6 address keeps its brackets."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() and (":" not in name or name.endswith("]")) else host
 
 
 class Application(ABC):

@@ -1,14 +1,11 @@
-"""ASGI requests and responses without a framework, their timeouts, and what clients have not read yet."""
+"""ASGI without a framework: its types, timeouts, and responses that wait for their clients to read."""
 
 import asyncio
-import zlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextvars import Context
-from itertools import chain
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from mcp_runtime.json_text import ENDS
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, write_error
 from mcp_runtime.transports.http.events import HttpLimits
 
 K = TypeVar("K")
@@ -183,76 +180,9 @@ EVENTS: Final = b"text/event-stream"
 Headers: TypeAlias = dict[bytes, bytes]
 """The raw headers of a request: most of them are never read."""
 
-_DECODERS: Final[Mapping[bytes, int]] = {
-    b"gzip": 16 + zlib.MAX_WBITS,
-    b"x-gzip": 16 + zlib.MAX_WBITS,
-    b"deflate": zlib.MAX_WBITS,
-}
-"""Content encodings, and the zlib window for each."""
-
-
-class Refusal(Exception):
-    """A request that is answered with an error status.
-
-    Args:
-        status: the HTTP status.
-        reason: what is wrong, for people; nothing secret.
-        headers: further headers of the response.
-    """
-
-    def __init__(self, status: int, reason: str, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
-        self.headers = tuple(headers)
-
-    async def answer(self, send: Send) -> None:
-        """Send the response; raises what `send` does."""
-        await respond(send, self.status, self.body, headers=self.headers)
-
-    @property
-    def body(self) -> bytes:
-        """A JSON-RPC error without an id, as the body of the response."""
-        code = INTERNAL_ERROR if self.status >= 500 else INVALID_REQUEST
-        return write_error(None, code, self.reason, null_id=False)
-
-
-class TooLarge(Refusal):
-    """A request whose body is too large.
-
-    Args:
-        max_bytes: the maximum size in bytes.
-        start: the beginning of the decompressed body, if it was read.
-        end: the end of the decompressed body, if it was read.
-    """
-
-    def __init__(self, max_bytes: int, start: bytes = b"", end: bytes = b"") -> None:
-        # The rest of the body is not read, so the connection cannot be used again.
-        super().__init__(413, f"the body has more than {max_bytes:,} bytes", [(b"connection", b"close")])
-        self.start = start
-        self.end = end
-
 
 class Disconnected(Exception):
     """The client disconnected, or does not read: an answer would not be read."""
-
-
-def headers_of(scope: Scope, max_bytes: int) -> Headers:
-    """Return the headers of a request: lower-case names, repeated values joined by commas.
-
-    Raises:
-        Refusal: they are too large.
-    """
-    raw: tuple[tuple[bytes, bytes], ...] = tuple(scope["headers"])
-    if len(b"".join(chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
-        raise Refusal(431, f"the headers have more than {max_bytes:,} bytes")
-    # ASGI requires lower-case names.
-    found = dict(raw)
-    if len(found) < len(raw):
-        found.clear()
-        for name, value in raw:
-            found[name] = b"%b, %b" % (found[name], value) if name in found else value
-    return found
 
 
 def limited(send: Send, limit: TimeLimit) -> Send:
@@ -301,82 +231,104 @@ async def write(send: Send, data: bytes, *, is_last: bool) -> None:
     await send({"type": "http.response.body", "body": data[start:], "more_body": not is_last})
 
 
-async def read_body(receive: Receive, headers: Headers, *, max_bytes: int, limit: TimeLimit) -> bytes:
-    """Read the body of a request, decompressed.
+class Outlet:
+    """An open HTTP response through which the events of a stream are sent.
 
     Args:
-        receive: ASGI's receive function.
-        headers: the headers of the request.
-        max_bytes: the maximum size, before and after decompression.
-        limit: the time in which the whole body must arrive.
+        unread: counts the bytes that wait to be sent.
 
-    Raises:
-        TooLarge: the body exceeds `max_bytes`.
-        Refusal: it arrives too slowly, or its compression is not supported.
-        Disconnected: the client disconnected.
+    Attributes:
+        is_over: whether nothing more will be queued.
+        was_cut: whether it was ended because the client did not read.
+        queued: how many bytes wait to be sent.
     """
-    length = headers.get(b"content-length", b"")
-    if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
-        raise TooLarge(max_bytes)
-    window = _window(headers[b"content-encoding"]) if b"content-encoding" in headers else None
-    try:
-        body = await limit.within(_all_parts(receive, max_bytes))
-    except TooLarge:
-        if window is not None:
-            raise TooLarge(max_bytes) from None
-        raise
-    except TimeoutError:
-        raise Refusal(408, f"the body did not arrive within {limit.seconds:g} s") from None
-    return body if window is None else _decompressed(body, window, max_bytes)
 
+    __slots__ = ("_drained", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
 
-def _window(encoding: bytes) -> int | None:
-    """Return the zlib window for a content encoding; None if there is nothing to decompress.
+    def __init__(self, unread: Unread) -> None:
+        self._queue: deque[bytes] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._drained: asyncio.Future[None] | None = None
+        self._task = asyncio.current_task()
+        self._unread = unread
+        self.queued = 0
+        self.is_over = False
+        self.was_cut = False
 
-    Raises:
-        Refusal: it is not supported.
-    """
-    encoding = encoding.strip().lower()
-    if encoding in (b"", b"identity"):
-        return None
-    if encoding not in _DECODERS:
-        raise Refusal(415, f"the content encoding must be one of {b', '.join(sorted(_DECODERS)).decode()}")
-    return _DECODERS[encoding]
+    def put(self, data: bytes) -> None:
+        """Queue bytes for the response."""
+        if not self.is_over:
+            self._queue.append(data)
+            self.queued += len(data)
+            self._unread.size += len(data)
+            self._wake()
 
+    def take(self) -> tuple[bytes, bool]:
+        """Return what is queued, or as much as is written at once, and whether that is the end."""
+        queue = self._queue
+        if self.queued <= HIGH_WATER or len(queue) <= 1:
+            data = b"".join(queue)
+            queue.clear()
+            return data, self.is_over
+        parts, size = [queue.popleft()], 0
+        while queue and (size := size + len(parts[-1])) + len(queue[0]) <= HIGH_WATER:
+            parts.append(queue.popleft())
+        return b"".join(parts), self.is_over and not queue
 
-async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    size, start, end = 0, b"", b""
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Disconnected
-        part: bytes = message.get("body", b"")
-        is_last = not message.get("more_body", False)
-        if is_last and not size and len(part) <= max_bytes:
-            return part  # Most bodies arrive whole.
-        size += len(part)
-        if size <= max_bytes:
-            parts.append(part)
-        else:
-            start = start or (b"".join(parts) + part)[:ENDS]
-            end = (end + part)[-ENDS:]
-            parts.clear()
-            if is_last or size > 2 * max_bytes:
-                # As much again was read and discarded: clients that are still sending rarely look for a response.
-                raise TooLarge(max_bytes, start, end if is_last else b"")
-        if is_last:
-            return b"".join(parts)
+    def written(self, data: bytes) -> None:
+        """Record that bytes have been sent."""
+        self.queued -= len(data)
+        self._unread.size -= len(data)
+        if self._drained is not None and self.queued <= HIGH_WATER and not self._drained.done():
+            self._drained.set_result(None)
 
+    def end(self) -> None:
+        """End the response once everything queued has been sent."""
+        self.is_over = True
+        self._wake()
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
 
-def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:
-    decoder = zlib.decompressobj(window)
-    try:
-        found = decoder.decompress(body, max_bytes + 1)
-    except zlib.error:
-        raise Refusal(400, "the body is not compressed as its Content-Encoding says") from None
-    if len(found) > max_bytes:
-        raise TooLarge(max_bytes, found[:ENDS])
-    if not decoder.eof or decoder.unused_data:
-        raise Refusal(400, "the body is not compressed as its Content-Encoding says")
-    return found
+    def cut(self) -> None:
+        """End the response now: the client reads too slowly, or disconnected."""
+        self._queue.clear()
+        self.was_cut = True
+        self.end()
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    def leave(self) -> None:
+        """Handle that the client disconnected."""
+        # Once the end is being written, the ASGI server reports it in the same way.
+        if not self.is_over:
+            self.cut()
+
+    def close(self) -> None:
+        """Handle that the response is over; queued bytes are dropped."""
+        self._queue.clear()
+        self._unread.size -= self.queued
+        self.queued = 0
+
+    async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:
+        """Wait until something is queued or the end has come; return False after a delay."""
+        if self._queue or self.is_over:
+            return True
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        quiet.begin(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+            quiet.end(waiter)
+        return bool(self._queue) or self.is_over
+
+    async def drained(self) -> None:
+        """Wait until few bytes are queued, or the response has ended."""
+        if self.queued > HIGH_WATER and not self.is_over:
+            if self._drained is None or self._drained.done():
+                self._drained = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._drained)
+
+    def _wake(self) -> None:
+        if self._waiter is not None:
+            resolve(self._waiter)

@@ -1,13 +1,66 @@
-"""Checks of a request (specification: basic/transports, Security Warning), and the HTTP status for each failure."""
+"""Reads and checks requests (specification: basic/transports), and the HTTP status for each failure."""
 
+import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
+from mcp_runtime.json_text import ENDS
 from mcp_runtime.protocol import jsonrpc, modern
-from mcp_runtime.transports.http.server.asgi import EVENTS, JSON, Headers, Refusal
+from mcp_runtime.transports.http.server.asgi import (
+    EVENTS,
+    JSON,
+    Disconnected,
+    Headers,
+    Receive,
+    Scope,
+    Send,
+    TimeLimit,
+    respond,
+)
+
+
+class Refusal(Exception):
+    """A request that is answered with an error status.
+
+    Args:
+        status: the HTTP status.
+        reason: what is wrong, for people; nothing secret.
+        headers: further headers of the response.
+    """
+
+    def __init__(self, status: int, reason: str, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.headers = tuple(headers)
+
+    async def answer(self, send: Send) -> None:
+        """Send the response; raises what `send` does."""
+        await respond(send, self.status, self.body, headers=self.headers)
+
+    @property
+    def body(self) -> bytes:
+        """A JSON-RPC error without an id, as the body of the response."""
+        code = jsonrpc.INTERNAL_ERROR if self.status >= 500 else jsonrpc.INVALID_REQUEST
+        return jsonrpc.write_error(None, code, self.reason, null_id=False)
+
+
+class TooLarge(Refusal):
+    """A request whose body is too large.
+
+    Args:
+        max_bytes: the maximum size in bytes.
+        start: the beginning of the decompressed body, if it was read.
+        end: the end of the decompressed body, if it was read.
+    """
+
+    def __init__(self, max_bytes: int, start: bytes = b"", end: bytes = b"") -> None:
+        # The rest of the body is not read, so the connection cannot be used again.
+        super().__init__(413, f"the body has more than {max_bytes:,} bytes", [(b"connection", b"close")])
+        self.start = start
+        self.end = end
 
 
 def not_now(reason: str, seconds: int, *, status: int = 503) -> Refusal:
@@ -46,9 +99,6 @@ def too_many_streams() -> Refusal:
     return not_now("too many streams are open; try again later", 30)
 
 
-LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
-"""The hosts of this machine, which are accepted by default."""
-
 SESSION: Final = b"mcp-session-id"
 VERSION: Final = b"mcp-protocol-version"
 
@@ -61,78 +111,22 @@ REMEMBERED: Final = 64
 """How many checked headers are cached: clients send the same ones again and again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The hosts that requests may be sent to, and the origins of web pages that may send them.
+def headers_of(scope: Scope, max_bytes: int) -> Headers:
+    """Return the headers of a request: lower-case names, repeated values joined by commas.
 
-    Attributes:
-        hosts: hosts as in a `Host` header; one without a port matches every port.
-        origins: origins of web pages (``https://example.com``) in addition to those on these hosts.
-        proxies: addresses of the proxies whose ``X-Forwarded-Host`` is trusted.
+    Raises:
+        Refusal: they are too large.
     """
-
-    hosts: frozenset[str]
-    origins: frozenset[str]
-    proxies: frozenset[str]
-
-    @classmethod
-    def of(cls, hosts: Iterable[str] | None, origins: Iterable[str], proxies: Iterable[str]) -> "Places":
-        """Parse the names given by a program; None for the hosts of this machine.
-
-        Raises:
-            TypeError: a string was given instead of a collection of strings.
-            ValueError: a name is not a valid host or origin; wildcards are not supported.
-        """
-        for given in (hosts, origins, proxies):
-            if isinstance(given, str):
-                raise TypeError(f"give a collection of names, not one string: ({given!r},)")
-        known = frozenset(host.lower() for host in (LOOPBACK if hosts is None else hosts))
-        allowed = frozenset(origin.lower().rstrip("/") for origin in origins)
-        for host in known:
-            if not host or "*" in host or "/" in host:
-                raise ValueError(f"{host!r} is not a host; give names like example.com or example.com:8443")
-        for origin in allowed:
-            if "*" in origin or urlsplit(origin).scheme not in ("http", "https"):
-                raise ValueError(f"{origin!r} is not an origin; give names like https://example.com")
-        return cls(known, allowed, frozenset(proxies))
-
-    def check(self, headers: Headers, client: str | None) -> None:
-        """Check the host that a request was sent to, and the origin of the web page that sent it, if there is one.
-
-        Args:
-            headers: the headers of the request.
-            client: the address of the client.
-
-        Raises:
-            Refusal: one of them is not allowed.
-        """
-        host = headers.get(b"host", b"")
-        if client is not None and client in self.proxies:
-            host = headers.get(b"x-forwarded-host", host)
-        if not _is_named(host, self.hosts):
-            raise Refusal(403, "this host is not allowed; a server lists its hosts with hosts=")
-        origin = headers.get(b"origin")
-        if origin is not None and not self._is_allowed(origin.lower()):
-            raise Refusal(403, "pages of this origin may not call this server")
-
-    def _is_allowed(self, origin: bytes) -> bool:
-        if origin.decode("latin-1") in self.origins:
-            return True
-        scheme, _, host = origin.partition(b"://")
-        return scheme in (b"http", b"https") and _is_named(host, self.hosts)
-
-
-@lru_cache(REMEMBERED)
-def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
-    """Whether a host is in a set, with or without its port."""
-    whole = host.decode("latin-1").lower()
-    return whole in hosts or without_port(whole) in hosts
-
-
-def without_port(host: str) -> str:
-    """Return a host without its port; an IPv6 address keeps its brackets."""
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdecimal() and (":" not in name or name.endswith("]")) else host
+    raw: tuple[tuple[bytes, bytes], ...] = tuple(scope["headers"])
+    if len(b"".join(chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
+        raise Refusal(431, f"the headers have more than {max_bytes:,} bytes")
+    # ASGI requires lower-case names.
+    found = dict(raw)
+    if len(found) < len(raw):
+        found.clear()
+        for name, value in raw:
+            found[name] = b"%b, %b" % (found[name], value) if name in found else value
+    return found
 
 
 def check_content_type(headers: Headers) -> None:
@@ -208,3 +202,92 @@ Until the revision is known to be supported, only what future revisions will hav
 
 STATUSES: Final[Mapping[int, int]] = {check.code: check.status for check in CHECKS if check.status in (400, 404)}
 """Error codes and their statuses, wherever they were raised; answers with any other code have the status 200."""
+
+
+_DECODERS: Final[Mapping[bytes, int]] = {
+    b"gzip": 16 + zlib.MAX_WBITS,
+    b"x-gzip": 16 + zlib.MAX_WBITS,
+    b"deflate": zlib.MAX_WBITS,
+}
+"""Content encodings, and the zlib window for each."""
+
+
+async def read_body(receive: Receive, headers: Headers, *, max_bytes: int, limit: TimeLimit) -> bytes:
+    """Read the body of a request, decompressed.
+
+    Args:
+        receive: ASGI's receive function.
+        headers: the headers of the request.
+        max_bytes: the maximum size, before and after decompression.
+        limit: the time in which the whole body must arrive.
+
+    Raises:
+        TooLarge: the body exceeds `max_bytes`.
+        Refusal: it arrives too slowly, or its compression is not supported.
+        Disconnected: the client disconnected.
+    """
+    length = headers.get(b"content-length", b"")
+    if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
+        raise TooLarge(max_bytes)
+    window = _window(headers[b"content-encoding"]) if b"content-encoding" in headers else None
+    try:
+        body = await limit.within(_all_parts(receive, max_bytes))
+    except TooLarge:
+        if window is not None:
+            raise TooLarge(max_bytes) from None
+        raise
+    except TimeoutError:
+        raise Refusal(408, f"the body did not arrive within {limit.seconds:g} s") from None
+    return body if window is None else _decompressed(body, window, max_bytes)
+
+
+def _window(encoding: bytes) -> int | None:
+    """Return the zlib window for a content encoding; None if there is nothing to decompress.
+
+    Raises:
+        Refusal: it is not supported.
+    """
+    encoding = encoding.strip().lower()
+    if encoding in (b"", b"identity"):
+        return None
+    if encoding not in _DECODERS:
+        raise Refusal(415, f"the content encoding must be one of {b', '.join(sorted(_DECODERS)).decode()}")
+    return _DECODERS[encoding]
+
+
+async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    size, start, end = 0, b"", b""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        part: bytes = message.get("body", b"")
+        is_last = not message.get("more_body", False)
+        if is_last and not size and len(part) <= max_bytes:
+            return part  # Most bodies arrive whole.
+        size += len(part)
+        if size <= max_bytes:
+            parts.append(part)
+        else:
+            start = start or (b"".join(parts) + part)[:ENDS]
+            end = (end + part)[-ENDS:]
+            parts.clear()
+            if is_last or size > 2 * max_bytes:
+                # As much again was read and discarded: clients that are still sending rarely look for a response.
+                raise TooLarge(max_bytes, start, end if is_last else b"")
+        if is_last:
+            return b"".join(parts)
+
+
+def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:
+    decoder = zlib.decompressobj(window)
+    try:
+        found = decoder.decompress(body, max_bytes + 1)
+    except zlib.error:
+        raise Refusal(400, "the body is not compressed as its Content-Encoding says") from None
+    if len(found) > max_bytes:
+        raise TooLarge(max_bytes, found[:ENDS])
+    if not decoder.eof or decoder.unused_data:
+        raise Refusal(400, "the body is not compressed as its Content-Encoding says")
+    return found

@@ -23,9 +23,9 @@ from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.http import mirrored
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
-from mcp_runtime.transports.http.server.asgi import Headers, Unread
+from mcp_runtime.transports.http.server.asgi import Headers, Outlet, Unread
 from mcp_runtime.transports.http.server.event_log import EventLog
-from mcp_runtime.transports.http.server.streams import Outlet, Stream
+from mcp_runtime.transports.http.server.streams import Stream
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer

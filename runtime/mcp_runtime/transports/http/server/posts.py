@@ -10,32 +10,24 @@ from mcp_runtime.protocol.jsonrpc import MalformedMessage
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.transports.http.events import HttpLimits
-from mcp_runtime.transports.http.server.asgi import (
-    HIGH_WATER,
-    Delays,
-    Headers,
-    Receive,
-    Refusal,
-    Send,
-    TooLarge,
-    read_body,
-    respond,
-)
+from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delays, Headers, Receive, Send, respond
 from mcp_runtime.transports.http.server.checks import (
     EITHER,
     SESSION,
     STATUSES,
     VERSION,
+    Refusal,
+    TooLarge,
     check_accept,
     check_content_type,
     not_now,
+    read_body,
     stopping,
     too_many_of_session,
     too_many_requests,
     too_many_streams,
 )
 from mcp_runtime.transports.http.server.modern import ModernEndpoint, ModernStream
-from mcp_runtime.transports.http.server.pump import pump, watch
 from mcp_runtime.transports.http.server.sessions import (
     ASSUMED,
     HttpSession,
@@ -44,7 +36,7 @@ from mcp_runtime.transports.http.server.sessions import (
     missing_before,
     no_session,
 )
-from mcp_runtime.transports.http.server.streams import Stream
+from mcp_runtime.transports.http.server.streams import Stream, pump, watch
 
 _MARK: Final = modern.VERSION.encode()
 

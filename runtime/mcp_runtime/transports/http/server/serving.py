@@ -15,9 +15,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_runtime.protocol.jsonrpc import dump
-from mcp_runtime.transports.http.server.app import HttpApp
-from mcp_runtime.transports.http.server.asgi import Receive, Refusal, Scope, Send, respond
-from mcp_runtime.transports.http.server.checks import LOOPBACK, without_port
+from mcp_runtime.transports.http.server.app import LOOPBACK, HttpApp, without_port
+from mcp_runtime.transports.http.server.asgi import Receive, Scope, Send, respond
+from mcp_runtime.transports.http.server.checks import Refusal
 from mcp_runtime.transports.http.server.sse import SseApp
 from mcp_runtime.transports.process import Ending
 
@@ -96,8 +96,12 @@ class Site:
         await respond(send, 200 if is_well else 503, body, headers=[(b"cache-control", b"no-store")])
 
 
-class Connection(H11Protocol):
-    """A connection on which a malformed request writes nothing to the log."""
+MAX_OVERHEAD: Final = 64 << 10
+"""How many bytes of headers, trailers and framing may follow the last byte of a body, or of a request."""
+
+
+class H11Connection(H11Protocol):
+    """A connection parsed by h11, which never sends a 400 in the middle of a response."""
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is malformed, unless it follows a response to the beginning of the same request."""
@@ -205,8 +209,8 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
         port=port,
         # Its warnings are one line for each malformed request, from anybody.
         log_level="error",
-        # The other parser, httptools, keeps any amount of headers and trailers.
-        http=Connection,
+        http=fastest_connection(),
+        h11_max_incomplete_event_size=MAX_OVERHEAD,
         timeout_graceful_shutdown=1,
         # By default an idle connection is closed after 5 seconds, as many clients do; one may just use it again.
         timeout_keep_alive=int(MAX_SILENT),
@@ -220,8 +224,27 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
     with ExitStack() as closing:
         # uvicorn would log a failure to listen and end the process.
         listeners = [closing.enter_context(listener) for listener in listen(host, port)]
-        asyncio.run(server.serve(listeners))
+        runner = closing.enter_context(asyncio.Runner(loop_factory=fastest_loop()))
+        runner.run(server.serve(listeners))
     server.ending.over()
+
+
+def fastest_connection() -> type[asyncio.Protocol]:
+    """Return the connections of the fastest parser that is installed."""
+    try:
+        from mcp_runtime.transports.http.server.httptools_connection import HttptoolsConnection
+    except ModuleNotFoundError:
+        return H11Connection
+    return HttptoolsConnection
+
+
+def fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what creates the fastest event loop that is installed; None for asyncio's."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
 
 
 def listen(host: str, port: int) -> Generator[socket.socket]:

@@ -12,8 +12,8 @@ from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.transports.http.events import HttpLimits
-from mcp_runtime.transports.http.server.asgi import Headers, Refusal, Unread
-from mcp_runtime.transports.http.server.checks import SESSION, VERSION, too_many_sessions
+from mcp_runtime.transports.http.server.asgi import Headers, Unread
+from mcp_runtime.transports.http.server.checks import SESSION, VERSION, Refusal, too_many_sessions
 from mcp_runtime.transports.http.server.event_log import EventLog
 from mcp_runtime.transports.http.server.streams import CommonStream, ResumableStream, Stream
 

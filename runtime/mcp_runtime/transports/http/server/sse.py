@@ -13,33 +13,23 @@ from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.transports.http.events import HttpLimits
-from mcp_runtime.transports.http.server.app import Application
-from mcp_runtime.transports.http.server.asgi import (
-    Delay,
-    Headers,
-    Receive,
-    Refusal,
-    Scope,
-    Send,
-    TooLarge,
-    Unread,
-    read_body,
-    respond,
-)
+from mcp_runtime.transports.http.server.app import Application, Places
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Scope, Send, Unread, respond
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
-    Places,
+    Refusal,
+    TooLarge,
     check_accept,
     check_content_type,
+    read_body,
     stopping,
     too_many_of_session,
     too_many_requests,
     too_many_sessions,
 )
 from mcp_runtime.transports.http.server.event_log import EventLog
-from mcp_runtime.transports.http.server.pump import pump
 from mcp_runtime.transports.http.server.sessions import ID_BYTES, method_of
-from mcp_runtime.transports.http.server.streams import Outlet, Stream
+from mcp_runtime.transports.http.server.streams import Stream, pump
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer

@@ -1,117 +1,30 @@
-"""An open HTTP response through which the events of a stream are sent."""
+"""The streams of messages to a client, and the HTTP responses through which they are sent."""
 
 import asyncio
-from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Protocol
 
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent
+from mcp_runtime.errors import clipped
 from mcp_runtime.transports.http.events import HttpLimits
-from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delay, Headers, Unread, resolve
+from mcp_runtime.transports.http.server.asgi import (
+    EVENTS,
+    HIGH_WATER,
+    Delay,
+    Delays,
+    Headers,
+    Outlet,
+    Receive,
+    Send,
+    Unread,
+    resolve,
+    write,
+)
+from mcp_runtime.transports.http.server.checks import Refusal, not_now
 from mcp_runtime.transports.http.server.event_log import EventLog
 
-
-class Outlet:
-    """An open HTTP response through which the events of a stream are sent.
-
-    Args:
-        unread: counts the bytes that wait to be sent.
-
-    Attributes:
-        is_over: whether nothing more will be queued.
-        was_cut: whether it was ended because the client did not read.
-        queued: how many bytes wait to be sent.
-    """
-
-    __slots__ = ("_drained", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
-
-    def __init__(self, unread: Unread) -> None:
-        self._queue: deque[bytes] = deque()
-        self._waiter: asyncio.Future[None] | None = None
-        self._drained: asyncio.Future[None] | None = None
-        self._task = asyncio.current_task()
-        self._unread = unread
-        self.queued = 0
-        self.is_over = False
-        self.was_cut = False
-
-    def put(self, data: bytes) -> None:
-        """Queue bytes for the response."""
-        if not self.is_over:
-            self._queue.append(data)
-            self.queued += len(data)
-            self._unread.size += len(data)
-            self._wake()
-
-    def take(self) -> tuple[bytes, bool]:
-        """Return what is queued, or as much as is written at once, and whether that is the end."""
-        queue = self._queue
-        if self.queued <= HIGH_WATER or len(queue) <= 1:
-            data = b"".join(queue)
-            queue.clear()
-            return data, self.is_over
-        parts, size = [queue.popleft()], 0
-        while queue and (size := size + len(parts[-1])) + len(queue[0]) <= HIGH_WATER:
-            parts.append(queue.popleft())
-        return b"".join(parts), self.is_over and not queue
-
-    def written(self, data: bytes) -> None:
-        """Record that bytes have been sent."""
-        self.queued -= len(data)
-        self._unread.size -= len(data)
-        if self._drained is not None and self.queued <= HIGH_WATER and not self._drained.done():
-            self._drained.set_result(None)
-
-    def end(self) -> None:
-        """End the response once everything queued has been sent."""
-        self.is_over = True
-        self._wake()
-        if self._drained is not None and not self._drained.done():
-            self._drained.set_result(None)
-
-    def cut(self) -> None:
-        """End the response now: the client reads too slowly, or disconnected."""
-        self._queue.clear()
-        self.was_cut = True
-        self.end()
-        if self._task is not None and self._task is not asyncio.current_task():
-            self._task.cancel()
-
-    def leave(self) -> None:
-        """Handle that the client disconnected."""
-        # Once the end is being written, the ASGI server reports it in the same way.
-        if not self.is_over:
-            self.cut()
-
-    def close(self) -> None:
-        """Handle that the response is over; queued bytes are dropped."""
-        self._queue.clear()
-        self._unread.size -= self.queued
-        self.queued = 0
-
-    async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:
-        """Wait until something is queued or the end has come; return False after a delay."""
-        if self._queue or self.is_over:
-            return True
-        self._waiter = waiter = asyncio.get_running_loop().create_future()
-        quiet.begin(waiter)
-        try:
-            await waiter
-        finally:
-            self._waiter = None
-            quiet.end(waiter)
-        return bool(self._queue) or self.is_over
-
-    async def drained(self) -> None:
-        """Wait until few bytes are queued, or the response has ended."""
-        if self.queued > HIGH_WATER and not self.is_over:
-            if self._drained is None or self._drained.done():
-                self._drained = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._drained)
-
-    def _wake(self) -> None:
-        if self._waiter is not None:
-            resolve(self._waiter)
+log: Final = logging.getLogger("mcp_runtime")
 
 
 class Owner(Protocol):
@@ -389,3 +302,83 @@ class CommonStream(Stream):
         if self.outlet is outlet:
             self._early = []
         super().detach(outlet)
+
+
+async def pump(
+    stream: Stream,
+    delays: Delays,
+    unread: Unread,
+    receive: Receive,
+    send: Send,
+    *,
+    watcher: "asyncio.Task[None] | None" = None,
+    after: int | None = None,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+) -> None:
+    """Answer a request with the events of a stream.
+
+    Args:
+        stream: the stream.
+        delays: timeouts for slow clients.
+        unread: counts the bytes that the client has not read yet.
+        receive: reports when the client disconnects.
+        send: ASGI's send function.
+        watcher: the task that already waits for the client to disconnect; it is cancelled in the end.
+        after: the number of the last event that the client received; None if it received none.
+        headers: further headers of the response.
+
+    Raises:
+        Refusal: what follows the client's last event is no longer stored, or clients have too much to read already.
+        Disconnected: the client does not read.
+    """
+    if unread.is_full:
+        raise not_now("too many messages are unread; try again later", 5)
+    try:
+        missed = None if after is None else await stream.missed(after)
+    except LookupError:
+        raise Refusal(400, "the events after Last-Event-ID are no longer kept") from None
+    outlet = Outlet(unread)
+    stream.attach(outlet, missed)
+    try:
+        await _begin(send, headers)
+        while not outlet.was_cut:
+            data, is_last = outlet.take()
+            if data or is_last:
+                await write(send, data, is_last=is_last)
+                outlet.written(data)
+                if is_last:
+                    break
+                if outlet.queued:
+                    await asyncio.sleep(0)
+            else:
+                watcher = watcher or asyncio.ensure_future(watch(receive, outlet.leave))
+                if not await outlet.changed(delays.quiet):
+                    outlet.put(b":\n\n")
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if not outlet.was_cut or task is None:
+            raise
+        # The server closes the connection, as the response is incomplete; the client may resume the stream.
+        task.uncancel()
+    finally:
+        stream.detach(outlet)
+        outlet.close()
+        if watcher is not None:
+            watcher.cancel()
+
+
+async def _begin(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    # Proxies must neither cache nor buffer events.
+    sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
+    await send({"type": "http.response.start", "status": 200, "headers": [*sent, *headers]})
+
+
+async def watch(receive: Receive, left: Callable[[], None]) -> None:
+    """Wait until the client of a request disconnects, then call `left`."""
+    try:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+    except Exception as error:
+        # Middleware may raise instead; without `receive`, nothing would tell that the client is gone.
+        log.warning("a client counts as disconnected, since receiving failed: %s", clipped(repr(error)))
+    left()
