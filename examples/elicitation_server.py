@@ -16,9 +16,9 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
+from mcp_runtime.client_features.forms import Action, ask_form
+from mcp_runtime.client_features.url_elicitation import UrlElicitations
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.forms import Action, ask_form
-from mcp_runtime.features.url_elicitation import UrlElicitations
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.stdio import serve_stdio

@@ -8,8 +8,8 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
+from mcp_runtime.client_features.forms import Action, ask_form
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.forms import Action, ask_form
 from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.options import CacheHint
 from mcp_runtime.server import ServerOptions, requires

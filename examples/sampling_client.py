@@ -19,8 +19,8 @@ from mcp_bindings.v2025_11_25 import (
     SamplingMessage,
     TextContent,
 )
+from mcp_runtime.client_features.sampling import Denied, reviewed
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.sampling import Denied, reviewed
 from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("sampling_server.py")

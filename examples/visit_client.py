@@ -21,7 +21,7 @@ from mcp_bindings.v2025_11_25 import (
     TextContent,
 )
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.features.url_elicitation import inspect_url
+from mcp_runtime.client_features.url_elicitation import inspect_url
 from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("visit_server.py")

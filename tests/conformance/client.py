@@ -14,8 +14,8 @@ from typing import Any
 
 from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28
 from mcp_runtime.client import ClientOptions, open_any
+from mcp_runtime.client_features.forms import defaults
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.forms import defaults
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.tools import list_items, list_tools
 from mcp_runtime.transports.http import connect_http

@@ -10,7 +10,7 @@ from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT
 from mcp_bindgen.impact.names import HELPERS
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
-from mcp_runtime.features import forms
+from mcp_runtime.client_features import forms
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 PACKAGE = "mcp_bindings.v2025_11_25"
@@ -388,7 +388,7 @@ LOOKUPS = {
     "a method in a message": "def f(message):\n    return message['method'] == 'ping'",
     "a method in a pattern": "def f(method: str):\n    match method:\n        case 'ping':\n            return 1",
     "a message as a dict": "x = {'method': 'initialize'}",
-    "a helper of the runtime": "from mcp_runtime.features.forms import ask_form",
+    "a helper of the runtime": "from mcp_runtime.client_features.forms import ask_form",
 }
 
 

@@ -13,8 +13,9 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.bridge import bridge
 from mcp_runtime.errors import PeerError
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.sealed import InputState
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.settings import InputState, Suspended
+from mcp_runtime.settings import Suspended
 from mcp_runtime.transports.http import serve_http
 from mcp_runtime.transports.stdio import serve_stdio
 

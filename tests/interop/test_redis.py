@@ -12,8 +12,8 @@ from redis.asyncio import Redis
 
 from mcp_runtime.cluster import fan_out as fan_outs
 from mcp_runtime.cluster.redis import RedisEventStore, RedisFanOut, RedisSpentStates
-from mcp_runtime.features.inputs import sealed
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.sealed import inputs
 from mcp_runtime.transports.http import Event, HttpLimits, asgi_app
 from mcp_runtime.transports.http.server import event_log
 from support.asking import text
@@ -115,7 +115,7 @@ class TestSpentStates:
         message = await again(Till(spent=spent), "changing")
         async with fault(server):
             with monkeypatch.context() as hurried:
-                hurried.setattr(sealed, "SPENT_TIMEOUT", 0.5)
+                hurried.setattr(inputs, "SPENT_TIMEOUT", 0.5)
                 error = (await again(Till(spent=spent), "changing", **answered(message)))["error"]
             assert error["message"] == "used requestStates cannot be checked now; try again later"
         if fault is not stopped:  # That server may have executed the command that it did not answer in time.

@@ -112,7 +112,7 @@ def test_the_command_without_its_extra_says_in_one_line_what_to_install(
 
 
 def test_what_needs_another_extra_says_in_one_line_what_to_install(bare: Environment) -> None:
-    program = "from mcp_runtime.settings import InputState; InputState(keys=[bytes(32)])"
+    program = "from mcp_runtime.sealed import InputState; InputState(keys=[bytes(32)])"
     done = bare.run("python", "-c", program, expect=1)
     assert done.stderr.splitlines()[-1] == (
         "ModuleNotFoundError: sealed states need cryptography: pip install 'mcp-bindgen[sealed]'"
@@ -123,7 +123,7 @@ def test_sealed_states_need_one_extra(distribution: Distribution, tmp_path: Path
     environment = empty_environment(tmp_path)
     environment.install(distribution.wheel, "[sealed]")
     program = (
-        "from mcp_runtime.features.inputs.sealed import Seal\n"
+        "from mcp_runtime.sealed.seal import Seal\n"
         "seal = Seal([bytes(32)])\n"
         "print(seal.open(seal.close(b'text', b'bound'), b'bound').decode())\n"
     )

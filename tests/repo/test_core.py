@@ -17,15 +17,22 @@ from support.imports import import_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "runtime" / "mcp_runtime"
-BESIDE: Final = frozenset("app bridge cluster extensions middleware observe testing tools".split())
+BESIDE: Final = frozenset(
+    "app bridge client_features cluster extensions middleware observe sealed testing tools".split()
+)
 """The rooms beside the core."""
-MAX_FILES: Final = 87
-MAX_CODE: Final = 12_700
+MAX_FILES: Final = 81
+MAX_CODE: Final = 11_700
 MIN_LINES: Final = 60
 MAX_MODULES: Final = {"legacy": 23, "modern": 27}
 """How many modules a call may visit in memory, client and server together, by era."""
 SMALL: Final = {"extension_binding.py": "what generated packages of extensions import, as they import binding.py"}
 """Files of the core with fewer lines, and why."""
+STARTS: Final = (
+    *("mcp_runtime.client", "mcp_runtime.extension_binding", "mcp_runtime.model"),
+    *("mcp_runtime.server", "mcp_runtime.stub"),
+)
+"""Modules that programs and generated bindings import, besides the transports."""
 
 
 def core() -> list[Path]:
@@ -81,6 +88,17 @@ def test_it_imports_no_room_beside_it() -> None:
             assert own == "mcp_runtime"
             found[".".join(parts)] = rooms
     assert found == {}
+
+
+def test_stdio_and_http_need_all_of_it() -> None:
+    graph = import_graph(ROOT / "runtime", "mcp_runtime")
+    names = {f"mcp_runtime.{'.'.join(path.relative_to(PACKAGE).with_suffix('').parts)}" for path in core()}
+    needed: set[str] = set()
+    reached = {name for name in names if name.startswith("mcp_runtime.transports.")} | set(STARTS)
+    while reached:
+        needed |= reached
+        reached = {other for name in reached for other in graph[name]} - needed
+    assert names <= needed, "what only some programs import belongs in a room beside the core"
 
 
 class Legacy(v2025_11_25.Server):

@@ -8,9 +8,9 @@ import pytest
 from mcp_bindings import v2025_06_18
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError, PeerUrlElicitationRequiredError
+from mcp_runtime.client_features.forms import Action, FormAnswer, ask_form
+from mcp_runtime.client_features.url_elicitation import UrlElicitations, Visits, inspect_url, required_elicitations
 from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.features.forms import Action, FormAnswer, ask_form
-from mcp_runtime.features.url_elicitation import UrlElicitations, Visits, inspect_url, required_elicitations
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions

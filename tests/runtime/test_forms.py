@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.features.forms import Form, choices, defaults, problems
+from mcp_runtime.client_features.forms import Form, choices, defaults, problems
 
 CONTACT: dict[str, Any] = {
     "type": "object",
@@ -125,7 +125,7 @@ class TestForms:
         """A client would answer for nothing, so there is none here."""
         program = (
             "import asyncio, sys; sys.modules['jsonschema'] = None\n"
-            "from mcp_runtime.features.forms import ask_form\n"
+            "from mcp_runtime.client_features.forms import ask_form\n"
             "asyncio.run(ask_form(None, 'How many?', {'properties': {'n': {'type': 'integer'}}}))\n"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

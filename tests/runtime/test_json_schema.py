@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_runtime.protocol.json_schema import Check, UnusableSchema, states
+from mcp_runtime.middleware.json_schema import Check, UnusableSchema, states
 
 
 class TestSchemas:
@@ -93,7 +93,7 @@ class TestSchemas:
         program = (
             "import sys; sys.modules['jsonschema'] = None\n"
             "from mcp_runtime.middleware.validate import Validate\nValidate()\n"
-            "from mcp_runtime.protocol.json_schema import Check\nCheck({})\n"
+            "from mcp_runtime.middleware.json_schema import Check\nCheck({})\n"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "pip install 'mcp-bindgen[validation]'" in done.stderr.splitlines()[-1]

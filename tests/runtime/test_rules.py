@@ -15,8 +15,8 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.client_features.url_elicitation import inspect_url
 from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
-from mcp_runtime.features.url_elicitation import inspect_url
 from mcp_runtime.method import Direction, RequestMethod, WireType
 from mcp_runtime.protocol.binary import BINARY, is_base64, wrong_binary
 from mcp_runtime.protocol.jsonrpc import is_array, is_object

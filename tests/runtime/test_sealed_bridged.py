@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mcp_runtime.bridge import bridge
+from mcp_runtime.sealed import InputState
 from mcp_runtime.server import ServerOptions, start_server
-from mcp_runtime.settings import InputState
 from support.asking import Line, asked, text
 from support.channels import Stream, Streams
 from support.roles import build, make_server

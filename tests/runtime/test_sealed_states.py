@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime import settings
-from mcp_runtime.features.inputs import sealed
+from mcp_runtime.sealed import InputState, MemorySpentStates, inputs
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.settings import InputState, MemorySpentStates
 from support.asking import Known, Line, altered, asked, line, text
 from support.till import KEY, OTHER, Till, again, answered
 
@@ -76,7 +74,7 @@ class TestStates:
     @pytest.mark.requirement("input.state-bound")
     async def test_a_state_expires(self, monkeypatch: pytest.MonkeyPatch) -> None:
         message = await again(Till(expiry=60), "changing")
-        monkeypatch.setattr(sealed, "time", SimpleNamespace(time=lambda: time.time() + 61))
+        monkeypatch.setattr(inputs, "time", SimpleNamespace(time=lambda: time.time() + 61))
         error = (await again(Till(), "changing", **answered(message)))["error"]
         assert (error["code"], error["data"]) == (-32602, USED)
 
@@ -148,7 +146,7 @@ class TestLimits:
 
     async def test_used_states_are_forgotten_when_they_expire(self, monkeypatch: pytest.MonkeyPatch) -> None:
         now = 1000.0
-        monkeypatch.setattr(settings, "time", SimpleNamespace(time=lambda: now))
+        monkeypatch.setattr(inputs, "time", SimpleNamespace(time=lambda: now))
         spent = MemorySpentStates(limit=2)
         assert await spent.spend("a", now + 5) and await spent.spend("b", now + 60)
         with pytest.raises(OverflowError, match="limit of 2 remembered states"):
@@ -189,7 +187,7 @@ class TestLimits:
                     raise error
                 return await super().spend(state, until)
 
-        monkeypatch.setattr(sealed, "SPENT_TIMEOUT", 0.05)
+        monkeypatch.setattr(inputs, "SPENT_TIMEOUT", 0.05)
         spent = Away()
         message = await again(Till(spent=spent), "changing")
         refused = (await again(Till(spent=spent), "changing", **answered(message)))["error"]

@@ -35,8 +35,8 @@ async def ask(
 
     from mcp_runtime.app.mistakes import mistakes
     from mcp_runtime.app.shapes import MISFIT, Shape
+    from mcp_runtime.client_features.forms import create
     from mcp_runtime.errors import RemoteProtocolError
-    from mcp_runtime.features.forms import create
     from mcp_runtime.protocol.names import ELICITATION_CREATE
 
     schema = form.model_json_schema()

@@ -23,7 +23,7 @@ from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
-from mcp_runtime.settings import InputState, ServerOptions, Suspended
+from mcp_runtime.settings import ServerOptions, Suspended
 
 MAX_SHARED: Final = 256
 """How many requesters are cached for their further requests."""
@@ -150,11 +150,8 @@ class Requesters:
                 Logging().install(connection)
             listeners = Listeners(connection, server, own)
             answer_with(server, connection)
-            if isinstance(options.inputs, InputState):
-                # It needs an extra.
-                from mcp_runtime.features.inputs.sealed import SealedInputs
-
-                SealedInputs(connection, introduced(server, options)["name"], options.inputs).install()
+            if options.inputs is not None and not isinstance(options.inputs, Suspended):
+                options.inputs.install(connection, introduced(server, options)["name"])
             if wire is not None:
                 wire.begin_stateless(connection, listeners)
         return _Base(requester, own)

@@ -19,7 +19,7 @@ from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.features.catalogue import Catalogue
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.json_schema import MAX_STEPS, Check, Mismatch, UnusableSchema, check_installed
+from mcp_runtime.middleware.json_schema import MAX_STEPS, Check, Mismatch, UnusableSchema, check_installed
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL

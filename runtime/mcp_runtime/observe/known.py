@@ -131,7 +131,7 @@ class Known:
     @staticmethod
     def _output(schema: dict[str, Any], result: Mapping[str, Any]) -> Iterator[Broken]:
         """Check structured content against the schema of its tool (server/tools, "Output Schema")."""
-        from mcp_runtime.protocol.json_schema import Check, UnusableSchema  # Few servers have such schemas.
+        from mcp_runtime.middleware.json_schema import Check, UnusableSchema  # Few servers have such schemas.
 
         if "task" in result or result.get("isError") is True:
             return

@@ -164,7 +164,7 @@ def mismatch_of(schema: str, value: Any) -> tuple[str, str] | None:
     """Return where a value does not match a schema, and why; None for schemas that cannot be evaluated."""
     if not schema:
         return None
-    from mcp_runtime.protocol.json_schema import UnusableSchema
+    from mcp_runtime.middleware.json_schema import UnusableSchema
 
     try:
         mismatch = _compiled(schema).find(value)
@@ -175,7 +175,7 @@ def mismatch_of(schema: str, value: Any) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1024)
 def _compiled(schema: str) -> Any:
-    from mcp_runtime.protocol.json_schema import Check
+    from mcp_runtime.middleware.json_schema import Check
 
     return Check(json.loads(schema), is_trusted=False)
 

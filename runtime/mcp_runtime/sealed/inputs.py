@@ -1,17 +1,14 @@
-"""Authenticated encryption of what a client carries: AES-256-GCM, with key rotation."""
+"""Handlers that run again when their client comes back, with the recorded answers from a sealed state."""
 
 import asyncio
+import heapq
 import json
 import logging
-import secrets
 import time
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
-from typing import Any, Final
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, Final, Protocol
 
 from mcp_runtime.connection.background import bounded
 from mcp_runtime.connection.calls import Call
@@ -19,85 +16,124 @@ from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.requester import Effect, Handler, Requester, run_once
 from mcp_runtime.errors import LocalProtocolError, PeerError, clipped
 from mcp_runtime.features.inputs.questions import Record, digest_of, read_answers, unknown_state
-from mcp_runtime.features.inputs.replay import Run
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
-from mcp_runtime.settings import InputState, SpentStates
+from mcp_runtime.sealed.replay import Run
+from mcp_runtime.sealed.seal import Seal, Unsealable
 
-_FORMAT: Final = b"\x01"
-_ID: Final = 8
-_NONCE: Final = 12
-_HEAD: Final = len(_FORMAT) + _ID
-_TAG: Final = 16
-
-
-class Unsealable(Exception):
-    """A text was not sealed with these keys; the reason is only for this side's log."""
-
-
-class Seal:
-    """Seals texts, and opens those that were sealed with one of its keys.
-
-    The result is URL-safe: a format, the id of a key, a random nonce, and the encrypted text. Nonces of 96 bits are
-    random, so one key must not seal more than 2**32 texts (NIST SP 800-38D, section 8.3).
-
-    Args:
-        keys: 32 bytes each; the first one seals.
-    """
-
-    def __init__(self, keys: Sequence[bytes]) -> None:
-        self._ciphers = {_id_of(key): AESGCM(key) for key in keys}
-        self._current = _id_of(keys[0])
-
-    def close(self, text: bytes, bound: bytes) -> str:
-        """Return a text sealed so that only holders of the key can read or create it.
-
-        Args:
-            text: what is encrypted.
-            bound: what the text belongs to; needed to open it.
-        """
-        head, nonce = _FORMAT + self._current, secrets.token_bytes(_NONCE)
-        sealed = self._ciphers[self._current].encrypt(nonce, text, head + bound)
-        return urlsafe_b64encode(head + nonce + sealed).rstrip(b"=").decode()
-
-    def open(self, sealed: str, bound: bytes) -> bytes:
-        """Return the text that was sealed.
-
-        Raises:
-            Unsealable: it was not sealed with one of the keys, belongs to something else, or was altered.
-        """
-        data = _decoded(sealed)
-        head, nonce, text = data[:_HEAD], data[_HEAD : _HEAD + _NONCE], data[_HEAD + _NONCE :]
-        if len(text) < _TAG or not head.startswith(_FORMAT):
-            raise Unsealable("not a sealed state")
-        cipher = self._ciphers.get(head[len(_FORMAT) :])
-        if cipher is None:
-            raise Unsealable("sealed with an unknown key; all processes need the same InputState(keys=...)")
-        try:
-            return cipher.decrypt(nonce, text, head + bound)
-        except InvalidTag:
-            raise Unsealable("altered, or belongs to another request") from None
-
-
-def _id_of(key: bytes) -> bytes:
-    return blake2b(key, digest_size=_ID, person=b"mcp sealed state").digest()
-
-
-def _decoded(sealed: str) -> bytes:
-    try:
-        data = urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
-    except ValueError:
-        raise Unsealable("not a sealed state") from None
-    # Several encodings decode to the same bytes; only one of them is ours.
-    if urlsafe_b64encode(data).rstrip(b"=") != sealed.encode("utf-8", "replace"):
-        raise Unsealable("not a sealed state")
-    return data
-
-
+KEY_BYTES: Final = 32
+"""The length of a key in bytes: AES-256."""
+_INSTALL: Final = "sealed states need cryptography: pip install 'mcp-bindgen[sealed]'"
 SPENT_TIMEOUT: Final = 5.0
 """Seconds in which it must be known whether a state was used."""
+
+
+class SpentStates(Protocol):
+    """Remembers which sealed states were used, across all processes that share the keys."""
+
+    async def spend(self, state: str, until: float) -> bool:
+        """Mark a state as used; return whether this is the first time.
+
+        If two calls race, exactly one returns True.
+
+        Args:
+            state: identifies the state: 32 hexadecimal digits.
+            until: when the state expires, as Unix time in seconds. It may be forgotten after that.
+
+        Raises:
+            Exception: whether the state was used cannot be determined. The call then fails, as it does if the answer
+                takes longer than 5 seconds.
+        """
+        ...
+
+
+class MemorySpentStates:
+    """Remembers used states in this process only: for tests and single-process servers.
+
+    Args:
+        limit: how many states are remembered at once. Unexpired states are never evicted.
+    """
+
+    def __init__(self, limit: int = 100_000) -> None:
+        self._limit = limit
+        self._known: set[str] = set()
+        self._ends: list[tuple[float, str]] = []
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    async def spend(self, state: str, until: float) -> bool:
+        """Mark a state as used; return whether this is the first time.
+
+        Args:
+            state: identifies the state: 32 hexadecimal digits.
+            until: when the state expires, as Unix time in seconds.
+
+        Raises:
+            OverflowError: the limit is reached.
+        """
+        now = time.time()
+        while self._ends and self._ends[0][0] <= now:
+            self._known.discard(heapq.heappop(self._ends)[1])
+        if state in self._known:
+            return False
+        if len(self._known) >= self._limit:
+            raise OverflowError(f"the limit of {self._limit:,} remembered states is reached")
+        self._known.add(state)
+        heapq.heappush(self._ends, (until, state))
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputState:
+    """Let any process that has the keys continue: the answers so far travel with the client, encrypted.
+
+    No handler stays suspended. When the client comes back, its handler runs again from the beginning and receives the
+    recorded answers. Everything before a question is repeated, except work done through `Context.recorded`. Without
+    `spent`, a client can replay a state, and the handler continues from it each time.
+
+    Attributes:
+        keys: secrets of 32 random bytes each (``secrets.token_bytes(32)``), the same in all processes. The first one
+            encrypts; all of them decrypt.
+        expiry: seconds within which a client must come back.
+        rounds: how often a handler may ask before it answers.
+        max_bytes: the maximum size of a state in bytes.
+        spent: lets each state be used only once; None allows reuse until it expires.
+
+    Raises:
+        ModuleNotFoundError: `cryptography` is not installed (``mcp-bindgen[sealed]``).
+        TypeError: a key is not bytes.
+        ValueError: there is no key, a key has the wrong length or is repeated, or a limit is not positive.
+    """
+
+    keys: Sequence[bytes] = field(repr=False)
+    expiry: float = 600.0
+    rounds: int = 16
+    max_bytes: int = 65_536
+    spent: SpentStates | None = None
+
+    def __post_init__(self) -> None:
+        keys: Any = self.keys
+        if isinstance(keys, bytes | str) or not all(isinstance(key, bytes) for key in keys):
+            raise TypeError("keys: must be a sequence of bytes objects")
+        if not self.keys:
+            raise ValueError("keys: at least one key is needed; secrets.token_bytes(32) makes one")
+        for number, key in enumerate(self.keys):
+            if len(key) != KEY_BYTES:
+                raise ValueError(f"keys[{number}]: a key must have {KEY_BYTES} bytes, not {len(key)}")
+        if len(set(self.keys)) < len(self.keys):
+            raise ValueError("keys: the same key is given twice")
+        for name, limit in (("expiry", self.expiry), ("rounds", self.rounds), ("max_bytes", self.max_bytes)):
+            if not limit > 0:
+                raise ValueError(f"{name}: must be more than 0, not {limit:g}")
+        if find_spec("cryptography") is None:
+            raise ModuleNotFoundError(_INSTALL)
+
+    def install(self, connection: Connection, name: str) -> None:
+        """Let the handlers that are registered so far be replayed; see `mcp_runtime.settings.Inputs.install`."""
+        SealedInputs(connection, name, self).install()
 
 
 class SealedInputs:

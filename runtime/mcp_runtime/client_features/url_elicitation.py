@@ -6,9 +6,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcp_runtime.client_features.forms import Action, create
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.features.forms import Action, create
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Stub

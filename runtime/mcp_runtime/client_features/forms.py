@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from mcp_runtime.errors import RemoteProtocolError, clipped
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.middleware.json_schema import Check, UnusableSchema
 from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Stub
-from mcp_runtime.protocol.json_schema import Check, UnusableSchema
 from mcp_runtime.protocol.jsonrpc import is_array, is_object, spell_pointer
 from mcp_runtime.protocol.names import ELICITATION_CREATE
 
@@ -196,7 +196,7 @@ async def ask_form(
     """Ask the user of a client to fill in a form; raises like `Connection.request` as well.
 
     Never ask for secrets in a form: the client sees them, and so may the model. Use a web page for that
-    (`mcp_runtime.features.url_elicitation`).
+    (`mcp_runtime.client_features.url_elicitation`).
 
     Args:
         client: the client (``ctx.client``), of 2025-06-18 or later.
