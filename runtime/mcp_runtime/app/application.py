@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sized
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
 
 from mcp_runtime.app.completions import Completes, Completion, completed
-from mcp_runtime.app.errors import DefinitionError
+from mcp_runtime.app.errors import DefinitionError, show_without_traceback
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource, Resources
@@ -26,9 +26,11 @@ from mcp_runtime.protocol.names import (
 if TYPE_CHECKING:
     import asyncio
     from pathlib import Path
+    from typing import Unpack
 
     from mcp_runtime.connection.connection import Connection
     from mcp_runtime.settings import ServerOptions
+    from mcp_runtime.transports.http import HttpServerOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -124,7 +126,11 @@ class Application(ServerHandlers):
                 raise TypeError(f"write @app.{kind}(...) with parentheses above {name_of(given)}")
 
         def decorate(function: F) -> F:
-            add(function, **said)
+            try:
+                add(function, **said)
+            except DefinitionError:
+                show_without_traceback()
+                raise
             return function
 
         return decorate
@@ -211,11 +217,46 @@ class Application(ServerHandlers):
         """
         return self._prompts.remove(name) and self._changed("prompts")
 
-    def run(self) -> None:
-        """Serve the client that started this process, over standard input and output, until it disconnects."""
-        from mcp_runtime.transports.stdio import serve_stdio
+    @overload
+    def run(self, transport: Literal["stdio"] = "stdio") -> None: ...
 
-        serve_stdio(self)
+    @overload
+    def run(
+        self,
+        transport: Literal["http"],
+        *,
+        host: str = ...,
+        port: int = ...,
+        path: str = ...,
+        **options: "Unpack[HttpServerOptions]",
+    ) -> None: ...
+
+    def run(self, transport: Literal["stdio", "http"] = "stdio", **options: Any) -> None:
+        """Serve clients: the one that started this process, until it disconnects; or over HTTP, until a signal.
+
+        The URL is printed to standard error. The arguments of the program are not read.
+
+        Args:
+            transport: ``stdio`` for standard input and output, ``http`` for Streamable HTTP, which needs the extra
+                ``mcp-bindgen[http]``.
+            options: those of `mcp_runtime.transports.http.serve_http`: ``host``, ``port``, ``path`` and more.
+
+        Raises:
+            ValueError: there is no such transport; or as for `serve_http`.
+            OSError: it cannot listen on that address and port.
+            ModuleNotFoundError: the extra is not installed.
+        """
+        if transport == "stdio":
+            from mcp_runtime.transports.stdio import serve_stdio
+
+            serve_stdio(self, **options)
+        elif transport == "http":
+            from mcp_runtime.transports.http import serve_http
+
+            given: dict[str, Any] = {"started": _print_url(options.get("path", "/mcp")), **options}
+            serve_http(self, **given)
+        else:
+            raise ValueError(f"there is no transport {transport!r}; use 'stdio' or 'http'")
 
     async def list_tools(self, params: Any, ctx: Any) -> Any:
         """Answer ``tools/list``."""
@@ -313,6 +354,12 @@ class Application(ServerHandlers):
 
             tell(self, self._loop, area)
         return True
+
+
+def _print_url(path: str) -> Callable[[str], None]:
+    import sys
+
+    return lambda url: print(f"serving at {url}{path}", file=sys.stderr, flush=True)
 
 
 def _unknown(kind: str, name: str) -> PeerError:

@@ -1,5 +1,8 @@
 """Errors of decorated functions: when they are defined, and when they run."""
 
+import sys
+from functools import cache
+from types import TracebackType
 from typing import Final
 
 from mcp_runtime.errors import McpError, PeerError
@@ -23,6 +26,24 @@ class DefinitionError(McpError, TypeError):
 
     def __reduce__(self) -> tuple[type["DefinitionError"], tuple[str, str, str]]:
         return (type(self), (self.where, self.what, self.reason))
+
+
+@cache
+def show_without_traceback() -> None:
+    """Let a program that ends with a DefinitionError print its sentence alone, which names the author's line."""
+    before = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        if isinstance(error, DefinitionError):
+            print(error, file=sys.stderr)
+        else:
+            before(kind, error, where)
+
+    sys.excepthook = show
+
+
+class ResultError(McpError, TypeError):
+    """A function returned something that is not what it declares, or that cannot be sent: a mistake of its author."""
 
 
 class ToolFailure(McpError):

@@ -1,12 +1,14 @@
 """A decorated function: what clients pass to it, and how it is called."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from types import CoroutineType, NoneType
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_runtime.app.annotations import is_plain
 from mcp_runtime.app.dependencies import Injected
 from mcp_runtime.app.docstrings import argument_descriptions, check_parser, summary
+from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, name_of, read_signature
 from mcp_runtime.handlers import Context
 
@@ -41,6 +43,7 @@ class Function:
             raise self.signature.error("it is a generator; return the values instead, as a list if there are several")
         check_parser(self.signature)
         self._injected = Injected(self.signature)
+        self._is_reported = False
         self.parameters = tuple(p for p in self.signature.parameters if p.name not in self._injected.names)
         if not all(is_plain(p.annotation) and _is_simple(p.default) for p in self.parameters):
             # Report types without a JSON Schema now; for all others pydantic can be loaded later.
@@ -69,19 +72,65 @@ class Function:
         return {**self.arguments.schema, "properties": properties}
 
     async def call(self, values: dict[str, Any], ctx: Context[Any]) -> Any:
-        """Call it with a client's arguments and the values that the server provides."""
-        return await self._injected.call(self._run, values, ctx)
+        """Call it with a client's arguments and the values that the server provides.
+
+        Raises:
+            ResultError: it returned something unfinished, such as a coroutine or an open file.
+        """
+        returned = await self._injected.call(self._run, values, ctx)
+        if returned.__class__ not in _FINISHED and (reason := _unfinished(returned)):
+            raise ResultError(f"{self.signature.what} ({self.signature.where}) returned {reason}")
+        return returned
 
     @cached_property
     def _run(self) -> Callable[..., Any]:
         from mcp_runtime.threads import unblocked  # Importing a server must not import asyncio.
 
-        return unblocked(self.signature.function)
+        run = unblocked(self.signature.function)
+        if run is not self.signature.function:
+            return run
+        from mcp_runtime.app.blocking import watched
+
+        def run_watched(**values: Any) -> Awaitable[Any]:
+            running: Awaitable[Any] = run(**values)
+            if not isinstance(running, CoroutineType):
+                return running
+            return watched(cast("Coroutine[Any, Any, Any]", running), self._blocked)
+
+        return run_watched
+
+    def _blocked(self, seconds: float) -> None:
+        if self._is_reported:
+            return
+        self._is_reported = True
+        import logging
+
+        logging.getLogger("mcp_runtime.app").warning(
+            "%s (%s) blocked the event loop for %.1f s, and all other calls with it; without async it runs in a thread",
+            *(self.signature.what, self.signature.where, seconds),
+        )
 
 
 def said_of(**properties: Any) -> dict[str, Any]:
     """Return the properties that are not None."""
     return {name: value for name, value in properties.items() if value is not None}
+
+
+_FINISHED: Final = frozenset((str, int, float, bool, NoneType, list, dict, bytes))
+
+
+def _unfinished(returned: Any) -> str:
+    """Say what is wrong with a value that nobody can send yet; empty if nothing is."""
+    from io import IOBase
+
+    if isinstance(returned, Coroutine):
+        returned.close()
+        return "a coroutine: is an await missing?"
+    if isinstance(returned, IOBase):
+        return "an open file: return its text or its bytes"
+    if isinstance(returned, Iterator | AsyncIterator):
+        return f"{type(cast('object', returned)).__name__}, an iterator: return its values as a list"
+    return ""
 
 
 def _is_simple(default: Any) -> bool:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Any, Final, LiteralString
+from typing import Annotated, Any, Final, LiteralString, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
@@ -11,6 +11,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import InitErrorDetails, PydanticCustomError, SchemaError, ValidationError, to_json
 from pydantic_core.core_schema import FrozenSetSchema, SetSchema
 
+from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.shapes import MISFIT, Shape, is_exact
 from mcp_runtime.app.signature import MISSING, Parameter, Signature
 from mcp_runtime.json_types import EXACT_CONSTANTS
@@ -148,6 +149,7 @@ class Output:
         is_object = _is_object(made)
         if is_object:
             made = {**made, "type": "object"}
+        self._signature = signature
         self._is_wrapped = not (is_object or any_json)
         self.schema = _wrapped(made) if self._is_wrapped else made
 
@@ -155,12 +157,24 @@ class Output:
         """Return the structured content for a value, and its text.
 
         Raises:
-            ValueError: it does not match the return type, or JSON cannot express it.
+            ResultError: it does not match the return type.
+            ValueError: JSON cannot express it.
         """
-        checked = self._adapter.validate_python(value)
+        try:
+            checked = self._adapter.validate_python(value)
+        except ValidationError as error:
+            raise self._wrong(value, error) from None
         content = self._adapter.dump_python(checked, mode="json", by_alias=True)
         text = content if isinstance(content, str) else text_of(content)
         return {RESULT: content} if self._is_wrapped else content, text
+
+    def _wrong(self, value: Any, error: ValidationError) -> ResultError:
+        first = error.errors(include_url=False, include_input=False)[0]
+        returns = self._signature.returns
+        declared = returns.__name__ if isinstance(returns, type) and not get_args(returns) else str(returns)
+        said = " ".join((*(f"[{step!r}]" for step in first["loc"]), first["msg"]))
+        where = f"{self._signature.what} ({self._signature.where})"
+        return ResultError(f"{where} returned {type(value).__name__}, declared {declared}: {said}")
 
 
 def text_of(value: Any) -> str:

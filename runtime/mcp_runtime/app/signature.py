@@ -11,6 +11,8 @@ MISSING: Final[Any] = object()
 
 _VARIABLE: Final = 0x04 | 0x08
 """The flags of code with ``*args`` or ``**kwargs`` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
+_CONTEXTS: Final = ("context", "ctx")
+"""Names by which authors mean the context of a call."""
 GENERATOR: Final = 0x20
 """The flag of code that is a generator (`inspect.CO_GENERATOR`)."""
 ASYNC_GENERATOR: Final = 0x200
@@ -51,6 +53,13 @@ class Signature(NamedTuple):
     def error(self, reason: str) -> DefinitionError:
         """Return the error for a function that cannot be registered."""
         return DefinitionError(self.where, self.what, reason)
+
+    def warn(self, reason: str) -> None:
+        """Warn the author of a function, as of its line."""
+        import warnings
+
+        file, _, line = self.where.rpartition(":")
+        warnings.warn_explicit(f"{self.what}: {reason}", UserWarning, file, int(line))
 
 
 def name_of(function: object) -> str:
@@ -113,8 +122,9 @@ def _parameters(
     defaults = dict(zip(code.co_varnames[count - len(given) : count], given, strict=True))
     defaults |= function.__kwdefaults__ or {}
     for name in names:
-        if name == "self" and name not in hints:
+        if name in ("self", "cls") and name not in hints:
             raise signature.error("it is an unbound method; use a function or a bound method")
         if name not in hints:
-            raise signature.error(f"parameter {name} has no type; annotate it, for example {name}: str")
+            example = "Context" if name in _CONTEXTS and name == names[0] else "str"
+            raise signature.error(f"parameter {name} has no type; annotate it, for example {name}: {example}")
         yield Parameter(name, hints[name], defaults.get(name, MISSING))

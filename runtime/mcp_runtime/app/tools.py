@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.app.annotations import is_plain, leaves
-from mcp_runtime.app.errors import ToolFailure
+from mcp_runtime.app.errors import ResultError, ToolFailure
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.app.signature import MISSING
 from mcp_runtime.binding import Binding
@@ -50,6 +50,10 @@ class Tool:
         self.function = Function(function, "tool", name)
         self._binding = binding
         self._said = said_of(name=self.function.name, description=description or self.function.summary, **said)
+        if "description" not in self._said:
+            self.function.signature.warn(
+                "it has no description; write a docstring, from which models learn its purpose"
+            )
         returns = self.function.signature.returns
         self._is_structured = structured and returns not in (MISSING, None, type(None), Any)
         if self._is_structured and not is_plain(returns):
@@ -124,7 +128,11 @@ class Tool:
         import logging  # Few tools fail, and importing a server should be fast.
 
         name, where = self.function.name, self.function.signature.where
-        logging.getLogger("mcp_runtime.app").error("tool %s failed (%s)", name, where, exc_info=error)
+        logger = logging.getLogger("mcp_runtime.app")
+        if isinstance(error, ResultError):
+            logger.error("%s", error)
+        else:
+            logger.error("tool %s failed (%s)", name, where, exc_info=error)
         return self._failed(f"{name} failed; see the server's log")
 
     def _refused(self, error: ValueError, arguments: Mapping[str, Any], ctx: Context[Any]) -> Any:

@@ -1,0 +1,157 @@
+"""What the author of an App does wrong is told to the author, in one line, and not to the client."""
+
+import asyncio
+import io
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as mcp
+from mcp_runtime.app import DefinitionError
+from support.apps import call, text_of
+from support.programs import run_program
+
+
+async def later() -> int:
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("make", "declared", "reason"),
+    [
+        (lambda: "many", int, "returned str, declared int: Input should be a valid integer"),
+        (lambda: [1, "b"], list[int], "returned list, declared list[int]: [1] Input should be a valid integer"),
+        (lambda: {"a": {"b": 1}}, dict[str, int], "returned dict, declared dict[str, int]: ['a'] Input should"),
+        (lambda: (number for number in range(3)), str, "returned generator, an iterator: return its values as a list"),
+        (lambda: io.StringIO("text"), str, "returned an open file: return its text or its bytes"),
+    ],
+)
+def test_a_wrong_result_is_logged_in_one_line(
+    make: Callable[[], Any], declared: Any, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def forecast() -> Any:
+        """Look ahead."""
+        return make()
+
+    forecast.__annotations__["return"] = declared
+    app = mcp.App("test")
+    app.tool()(forecast)
+    with caplog.at_level(logging.ERROR, "mcp_runtime.app"):
+        result = asyncio.run(call(app, "forecast"))
+    assert (result.is_error, text_of(result)) == (True, "forecast failed; see the server's log")
+    [record] = caplog.records
+    assert record.exc_info is None
+    assert reason in record.getMessage() and f"tool forecast ({__file__}:" in record.getMessage()
+
+
+def test_a_forgotten_await_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    app = mcp.App("test")
+
+    @app.tool()
+    async def forecast() -> Any:
+        """Look ahead."""
+        return later()
+
+    assert asyncio.run(call(app, "forecast")).is_error
+    assert "returned a coroutine: is an await missing?" in caplog.text
+
+
+def test_a_tool_that_blocks_the_event_loop_is_named_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_runtime.app.blocking.LIMIT", 0.02)
+    app = mcp.App("test")
+
+    @app.tool()
+    async def sluggish() -> str:
+        """Sleep without await, after one with."""
+        await asyncio.sleep(0.03)
+        time.sleep(0.03)
+        return "done"
+
+    @app.tool()
+    async def patient() -> str:
+        """Sleep as it should."""
+        await asyncio.sleep(0.03)
+        return "done"
+
+    for name in ("patient", "sluggish", "sluggish"):
+        assert text_of(asyncio.run(call(app, name))) == "done"
+    [record] = [record for record in caplog.records if "blocked the event loop" in record.getMessage()]
+    assert "tool sluggish" in record.getMessage() and "without async it runs in a thread" in record.getMessage()
+
+
+async def test_cancelling_reaches_a_watched_tool() -> None:
+    app = mcp.App("test")
+    ended = asyncio.Event()
+    began = asyncio.Event()
+
+    @app.tool()
+    async def wait() -> str:
+        """Wait until it is cancelled."""
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return "never"
+
+    calling = asyncio.create_task(call(app, "wait"))
+    await began.wait()
+    calling.cancel()
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+@pytest.mark.parametrize("name", ["ctx", "context"])
+def test_a_context_without_a_type_gets_advice(name: str) -> None:
+    scope: dict[str, Any] = {}
+    exec(f"def add({name}, a: int) -> int: ...", scope)
+    with pytest.raises(DefinitionError, match=f"{name} has no type; annotate it, for example {name}: Context"):
+        mcp.App("test").tool()(scope["add"])
+
+
+def test_a_tool_without_a_description_is_a_warning_at_its_line() -> None:
+    with pytest.warns(UserWarning, match="tool add: it has no description") as caught:
+
+        @mcp.App("test").tool()
+        def add(a: int) -> int:
+            return a
+
+    assert (caught[0].filename, caught[0].lineno) == (__file__, add.__code__.co_firstlineno)
+
+
+SERVER = '''
+from mcp_bindings.v2025_11_25 import App
+
+app = App("test")
+
+@app.tool()
+def add(a) -> int:
+    """Add."""
+    return 1
+
+app.run()
+'''
+
+
+def test_a_program_that_defines_a_tool_wrongly_ends_with_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "server.py"
+    path.write_text(SERVER, "utf-8")
+    done = run_program(path)
+    expected = f"{path}:6: tool add: parameter a has no type; annotate it, for example a: str\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)
+
+
+def test_other_errors_keep_their_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "server.py"
+    path.write_text(
+        f"{SERVER.split('@app', maxsplit=1)[0]}try:\n    app.tool()(print)\nexcept TypeError:\n    pass\n1 / 0\n",
+        "utf-8",
+    )
+    done = run_program(path)
+    assert done.returncode == 1 and done.stderr.rstrip().endswith("ZeroDivisionError: division by zero")
+    assert done.stderr.startswith("Traceback")
