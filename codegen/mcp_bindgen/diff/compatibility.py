@@ -54,7 +54,7 @@ def compatibility(findings: Iterable[Finding]) -> Compatibility:
     found = tuple(findings)
     verdicts = {pair: verdict(found, pair) for pair in Pair}
     deciding = tuple(f for f in found if f.proven - f.gates.keys())
-    undecided = tuple(f for f in found if f not in deciding and f.unproven - f.gates.keys())
+    undecided = tuple(f for f in found if not f.proven - f.gates.keys() and f.unproven - f.gates.keys())
     doubtful = tuple(f for f in found if not f.breaks and _is_doubtful(f))
     sentence = _sentence(deciding, undecided, is_dated=any(f.rule is PROTOCOL_VERSION_CHANGED for f in found))
     return Compatibility(

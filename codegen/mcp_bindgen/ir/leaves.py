@@ -51,6 +51,8 @@ def forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
     Constants become one closed set, without those that another form admits; a type that admits anything is the only
     form.
     """
+    if isinstance(type_, Primitive | ListOf | MapOf):
+        return (type_,)
     if not isinstance(type_, Ref) or type_.opaque:
         return _forms(type_, protocol)
     if type_.name not in protocol.forms:

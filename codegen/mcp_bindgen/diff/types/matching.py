@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diff.types.equality import Equality, name_likeness
-from mcp_bindgen.ir.leaves import constants, leaves
+from mcp_bindgen.ir.leaves import constants, forms, leaves, members
 from mcp_bindgen.ir.names import method_constant
 from mcp_bindgen.ir.nodes import (
     Alias,
@@ -87,8 +87,12 @@ class _Matcher:
     def _swapped(self, common: list[str]) -> Iterator[tuple[str, str]]:
         """Iterate over the names that were swapped: each old name, and the new name of the same definition."""
         changed = [name for name in common if _is_telling(self.old.definitions[name]) and not self._same(name, name)]
+        shaped: dict[object, list[str]] = {}
+        for name in changed:
+            shaped.setdefault(_shape(name, self.new), []).append(name)
         for a in changed:
-            b = next((b for b in changed if a != b and self._same(a, b) and self._same(b, a)), None)
+            alike = shaped.get(_shape(a, self.old), ())
+            b = next((b for b in alike if a != b and self._same(a, b) and self._same(b, a)), None)
             if b is not None:
                 yield a, b
 
@@ -241,6 +245,14 @@ def _is_telling(definition: Definition) -> bool:
     if isinstance(definition, Alias):
         return not isinstance(definition.type, Ref | Primitive)
     return bool(constants(definition)) or len({f.wire_name for f in definition.fields} - _EVERYWHERE) > 1
+
+
+def _shape(name: str, protocol: Protocol) -> frozenset[object]:
+    """Return what equivalent definitions have in common: the kinds of their forms, and the properties of objects."""
+    return frozenset(
+        frozenset((n, f.required) for n, f in members(form).items()) if isinstance(form, Struct | MapOf) else type(form)
+        for form in (protocol.resolve(form) for form in forms(Ref(name=name), protocol))
+    )
 
 
 def _best_first(rated: Iterable[tuple[float, str, str]]) -> list[tuple[float, str, str]]:

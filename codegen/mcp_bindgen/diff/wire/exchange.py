@@ -5,6 +5,7 @@ the request that retries the original one.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -86,6 +87,7 @@ class Exchange:
         self._pointers = Pointers(protocol)
         self._errors = error_types(protocol)
         self._validators: dict[tuple[str, ...], Validator] = {}
+        self._inside: dict[str, dict[str, tuple[Step, ...]]] = {}
 
     def knows(self, carrier: Carrier) -> bool:
         """Whether this side has the method of a carrier."""
@@ -239,25 +241,28 @@ class Exchange:
         target, host_part = (method.message, "result") if part == "params" else (method.result or "", "params")
         for host in sorted(self.protocol.methods, key=lambda m: m.name):
             for name in self._names(host, host_part):
-                way = self._way_to(target, name) if host.direction is not Direction.EMBEDDED else None
+                way = self._ways(name).get(target) if host.direction is not Direction.EMBEDDED else None
                 if way is not None:
                     return _Host(host, host_part, name, way)
         return None
 
-    def _way_to(self, target: str, start: str) -> tuple[Step, ...] | None:
-        """Return the shortest path from one definition to another that it contains, or None."""
-        pending: list[tuple[TypeRef, tuple[Step, ...]]] = [(Ref(name=start), ())]
+    def _ways(self, start: str) -> Mapping[str, tuple[Step, ...]]:
+        """Return the shortest path from a definition to each object in it."""
+        if start in self._inside:
+            return self._inside[start]
+        pending: deque[tuple[TypeRef, tuple[Step, ...]]] = deque([(Ref(name=start), ())])
         seen: set[TypeRef] = set()
+        ways = self._inside.setdefault(start, {})
         while pending:
-            type_, way = pending.pop(0)
+            type_, way = pending.popleft()
             for leaf in leaves(type_, self.protocol):
-                if leaf == Ref(name=target):
-                    return (*way, Step("member", target)) if way else None
                 if leaf in seen:
                     continue
                 seen.add(leaf)
                 match self.protocol.resolve(leaf):
-                    case Struct(fields=fields):
+                    case Struct(name=name, fields=fields):
+                        if way:
+                            ways[name] = (*way, Step("member", name))
                         pending += [(f.type, (*way, Step("field", f.wire_name))) for f in fields]
                     case MapOf(value=value):
                         pending.append((value, (*way, Step("value"))))
@@ -265,7 +270,7 @@ class Exchange:
                         pending.append((item, (*way, Step("item"))))
                     case _:
                         continue
-        return None
+        return ways
 
 
 def _errors(validator: Validator, value: Any) -> list[ValidationError] | None:
