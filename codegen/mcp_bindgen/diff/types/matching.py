@@ -183,6 +183,8 @@ class _Matcher:
     def by_shape(self) -> None:
         """Match definitions without a partner by shape and name, the most similar first."""
         gone, come = self.left_over()
+        gone = [name for name in gone if name not in _parts_of_methods(self.old, self.new)]
+        come = [name for name in come if name not in _parts_of_methods(self.new, self.old)]
         if len(gone) * len(come) > MAX_CANDIDATES:
             return
         rated = [(self._likeness(a, b), a, b) for a in gone for b in come]
@@ -204,6 +206,14 @@ class _Matcher:
         likeness = self._equality.likeness(old, new, _EVERYWHERE)
         telling = likeness == 1.0 and (len(own[0]) > 1 or len(old.fields) > 2) and self._same(a, b)
         return likeness if likeness >= SAME_SHAPE and (telling or name_likeness(a, b) >= SAME_NAME) else 0.0
+
+
+def _parts_of_methods(having: Protocol, lacking: Protocol) -> set[str]:
+    """Return the messages, params and results of methods that only one side has: they exist on that side only."""
+    kept = {part for method in lacking.methods for part in (method.name, method.message)}
+    sides = [[m for m in having.methods if ({m.name, m.message} & kept != set()) is known] for known in (False, True)]
+    lost, stay = ({part for m in side for part in (m.message, m.params, m.result) if part} for side in sides)
+    return lost - stay
 
 
 class _Parts:
