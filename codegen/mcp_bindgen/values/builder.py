@@ -123,11 +123,14 @@ class Builder:
             # The sender's object may have properties of any name, so it may have this one.
             yield from ({**smallest, name: value} for value in self.along(struct.extra, ()))
 
-    def _samples(self, type_: TypeRef) -> Iterator[Any]:
-        for leaf in leaves(type_, self._protocol):
-            target = self._protocol.resolve(leaf)
-            yield self.smallest(leaf)
-            match target:
+    def _samples(self, type_: TypeRef, within: frozenset[TypeRef] = frozenset()) -> Iterator[Any]:
+        """Iterate over values of a type, one of each form first; `within` are the types around it."""
+        if type_ in within:
+            return
+        options, within = list(leaves(type_, self._protocol)), within | {type_}
+        yield from map(self.smallest, options)
+        for leaf in options:
+            match self._protocol.resolve(leaf):
                 case Primitive(kind=Kind.ANY):
                     yield from _ANYTHING
                 case Primitive(kind=Kind.BOOLEAN):
@@ -144,16 +147,16 @@ class Builder:
                 case ListOf(item=item):
                     one = self.smallest(item)
                     yield from ([one] * size for size in (1, 2, *self._sizes))
-                    yield from ([value] for value in self._samples(item) if value != [])
+                    yield from ([value] for value in self._samples(item, within) if value != [])
                 case MapOf(value=value):
                     one = self.smallest(value)
                     yield from ({f"{ANY_KEY}{n}": one for n in range(size)} for size in (1, *self._sizes))
                 case Struct() as struct:
-                    yield from self._objects(struct)
+                    yield from self._objects(struct, within)
                 case _:
                     continue
 
-    def _objects(self, struct: Struct) -> Iterator[Any]:
+    def _objects(self, struct: Struct, within: frozenset[TypeRef]) -> Iterator[Any]:
         """Iterate over objects with all properties, with each optional one, and with undeclared ones."""
         small = self.smallest(Ref(name=struct.name))
         whole = {f.wire_name: self.smallest(f.type, 1, f"{struct.name}.{f.wire_name}") for f in struct.fields}
@@ -163,7 +166,7 @@ class Builder:
             yield {key: value for key, value in whole.items() if key != name}
         if struct.extra is not None:
             for key in (ANY_KEY, *self._words):
-                yield from ({**small, key: value} for value in self._samples(struct.extra) if key not in whole)
+                yield from ({**small, key: value} for value in self._samples(struct.extra, within) if key not in whole)
 
     def smallest(self, type_: TypeRef, depth: int = 0, name: str = "") -> Any:
         """Return a small value of a type; it is validated later.

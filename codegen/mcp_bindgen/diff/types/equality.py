@@ -4,7 +4,9 @@ from collections.abc import Callable, Hashable, Iterable
 from difflib import SequenceMatcher
 
 from mcp_bindgen.ir.leaves import constants, forms, members, rest_of
+from mcp_bindgen.ir.names import contained
 from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.opaque import opaque_facts
 
 
 class Assumptions:
@@ -40,6 +42,23 @@ class Assumptions:
         return found
 
 
+def untouched(old: Protocol, new: Protocol) -> frozenset[str]:
+    """Return the names of the definitions that are equal on both sides, as are all definitions that they refer to."""
+    stated = {fact.name.partition(".")[0] for side in (old, new) for fact in opaque_facts(side)}
+    users: dict[str, list[str]] = {}
+    for name, definition in old.definitions.items():
+        for other in contained(definition):
+            users.setdefault(other, []).append(name)
+    touched = set[str]()
+    pending = [n for n, definition in old.definitions.items() if n in stated or definition != new.definitions.get(n)]
+    while pending:
+        name = pending.pop()
+        if name not in touched:
+            touched.add(name)
+            pending += users.get(name, ())
+    return frozenset(old.definitions.keys() - touched)
+
+
 class Equality:
     """Compares types of an old revision with types of a new one by what they admit.
 
@@ -50,7 +69,7 @@ class Equality:
     def __init__(self, old: Protocol, new: Protocol, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._old = old
         self._new = new
-        self._pairs = frozenset(pairs)
+        self._pairs = frozenset(pairs) | {(name, name) for name in untouched(old, new)}
         self._known = Assumptions()
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:

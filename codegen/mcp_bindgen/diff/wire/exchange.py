@@ -16,13 +16,13 @@ from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
 from jsonschema.protocols import Validator
 from referencing.exceptions import Unresolvable
 
-from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.diff.finding import FRAMES, Carrier
 from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.compare import TRAVELS
 from mcp_bindgen.diff.wire.frames import ERROR, FRAME, error_types
 from mcp_bindgen.diff.wire.proof import path
+from mcp_bindgen.diff.wire.spot import pointer_to
 from mcp_bindgen.emit.json_schema import json_schema
 from mcp_bindgen.ingest.json_schema import DRAFT_07
 from mcp_bindgen.ir.leaves import leaves
@@ -79,12 +79,11 @@ class Exchange:
         self.protocol = protocol
         self._methods = {method.name: method for method in protocol.methods}
         self._methods |= {other: self._methods[name] for other, name in names.items()}
-        self._given: Mapping[str, Any] = protocol.schema.get(protocol.container) or {}
-        dialect: Any = Draft7Validator if protocol.dialect == DRAFT_07 else Draft202012Validator
+        self._pointers = Pointers(protocol) if protocol.schema.get(protocol.container) else None
+        dialect: Any = Draft7Validator if self._pointers and protocol.dialect == DRAFT_07 else Draft202012Validator
         # An $id would change what references mean.
-        self._document: Any = dialect({key: value for key, value in protocol.schema.items() if key != "$id"})
-        self._types: Any = Draft202012Validator(json_schema(protocol))
-        self._pointers = Pointers(protocol)
+        given = {key: value for key, value in protocol.schema.items() if key != "$id"}
+        self._document: Any = dialect(given if self._pointers else json_schema(protocol))
         self._errors = error_types(protocol)
         self._validators: dict[tuple[str, ...], Validator] = {}
         self._inside: dict[str, dict[str, tuple[Step, ...]]] = {}
@@ -161,10 +160,9 @@ class Exchange:
 
     def _validator(self, *names: str) -> Validator:
         if names not in self._validators:
-            document = self._document if self._given else self._types
-            places = [self._pointers.of(name) if self._given else f"/$defs/{escape_pointer(name)}" for name in names]
-            found = [{"$ref": f"#{quote(place)}"} for place in places]
-            self._validators[names] = document.evolve(schema=found[0] if len(found) == 1 else {"anyOf": found})
+            of = self._pointers.of if self._pointers else pointer_to
+            found = [{"$ref": f"#{quote(of(name))}"} for name in names]
+            self._validators[names] = self._document.evolve(schema=found[0] if len(found) == 1 else {"anyOf": found})
         return self._validators[names]
 
     def messages(self, carrier: Carrier, way: tuple[Step, ...], hints: tuple[float | str, ...]) -> Iterator[Message]:

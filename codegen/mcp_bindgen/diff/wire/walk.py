@@ -13,14 +13,14 @@ from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import FormSite, Ground, MoveSite, OpaqueSite, PropertySite, RestSite, TypeSite
 from mcp_bindgen.diff.types.containment import Containment, is_never, said
-from mcp_bindgen.diff.types.equality import Assumptions
+from mcp_bindgen.diff.types.equality import Assumptions, untouched
 from mcp_bindgen.diff.types.likeness import Likeness, renamed
 from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.gates import needs_of_form
 from mcp_bindgen.diff.wire.pairing import Object, Pairing
 from mcp_bindgen.diff.wire.spot import Spot, root, through
 from mcp_bindgen.ir.leaves import forms, rest_of, selectors
-from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Ref, Struct, TypeRef, Union
 from mcp_bindgen.ir.opaque import opaque_text
 from mcp_bindgen.ir.spell import spell
 
@@ -40,11 +40,14 @@ class Sides:
         self.selectors = selectors(old) & selectors(new)
         self.likeness = Likeness(old, new, self.same)
         self._known = Assumptions()
+        self._untouched = untouched(old, new)
         self._narrower = Containment(old, new, self.same)
         self._wider = Containment(new, old, lambda a, b: self.same(b, a))
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
         """Whether no rule finds a change between two types."""
+        if isinstance(old, Ref) and old == new and old.name in self._untouched:
+            return True
         return self._known.decide((old, opaque_text(old), new, opaque_text(new)), lambda: self._unchanged(old, new))
 
     def _unchanged(self, old: TypeRef, new: TypeRef) -> bool:
