@@ -10,9 +10,9 @@ import pytest
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.compatibility import Verdict, compatibility
-from mcp_bindgen.diff.finding import Finding, Pair, Travel
+from mcp_bindgen.diff.finding import Pair
 from mcp_bindgen.diff.inputs import UNNAMED
-from mcp_bindgen.diff.rule import View
+from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released, load_sources
@@ -43,7 +43,7 @@ def untouched(revision: str) -> Protocol:
 
 def edited(edit: Edit, revision: str) -> Protocol:
     tree = json.loads(text(revision))
-    edit(tree["$defs"])
+    edit(tree["$defs"] if "$defs" in tree else tree["definitions"])
     return read(tree)
 
 
@@ -143,7 +143,7 @@ EXAMPLES: dict[str, tuple[str, Edit, set[Pair]]] = {
     "isError of tools/call is a string": (MODERN, member("CallToolResult", "isError", {"type": "string"}), BOTH),
     "contents of resources/read is renamed": (MODERN, renamed("ReadResourceResult", "contents", "parts"), BOTH),
     "messages of prompts/get is optional": (MODERN, optional("GetPromptResult", "messages"), {OLD_CLIENT}),
-    "a new content block": (MODERN, new_content, {OLD_CLIENT}),
+    "a new content block": (MODERN, new_content, BOTH),  # Tool results in sampling go the other way.
     "tools of tools/list is renamed": (MODERN, renamed("ListToolsResult", "tools", "items"), BOTH),
     # A message that no root union lists is sent by nobody
     "completion/complete left its root union": (NOVEMBER, unlisted("ClientRequest", "CompleteRequest"), {OLD_CLIENT}),
@@ -151,6 +151,12 @@ EXAMPLES: dict[str, tuple[str, Edit, set[Pair]]] = {
         MODERN,
         unlisted("ClientRequest", "SubscriptionsListenRequest"),
         {OLD_CLIENT},
+    ),
+    "roots/list left its root union": ("2025-06-18", unlisted("ServerRequest", "ListRootsRequest"), {NEW_CLIENT}),
+    "a notification left its root union": (
+        NOVEMBER,
+        unlisted("ServerNotification", "ToolListChangedNotification"),
+        NEITHER,  # Peers ignore notifications that they do not know.
     ),
     # Keywords that no type expresses
     "unevaluatedProperties": (MODERN, stated("CallToolResult", unevaluatedProperties=False), {NEW_CLIENT}),
@@ -177,7 +183,7 @@ EXAMPLES: dict[str, tuple[str, Edit, set[Pair]]] = {
     "a reference with a sibling": (MODERN, reference_with_sibling, {NEW_CLIENT}),
     # Roles and witnesses
     "Tool.title is forbidden": (MODERN, member("Tool", "title", False), {NEW_CLIENT}),
-    "prefixItems": (MODERN, prefix_items, {NEW_CLIENT}),
+    "prefixItems": (MODERN, prefix_items, BOTH),
     # Kinds and pairing come from unions and shapes, not from names
     "a request named like a notification": (NOVEMBER, notification_with_id, {NEW_CLIENT}),
     "prompts/get has another result": (MODERN, other_result, BOTH),
@@ -191,15 +197,48 @@ EXAMPLES: dict[str, tuple[str, Edit, set[Pair]]] = {
         NEITHER,
     ),
 }
-"""Name -> the revision, the change, and the pairs of peers that it breaks."""
-if __name__ == "__main__":
-    import time
-    for name,(rev,edit,want) in EXAMPLES.items():
-        t=time.process_time()
-        n=edited(edit,rev); o=untouched(rev)
-        for a,b in ((o,n),(n,o)):
-            fs=compare(a,b)
-            v=compatibility(fs).verdicts
-            print(f"{name:50} {[v[p].value for p in (OLD_CLIENT,NEW_CLIENT)]} {sorted(p.value[:3] for p in want)} {time.process_time()-t:.2f}")
-            for f in fs:
-                if f.rule.view is View.WIRE: print("     ",f.severity.value,f.rule.id,f.place,f.old[:40],f.new[:40],[p.value[:3] for p in f.proven],dict(f.why_unproven))
+"""Name -> the revision, the change, and the pairs of peers that it breaks; all others are proven compatible."""
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_verdicts_are_true_both_ways(name: str) -> None:
+    revision, edit, broken = EXAMPLES[name]
+    sides = untouched(revision), edited(edit, revision)
+    for there, back in ((sides, broken), (sides[::-1], {MIRROR[pair] for pair in broken})):
+        findings = compare(*there)
+        expected = {pair: Verdict.BREAKS if pair in back else Verdict.COMPATIBLE for pair in Pair}
+        assert compatibility(findings).verdicts == expected
+        assert all(finding.witnesses.keys() == finding.proven for finding in findings if finding.breaks)
+
+
+def test_a_removed_result_is_found_under_the_name_that_its_response_keeps() -> None:
+    found = compare(untouched(MODERN), edited(other_result, MODERN))
+    errors = {(f.rule.id, f.place) for f in found if f.proven}
+    assert ("property-removed-required", "GetPromptResult.messages") in errors
+    assert ("result-alternative-removed", "GetPromptResult") in errors
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_params_of_a_removed_method_are_not_renamed(back: bool) -> None:
+    """SubscribeRequestParams looks like ResourceRequestParams, but code cannot use that name instead."""
+    sides = load_released(REVISIONS[0]), load_released(MODERN)
+    findings = compare_definitions(*(reversed(sides) if back else sides))
+    about = {f.rule.id for f in findings if "SubscribeRequestParams" in (f.old, f.new)}
+    # The params of 2024-11-05 are inline, so that only their message has a name.
+    assert about == {"definition-added" if back else "definition-removed"}
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_params_of_a_method_that_stays_are_renamed(back: bool) -> None:
+    def edit(definitions: dict[str, Any]) -> None:
+        names = "SubscribeRequestParams", "SubscriptionParams"
+        changed = json.loads(json.dumps(definitions).replace(f'/{names[0]}"', f'/{names[1]}"'))
+        changed[names[1]] = changed.pop(names[0])
+        definitions.clear()
+        definitions.update(changed)
+
+    sides = untouched(NOVEMBER), edited(edit, NOVEMBER)
+    names = "SubscribeRequestParams", "SubscriptionParams"
+    findings = compare_definitions(*(reversed(sides) if back else sides))
+    renames = [(f.old, f.new) for f in findings if f.rule.id == "definition-renamed"]
+    assert (names[::-1] if back else names) in renames

@@ -5,8 +5,9 @@ given, and then read as its receiver does: requests by the root unions, results 
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jsonschema
@@ -46,6 +47,7 @@ class Side:
         dialect: Any = jsonschema.Draft7Validator if "draft-07" in tree["$schema"] else jsonschema.Draft202012Validator
         self._root = dialect(tree)
         self._validators: dict[str, Any] = {}
+        self.references = {name: frozenset(references(node)) for name, node in self.all.items()}
         self.messages = {travel: dict(self._messages(unions)) for travel, unions in UNIONS.items()}
         self.errors = dict(self._errors())
 
@@ -139,22 +141,35 @@ class Side:
         return any(self.accepts(form, result) for form in fitting)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Judge:
     """Looks for messages that one side may send and the other rejects."""
 
     old: Side
     new: Side
+    draws: int = DRAWS
+
+    @cached_property
+    def changed(self) -> set[str]:
+        """The definitions that differ."""
+        names = {*self.old.all, *self.new.all}
+        return {name for name in names if self.old.all.get(name) != self.new.all.get(name)}
+
+    @cached_property
+    def hot(self) -> set[str]:
+        """The definitions that lead to those."""
+        return reaching(self.old, self.changed) | reaching(self.new, self.changed)
+
+    @cached_property
+    def near(self) -> set[str]:
+        """The definitions that refer to those."""
+        users = (n for side in (self.old, self.new) for n, names in side.references.items() if names & self.changed)
+        return {*self.changed, *users}
 
     def counterexample(self, *, from_old: bool, travel: str, rng: random.Random) -> Json | None:
         """Return a message of one side, in one direction, that the other rejects; None if none was found."""
         sender, receiver = (self.old, self.new) if from_old else (self.new, self.old)
-        names = {*self.old.all, *self.new.all}
-        changed = {name for name in names if self.old.all.get(name) != self.new.all.get(name)}
-        hot = reaching(sender.all, changed) | reaching(receiver.all, changed)
-        near = changed | {
-            n for n in names if changed & {*references(sender.all.get(n)), *references(receiver.all.get(n))}
-        }
+        changed, hot, near = self.changed, self.hot, self.near
         parts = [p for p in parts_of(sender, travel) if p.name in hot or not knows(receiver, p, travel)]
         rng.shuffle(parts)
         drawer = Drawer(
@@ -163,7 +178,7 @@ class Judge:
         for part in sorted(
             parts, key=lambda p: (knows(receiver, p, travel), p.name not in changed, p.name not in near)
         )[:PARTS]:
-            for _ in range(DRAWS):
+            for _ in range(self.draws):
                 message = drawer.message(part)
                 if sender.takes(travel, part.method, message, sends=True) and not receiver.takes(
                     travel, part.method, message
@@ -188,11 +203,11 @@ def parts_of(side: Side, travel: str) -> Iterator[Part]:
         yield Part("frame", "", "JSONRPCMessage")
 
 
-def reaching(all_: Mapping[str, Json], targets: set[str]) -> set[str]:
+def reaching(side: Side, targets: set[str]) -> set[str]:
     """Return the definitions that lead to some of others."""
     users: dict[str, list[str]] = {}
-    for name, node in all_.items():
-        for target in references(node):
+    for name, others in side.references.items():
+        for target in others:
             users.setdefault(target, []).append(name)
     pending, seen = list(targets), set[str]()
     while pending:

@@ -19,7 +19,7 @@ from mcp_bindgen.load import load_sources
 from support.mutants import Json
 from support.mutants_of_messages import OPS, mutant
 from support.official import official_schema
-from support.oracle import TO_CLIENT, TO_SERVER, Judge, Side
+from support.oracle import DRAWS, TO_CLIENT, TO_SERVER, Judge, Side
 from support.samples import REVISIONS
 
 
@@ -64,46 +64,66 @@ def untouched(revision: str) -> Protocol:
     return read(official(revision))
 
 
-def cases(number: int, start: int = 0) -> Iterator[tuple[str, str, int, bool]]:
-    """Iterate over cases: revision, class of change, seed, and whether the changed file is the old side."""
+@cache
+def side(revision: str) -> Side:
+    return Side(official(revision))
+
+
+def cases(number: int) -> Iterator[tuple[str, str, int]]:
+    """Iterate over the changes of so many cases: revision, class of change, seed. Each is a case in both directions."""
     names = list(OPS)
-    for index in range(start, start + number):
-        revision = REVISIONS[index % len(REVISIONS)]
-        name = names[index // len(REVISIONS) % len(names)]
-        round_ = index // (len(REVISIONS) * len(names))
-        yield revision, name, round_ // 2, (round_ + index) % 2 == 1
+    for index in range(number // 2):
+        round_, position = divmod(index, len(names))
+        # All revisions come around after as many rounds; the next rounds have other seeds.
+        revision = REVISIONS[(position + round_) % len(REVISIONS)]
+        yield revision, names[position], round_ // len(REVISIONS)
 
 
-def run(revision: str, name: str, seed: int, *, is_back: bool, figures: Figures) -> None:
-    """Judge one case and count what the diff and the oracle say about each pair of peers."""
+def run(revision: str, name: str, seed: int, figures: Figures, *, draws: int = DRAWS) -> None:
+    """Judge a change and its reverse; count what the diff and the oracle say about each pair of peers."""
     changed = mutant(official(revision), name, seed)
     if changed is None:
         return
     figures.classes.add(name)
-    trees = (changed, official(revision)) if is_back else (official(revision), changed)
-    protocols = (read(changed), untouched(revision)) if is_back else (untouched(revision), read(changed))
+    label = f"{revision} {name} {seed}"
+    old, new = side(revision), Side(changed)
+    before, after = untouched(revision), read(changed)
+    # A message of either version, in either direction, that the other version rejects.
+    found = {
+        pair: _counterexample(Judge(old, new, draws), pair, label)
+        for pair in Pair  # The reverse has the same messages, with the pairs swapped.
+    }
+    _count(label, (before, after), Judge(old, new), found, figures)
+    swapped = dict(zip(Pair, reversed(found.values()), strict=True))
+    _count(f"{label} back", (after, before), Judge(new, old), swapped, figures)
+
+
+def _count(
+    label: str,
+    protocols: tuple[Protocol, Protocol],
+    judge: Judge,
+    found: dict[Pair, Json | None],
+    figures: Figures,
+) -> None:
     witnesses = Witnesses(*protocols)
     findings = [witnesses.testify(finding) for finding in compare_messages(*protocols)]
     verdicts = compatibility(findings).verdicts
-    judge = Judge(Side(trees[0]), Side(trees[1]))
-    label = f"{revision} {name} {seed}{' back' if is_back else ''}"
     for pair in Pair:
         verdict = verdicts[pair]
         figures.verdicts[verdict] += 1
-        found = _counterexample(judge, pair, label)
         for finding in findings:
             if pair in finding.witnesses and not is_confirmed(judge, finding, pair):
                 figures.wrong_roles.append(
                     f"{label} {pair}: {finding.rule.id} {json.dumps(finding.witnesses[pair])[:300]}"
                 )
         if verdict is Verdict.NOT_PROVEN:
-            figures.undecided[name] += 1
-        if found is None:
+            figures.undecided[label] += 1
+        if found[pair] is None:
             continue
         figures.broken += 1
         figures.recalled += verdict is Verdict.BREAKS
         is_gated = any(pair in f.proven and pair in f.gates for f in findings)
-        row = f"{label} {pair}: {json.dumps(found)[:400]}"
+        row = f"{label} {pair}: {json.dumps(found[pair])[:400]}"
         if verdict is Verdict.COMPATIBLE and not is_gated:
             figures.contradicted.append(row)
         elif verdict is Verdict.NOT_PROVEN:

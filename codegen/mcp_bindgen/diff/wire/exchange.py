@@ -104,8 +104,9 @@ class Exchange:
             host = self._host(method, carrier.part)
             if host is None:
                 return False
-            carrier, message = Carrier(host.method.name, host.part, carrier.travel), Message(
-                message.frame, (host.part,)
+            carrier, message = (
+                Carrier(host.method.name, host.part, carrier.travel),
+                Message(message.frame, (host.part,)),
             )
             return self.errors(carrier, message) == []
         frame = "JSONRPCRequest" if "id" in message.frame else "JSONRPCNotification"

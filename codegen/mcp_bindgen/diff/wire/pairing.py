@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from mcp_bindgen.diff.sites import Ground
 from mcp_bindgen.ir.leaves import forms, is_json_schema, members, rest_of
@@ -12,7 +13,7 @@ Same = Callable[[TypeRef, TypeRef], bool]
 """Whether an old and a new type admit the same values."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pairing:
     """Two objects and the properties that each declares, except some that are compared elsewhere."""
 
@@ -20,12 +21,12 @@ class Pairing:
     new: Object
     skipped: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def before(self) -> Mapping[str, Field]:
         """The properties that the old object declares."""
         return {name: field for name, field in members(self.old).items() if name not in self.skipped}
 
-    @property
+    @cached_property
     def after(self) -> Mapping[str, Field]:
         """The properties that the new object declares."""
         return {name: field for name, field in members(self.new).items() if name not in self.skipped}

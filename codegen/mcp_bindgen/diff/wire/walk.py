@@ -46,7 +46,7 @@ class Sides:
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
         """Whether no rule finds a change between two types."""
-        if isinstance(old, Ref) and old == new and old.name in self._untouched:
+        if isinstance(old, Ref) and old == new and old.name in self._untouched and not (old.opaque or new.opaque):
             return True
         return self._known.decide((old, opaque_text(old), new, opaque_text(new)), lambda: self._unchanged(old, new))
 
@@ -153,7 +153,7 @@ class Walk:
     def _single(self, old: TypeRef, new: TypeRef, spot: Spot) -> None:
         before, after = self._sides.old.resolve(old), self._sides.new.resolve(new)
         match before, after:
-            case (Struct() | MapOf()), (Struct() | MapOf()):
+            case ((Struct() | MapOf()), (Struct() | MapOf())):
                 self._objects(before, after, spot)
             case ListOf(), ListOf():
                 for site in bound_sites(before.bounds, after.bounds):
@@ -195,6 +195,8 @@ class Walk:
 
     def _property(self, name: str, pairing: Pairing, spot: Spot) -> None:
         before, after = pairing.before.get(name), pairing.after.get(name)
+        if before and before == after and self._sides.same(before.type, after.type):
+            return
         spot = self._needing(name, pairing, spot)
         forbidden = [side is not None and is_never(side.type) for side in (before, after)]
         if forbidden[0] != forbidden[1]:  # Where it must be absent, the object is closed to it.
@@ -242,7 +244,8 @@ class Walk:
     def _moves(self, pairing: Pairing, spot: Spot, known: set[str]) -> set[str]:
         """Compare properties that moved into or out of a sibling object; return their names outside."""
         found: set[str] = set()
-        for beside in sorted(pairing.before.keys() & pairing.after.keys()):
+        both = pairing.before.keys() & pairing.after.keys()
+        for beside in sorted(both) if both != {*pairing.before, *pairing.after} else ():
             types = pairing.before[beside].type, pairing.after[beside].type
             old, new = forms(types[0], self._sides.old), forms(types[1], self._sides.new)
             before, after = self._sides.old.resolve(old[0]), self._sides.new.resolve(new[0])
