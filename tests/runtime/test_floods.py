@@ -12,7 +12,7 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.connection.calls import LIGHT, Load, weight
+from mcp_runtime.connection.calls import LIGHT, ReservedBytes, weight
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.features import catalogue
 from mcp_runtime.method import NotificationMethod
@@ -344,10 +344,10 @@ def test_the_weight_of_a_message_is_about_what_it_takes() -> None:
 
 
 def test_a_load_is_released_once() -> None:
-    load = Load(LIGHT)
-    one = load.hold(b"x" * LIGHT, 1)
+    load = ReservedBytes(LIGHT)
+    one = load.reserve(b"x" * LIGHT, 1)
     assert one is not None
-    assert load.hold(b"x", 1) is None
+    assert load.reserve(b"x", 1) is None
     one.release()
     one.release()
     assert load.size == 0

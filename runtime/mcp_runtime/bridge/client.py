@@ -53,7 +53,7 @@ class SessionOfClient:
                 timeout=timeout,
             )
         except (PeerError, RequestTimeout) as error:
-            self._connection.complain(logging.WARNING, "the server does not report changes of its lists: %s", error)
+            self._connection.log_limited(logging.WARNING, "the server does not report changes of its lists: %s", error)
 
     async def _ping(self, params: Any) -> Any:
         """Send any request that the server answers."""
@@ -171,4 +171,4 @@ class _LogLevel:
     def _take(self, answered: "asyncio.Future[Any]") -> None:
         if not answered.cancelled() and (error := answered.exception()) is not None:
             self._said = ""
-            self._connection.complain(logging.WARNING, "the server does not accept a log level: %s", error)
+            self._connection.log_limited(logging.WARNING, "the server does not accept a log level: %s", error)

@@ -281,7 +281,7 @@ class Hooks(ABC):
         """
         return self.outbound.expect_progress(token, listener)
 
-    def complain(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
+    def log_limited(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
         """Write a line to the log, unless there were too many about this connection.
 
         Args:
@@ -290,7 +290,7 @@ class Hooks(ABC):
             args: the values of the placeholders.
             exc_info: an exception to log with its traceback.
         """
-        self._link.complain(level, text, *args, exc_info=exc_info)
+        self._link.log_limited(level, text, *args, exc_info=exc_info)
 
     def report_error(self, error: McpError) -> None:
         """Pass an error that does not end the conversation to the hooks, or to the log if there are none.

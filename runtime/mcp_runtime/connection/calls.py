@@ -26,22 +26,22 @@ def weight(text: bytes) -> int:
     return 2 * len(text) + _VALUE * values
 
 
-class Held:
-    """The share of a `Load` that one message has, until it is released."""
+class Reservation:
+    """The share of a `ReservedBytes` that one message has, until it is released."""
 
-    __slots__ = ("_load", "_weight")
+    __slots__ = ("_reserved", "_weight")
 
-    def __init__(self, load: "Load", weight: int) -> None:
-        self._load = load
+    def __init__(self, reserved: "ReservedBytes", weight: int) -> None:
+        self._reserved = reserved
         self._weight = weight
 
     def release(self) -> None:
         """Make room for others; safe to call again."""
-        self._load.size -= self._weight
+        self._reserved.size -= self._weight
         self._weight = 0
 
 
-class Load:
+class ReservedBytes:
     """The memory taken by the messages of one peer.
 
     Args:
@@ -57,13 +57,13 @@ class Load:
         self._limit = limit
         self.size = 0
 
-    def hold(self, text: bytes, parts: int) -> Held | None:
+    def reserve(self, text: bytes, parts: int) -> Reservation | None:
         """Count a message, or one of `parts` in a batch; return None if there is no room."""
         more = weight(text) // parts
         if self.size and self.size + more > self._limit:
             return None
         self.size += more
-        return Held(self, more)
+        return Reservation(self, more)
 
 
 MAX_UNREAD: Final = 1 << 20
@@ -200,7 +200,7 @@ class Call(ReceivedCall):
         self.way = _RECEIVED
         self.text = b""
         self.parts = 1
-        self.held: Held | None = None
+        self.held: Reservation | None = None
         self.gate: Gate[tuple[float, float | None, str | None]] | None = None
         self.cancel_reason: str | None = None
         self.resumed: asyncio.Future[Any] | None = None
@@ -351,7 +351,7 @@ async def through(middleware: Sequence[Callable[[T, Proceed], Awaitable[Any]]], 
 
 
 def _around(each: Callable[[T, Proceed], Awaitable[Any]], message: T, proceed: Proceed) -> Proceed:
-    def go_on() -> Awaitable[Any]:
+    def pass_on() -> Awaitable[Any]:
         return each(message, proceed)
 
-    return go_on
+    return pass_on

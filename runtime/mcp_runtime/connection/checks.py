@@ -31,7 +31,7 @@ from mcp_runtime.protocol.validation import Reader
 _META: Final = {"meta"}  # not a frozenset, which pydantic converts each time
 
 
-class Introduction:
+class RequestMeta:
     """The `_meta` of the requests that carry nothing else in it.
 
     Args:
@@ -227,42 +227,42 @@ _RESOURCE_NOT_FOUND: Final = -32002
 """The error code for it in the legacy era."""
 
 
-class Complain(Protocol):
+class Log(Protocol):
     """Writes a line to the log."""
 
     def __call__(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
         """Write a line."""
 
 
-def refusal(error: BaseException, method: str, requester: Requester, complain: Complain) -> PeerError:
+def refusal(error: BaseException, method: str, requester: Requester, log: Log) -> PeerError:
     """Return the error for the peer, and log it; the text of an error that was not meant for the peer is not sent.
 
     Args:
         error: the exception of the handler.
         method: the method of the request.
         requester: what is known of the peer.
-        complain: writes to the log.
+        log: writes to the log.
     """
     error = _judged(error)
     if isinstance(error, PeerError) and not error.is_from_peer:
-        return _allowed(error, method, requester, complain) if requester.is_modern else _older(error, method, requester)
+        return _allowed(error, method, requester, log) if requester.is_modern else _older(error, method, requester)
     if isinstance(error, MethodNotImplemented):
         return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
         text = "%s needs the capability %s, which the peer did not declare"
-        complain(logging.WARNING, text, method, " and ".join(error.capabilities))
+        log(logging.WARNING, text, method, " and ".join(error.capabilities))
         return _missing(error, requester)
     if isinstance(error, WrongResult):
-        complain(logging.ERROR, "the handler of %s %s", method, error)
+        log(logging.ERROR, "the handler of %s %s", method, error)
     elif isinstance(error, MissingCapability):
         text = "the handler of %s failed: %s: %s"
-        complain(logging.ERROR, text, method, type(error).__name__, clipped(str(error)))
+        log(logging.ERROR, text, method, type(error).__name__, clipped(str(error)))
     else:
-        complain(logging.ERROR, "the handler of %s failed", method, exc_info=error)
+        log(logging.ERROR, "the handler of %s failed", method, exc_info=error)
     return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")
 
 
-def _allowed(error: PeerError, method: str, requester: Requester, complain: Complain) -> PeerError:
+def _allowed(error: PeerError, method: str, requester: Requester, log: Log) -> PeerError:
     """Return an error with a code of the modern era; codes outside of -32000 to -32099 belong to the application.
 
     What is missing is an invalid param there; other codes of earlier revisions and implementations become internal
@@ -273,7 +273,7 @@ def _allowed(error: PeerError, method: str, requester: Requester, complain: Comp
         return PeerError(jsonrpc.INVALID_PARAMS, error.message, error.data)
     if -32099 <= code <= -32000 and (requester.spoken is None or code not in requester.spoken.errors):
         text = "the handler of %s raised error %d, which %s does not have"
-        complain(logging.ERROR, text, method, code, requester.revision)
+        log(logging.ERROR, text, method, code, requester.revision)
         return PeerError(jsonrpc.INTERNAL_ERROR, error.message, error.data)
     return error
 

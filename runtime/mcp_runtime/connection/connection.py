@@ -280,7 +280,7 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
         Args:
             type_: the generated type of it.
         """
-        found: T = self.outbound.introduction(type_).model
+        found: T = self.outbound.shared_meta(type_).model
         # Middleware may change what one call carries without affecting other calls.
         return copy(found) if self.middleware else found
 

@@ -225,7 +225,7 @@ class Conversation(Receiver):
             try:
                 hook(reason)
             except Exception as error:
-                link.complain(logging.ERROR, "an on_close hook failed", exc_info=error)
+                link.log_limited(logging.ERROR, "an on_close hook failed", exc_info=error)
         self._settle()
 
     def _take(self, event: Event, text: bytes, line: Line, parts: int = 1) -> Outcome:
@@ -327,7 +327,7 @@ class Conversation(Receiver):
         except PeerError as error:
             link.refuse(call, error.code, error.message, error.data)
         except Exception as error:
-            link.complain(logging.ERROR, "%s failed", INITIALIZE, exc_info=error)
+            link.log_limited(logging.ERROR, "%s failed", INITIALIZE, exc_info=error)
             link.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
         else:
             link.answer(call, jsonrpc.dump(result))

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.background import never_ran
-from mcp_runtime.connection.calls import CURRENT, LIGHT, MAX_UNREAD, Call, Handling, Line, Load, TaggedStreams
+from mcp_runtime.connection.calls import CURRENT, LIGHT, MAX_UNREAD, Call, Handling, Line, ReservedBytes, TaggedStreams
 from mcp_runtime.connection.checks import UNAVAILABLE, check_gated, params_of, refusal
 from mcp_runtime.connection.link import Link
-from mcp_runtime.connection.notifications import NotificationStream, Turns
+from mcp_runtime.connection.notifications import NotificationQueue, NotificationStream
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.reports import Reports
-from mcp_runtime.connection.requester import GoOn, Handler, Requester, ignore
+from mcp_runtime.connection.requester import Handler, Requester, ResumeHandler, ignore
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
@@ -50,14 +50,14 @@ class Inbound:
         "_handling",
         "_kept",
         "_link",
-        "_load",
+        "_notification_queue",
         "_outbound",
         "_queue",
         "_reports",
+        "_reserved",
         "_running",
         "_settled",
         "_streams",
-        "_turns",
         "_waiting",
         "subscriptions",
     )
@@ -77,8 +77,8 @@ class Inbound:
         self._queue: dict[Call, Context] = {}
         self._kept: dict[Call, None] = {}
         # Created on demand: most connections are idle.
-        self._load: Load | None = None
-        self._turns: Turns | None = None
+        self._reserved: ReservedBytes | None = None
+        self._notification_queue: NotificationQueue | None = None
         self._waiting = 0
 
     @property
@@ -116,7 +116,7 @@ class Inbound:
             self._begin(call)
         elif not has_turn and len(self._queue) >= limits.max_queued:
             self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
-        elif not self._hold(call):
+        elif not self._reserve(call):
             self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later")
         elif has_turn:
             self._begin(call)
@@ -136,9 +136,9 @@ class Inbound:
             for other in self._ending
         )
 
-    def _hold(self, call: Call) -> bool:
+    def _reserve(self, call: Call) -> bool:
         """Reserve memory for a request; return whether there is room."""
-        call.held = self._loaded().hold(call.text, call.parts)
+        call.held = self._reserved_bytes().reserve(call.text, call.parts)
         return call.held is not None
 
     def take_cancelled(self, cancelled: Cancelled) -> None:
@@ -160,7 +160,7 @@ class Inbound:
             call.mark_cancelled(reason)
         if call in self._running:
             id_ = clipped(repr(call.id), 100)
-            self._link.complain(logging.INFO, "%s %s was cancelled: %s", call.name, id_, clipped(reason or "-"))
+            self._link.log_limited(logging.INFO, "%s %s was cancelled: %s", call.name, id_, clipped(reason or "-"))
             self._cancel(call, reason)
 
     def _cancel(self, call: Call, reason: str | None) -> None:
@@ -227,16 +227,18 @@ class Inbound:
             return ACCEPTED
         text = call.text
         call.read(method, params)
-        self._turns = self._turns or Turns(self._link, self._loaded())
-        if self._turns.take(text, call.parts, partial(self._notified, call, found[1] if found else ignore)):
+        self._notification_queue = self._notification_queue or NotificationQueue(self._link, self._reserved_bytes())
+        if self._notification_queue.take(
+            text, call.parts, partial(self._notified, call, found[1] if found else ignore)
+        ):
             return ACCEPTED
         dropped = self._link.violation("too many notifications are waiting; this one was dropped", name)
         self._link.report(dropped)
         return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, str(dropped))
 
-    def _loaded(self) -> Load:
-        self._load = self._load or Load(self._link.limits.max_bytes)
-        return self._load
+    def _reserved_bytes(self) -> ReservedBytes:
+        self._reserved = self._reserved or ReservedBytes(self._link.limits.max_bytes)
+        return self._reserved
 
     def _watched(self, name: str, requester: Requester) -> AnyMethod | None:
         """Return a method that only middleware wants to see."""
@@ -246,8 +248,8 @@ class Inbound:
     def end(self, reason: str, current: "asyncio.Task[Any] | None") -> None:
         """Cancel all tasks except the current one, since the connection has ended."""
         self._queue.clear()
-        if self._turns is not None:
-            self._turns.clear()
+        if self._notification_queue is not None:
+            self._notification_queue.clear()
         for call in self._kept:
             call.mark_cancelled(reason)
         self._kept.clear()
@@ -266,12 +268,12 @@ class Inbound:
         found = requester.answers.handlers.get(name)
         if found is None or not requester.may_ask(found[0]) or not requester.has(name):
             # At debug level only: a client of both eras asks server/discover first, to learn from the error.
-            self._link.complain(logging.DEBUG, "%s is not supported here", clipped(name, 100))
+            self._link.log_limited(logging.DEBUG, "%s is not supported here", clipped(name, 100))
             self._refuse(call, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return
         method, handler = found
-        go_on = requester.answers.go_on
-        if go_on is not None and self._goes_on(go_on, method, call):
+        resume_handler = requester.answers.resume_handler
+        if resume_handler is not None and self._resumes(resume_handler, method, call):
             return
         try:
             params = params_of(method, call)
@@ -293,7 +295,7 @@ class Inbound:
         call.release()
         self._link.refuse(call, code, message, data)
 
-    def _goes_on(self, go_on: GoOn, method: AnyMethod, call: Call) -> bool:
+    def _resumes(self, resume_handler: ResumeHandler, method: AnyMethod, call: Call) -> bool:
         """Whether a request was passed to a suspended handler, or was refused because there is none."""
         state: Any = call.raw_params.get("requestState")
         if state is None:
@@ -303,7 +305,7 @@ class Inbound:
         if not (isinstance(spoken, RequestMethod) and spoken.multi_round_trip):
             return False
         try:
-            if not go_on(call, state):
+            if not resume_handler(call, state):
                 return False
             call.release()
         except PeerError as error:
@@ -326,7 +328,7 @@ class Inbound:
             link = home._link
             if call.book is not None and link.closed_because is None:
                 call.mark_closed()
-                link.complain(logging.ERROR, "the handler of %s was cancelled from within", call.name)
+                link.log_limited(logging.ERROR, "the handler of %s was cancelled from within", call.name)
                 link.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
         except _ENDS:
             raise
@@ -336,7 +338,7 @@ class Inbound:
             if call.book is not None:
                 home._reports.finish(call)
                 call.mark_closed()
-                refused = refusal(error, call.name, call.requester, home._link.complain)
+                refused = refusal(error, call.name, call.requester, home._link.log_limited)
                 home._link.refuse(call, refused.code, refused.message, refused.data)
         else:
             if call.keeper is not None and call.book is not None:
@@ -365,7 +367,7 @@ class Inbound:
         except (*_ENDS, asyncio.CancelledError):
             raise
         except BaseException as error:
-            self._link.complain(logging.ERROR, "the handler of %s failed", call.name, exc_info=error)
+            self._link.log_limited(logging.ERROR, "the handler of %s failed", call.name, exc_info=error)
 
     def _finished(self, call: Call) -> None:
         """Forget a request whose handler has ended, unless that was suspended."""

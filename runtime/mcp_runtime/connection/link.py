@@ -70,7 +70,7 @@ class Link:
         self.main = Line(transport, self)
         self._lines: dict[int, Line] = {id(transport): self.main}
         self._trace = _open_trace(limits.trace)
-        self._journal: Journal | None = None  # created for the first complaint, since most peers give no reason for one
+        self._journal: Journal | None = None  # created for the first line, since most peers give no reason for one
 
     @property
     def revision(self) -> str:
@@ -250,19 +250,19 @@ class Link:
             try:
                 self._trace(way.value, message)
             except Exception as error:
-                self.complain(logging.ERROR, "the trace hook failed", exc_info=error)
+                self.log_limited(logging.ERROR, "the trace hook failed", exc_info=error)
 
-    def complain(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
+    def log_limited(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
         """Write a line to the log, unless there were too many about this connection."""
-        if log.isEnabledFor(level) and self._may_complain():
+        if log.isEnabledFor(level) and self._may_log():
             log.log(level, text, *args, exc_info=exc_info, stacklevel=2)
 
     def report(self, error: McpError) -> None:
         """Pass an error that does not end the conversation to the hooks, or to the log if there are none."""
-        if (self.error_hooks or log.isEnabledFor(logging.WARNING)) and self._may_complain():
+        if (self.error_hooks or log.isEnabledFor(logging.WARNING)) and self._may_log():
             self._tell(error)
 
-    def _may_complain(self) -> bool:
+    def _may_log(self) -> bool:
         if self._journal is None:
             self._journal = Journal(self.loop.time, self.transport.log_limit)
         if not self._journal.admits():

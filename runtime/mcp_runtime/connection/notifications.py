@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from mcp_runtime.connection.calls import LIGHT, Held, Load
+from mcp_runtime.connection.calls import LIGHT, Reservation, ReservedBytes
 from mcp_runtime.connection.link import Link
 from mcp_runtime.errors import ConnectionClosed
 
@@ -94,21 +94,21 @@ class NotificationStream(Generic[P]):
 Run: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
-class Turns:
+class NotificationQueue:
     """Runs the handlers of notifications, in order.
 
     Args:
         link: its limits and background tasks.
-        load: the memory taken by the peer's messages.
+        reserved: the memory taken by the peer's messages.
     """
 
-    __slots__ = ("_link", "_load", "_running", "_waiting")
+    __slots__ = ("_link", "_reserved", "_running", "_waiting")
 
-    def __init__(self, link: Link, load: Load) -> None:
+    def __init__(self, link: Link, reserved: ReservedBytes) -> None:
         self._link = link
-        self._load = load
+        self._reserved = reserved
         self._running = 0
-        self._waiting: deque[tuple[Run, Held | None, Context]] = deque()
+        self._waiting: deque[tuple[Run, Reservation | None, Context]] = deque()
 
     def take(self, text: bytes, parts: int, run: Run) -> bool:
         """Run a handler now or later; return whether there is room.
@@ -123,7 +123,7 @@ class Turns:
         if not has_turn and len(self._waiting) >= limits.max_queued:
             return False
         held = None
-        if (len(text) > LIGHT or not has_turn) and (held := self._load.hold(text, parts)) is None:
+        if (len(text) > LIGHT or not has_turn) and (held := self._reserved.reserve(text, parts)) is None:
             return False
         if has_turn:
             self._begin(run, held)
@@ -136,11 +136,11 @@ class Turns:
         """Drop the queued handlers."""
         self._waiting.clear()
 
-    def _begin(self, run: Run, held: Held | None) -> None:
+    def _begin(self, run: Run, held: Reservation | None) -> None:
         self._running += 1
         self._link.background.spawn(self._take_turn(run, held))
 
-    async def _take_turn(self, run: Run, held: Held | None) -> None:
+    async def _take_turn(self, run: Run, held: Reservation | None) -> None:
         try:
             await run()
         finally:

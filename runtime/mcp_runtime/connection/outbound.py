@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.calls import CURRENT, Asked, Call, Line, Proceed, through
-from mcp_runtime.connection.checks import Introduction, asker, carrier, check_capabilities, check_sent, is_embedded
+from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, introduced, said, write_result
+from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, said, with_server_info, write_result
 from mcp_runtime.connection.timers import Deadlines
 from mcp_runtime.connection.transport import ANSWER, Outcome, Sent, Verdict
 from mcp_runtime.errors import (
@@ -47,14 +47,14 @@ class Outbound:
         deadlines: the timeouts of open requests.
     """
 
-    __slots__ = ("_introduction", "_link", "_reports", "deadlines", "results")
+    __slots__ = ("_link", "_reports", "_shared_meta", "deadlines", "results")
 
     def __init__(self, link: Link, reports: Reports) -> None:
         self.results = Results(link.report)
         self._link = link
         self._reports = reports
         self.deadlines = Deadlines(link.loop, self._expire)
-        self._introduction: Introduction | None = None
+        self._shared_meta: RequestMeta | None = None
 
     def ask_through(
         self,
@@ -101,22 +101,22 @@ class Outbound:
             raise
         if type(result) is Interim:
             interim = result
-            go_on = self.deadlines.suspend(whole)
+            renew_timeout = self.deadlines.suspend(whole)
 
             def again(params: Any) -> Coroutine[Any, Any, T]:
-                go_on()
+                renew_timeout()
                 return self.ask(method, params, type_, options, whole, rounds=rounds + 1)
 
-            own = params if self._introduction is None else self._introduction.detached(params)
+            own = params if self._shared_meta is None else self._shared_meta.detached(params)
             result = await interim.resume(interim.result, Interrupted(method, own, options, rounds, again))
-            go_on()
+            renew_timeout()
         return cast("T", result)
 
-    def introduction(self, type_: type[Any]) -> Introduction:
+    def shared_meta(self, type_: type[Any]) -> RequestMeta:
         """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
-        found, required = self._introduction, self._link.requester.meta
+        found, required = self._shared_meta, self._link.requester.meta
         if found is None or found.required is not required:
-            found = self._introduction = Introduction(required, type_)
+            found = self._shared_meta = RequestMeta(required, type_)
         return found
 
     def open(self, method: RequestMethod[Any, R], params: Any) -> "tuple[Id, asyncio.Future[R | None]]":
@@ -147,7 +147,7 @@ class Outbound:
     def _cancel(self, call: Asked, reason: str | None) -> None:
         link = self._link
         self.deadlines.drop(call.id)
-        link.complain(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
+        link.log_limited(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
         about = Sent(NOTIFICATIONS_CANCELLED, cancels=call.id)
         link.send(link.session.cancel(call.id, reason), link.living(call.line), about)
 
@@ -285,7 +285,7 @@ class Outbound:
             try:
                 listener(progressed.progress, progressed.total, progressed.message)
             except Exception as error:
-                self._link.complain(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
+                self._link.log_limited(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
 
     def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
         """Listen to reports under a token that outlives its request; see `Connection.expect_progress`."""
@@ -327,7 +327,7 @@ class Outbound:
         if requester.wire is not None:
             encoded = requester.wire.outgoing(method, "result", encoded if hint is None else said(encoded, hint))
         if requester.answers.stamp:
-            encoded = introduced(encoded, result, requester)
+            encoded = with_server_info(encoded, result, requester)
         if self._link.limits.check_sent:
             check_sent(self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester)
         return encoded
@@ -336,11 +336,8 @@ class Outbound:
         wire = requester.wire
         if params is None or method.params is None:
             return wire.addressed(method, b"{}", requester.meta) if wire is not None and wire.adds_meta else None
-        introduction = self._introduction
-        if introduction is not None and introduction.is_in(params):
-            encoded = introduction.encode(params)
-        else:
-            encoded = method.params.encode(params)
+        shared = self._shared_meta
+        encoded = shared.encode(params) if shared is not None and shared.is_in(params) else method.params.encode(params)
         if wire is not None:
             encoded = wire.addressed(method, wire.outgoing(method, "params", encoded), requester.meta)
         if method.name in LEAVING and (broken := LEAVING[method.name](params, encoded)) is not None:

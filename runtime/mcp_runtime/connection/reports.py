@@ -48,7 +48,7 @@ class Reports:
         if wrong is not None:
             if not call.is_stuck:
                 call.is_stuck = True
-                link.complain(logging.WARNING, DROPPED, call.name, wrong)
+                link.log_limited(logging.WARNING, DROPPED, call.name, wrong)
             return None
         if call.token is None:
             call.progress = progress

@@ -46,7 +46,7 @@ It takes the `Call` of that request, the question's method, the type of the answ
 of the call. It returns the answer, and raises an `McpError` if there will be none.
 """
 
-GoOn: TypeAlias = Callable[[Any, Any], bool]
+ResumeHandler: TypeAlias = Callable[[Any, Any], bool]
 """Resumes a handler that asked its requester in a result.
 
 It takes a received request, and its ``requestState``. It returns whether a waiting handler continues with the request;
@@ -72,12 +72,22 @@ class Answers:
         hints: how long results may be cached, by method, unless handlers say so.
         stamp: the beginning of each result, see `protocol.modern.stamp`; empty in the legacy era.
         ask_inside: asks the requester in a result; None if that is not possible, as in the legacy era.
-        go_on: resumes the handler that asked; None to pass each request to a new handler.
+        resume_handler: resumes the handler that asked; None to pass each request to a new handler.
         record: does recorded work; by default on each call.
         tell_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
     """
 
-    __slots__ = ("ask_inside", "context", "go_on", "handlers", "hints", "record", "stamp", "stub", "tell_listeners")
+    __slots__ = (
+        "ask_inside",
+        "context",
+        "handlers",
+        "hints",
+        "record",
+        "resume_handler",
+        "stamp",
+        "stub",
+        "tell_listeners",
+    )
 
     def __init__(self) -> None:
         self.handlers: dict[str, tuple[AnyMethod, Handler]] = {}
@@ -85,7 +95,7 @@ class Answers:
         self.hints: Mapping[str, CacheHint] = _NO_HINTS
         self.stamp = b""
         self.ask_inside: AskInside | None = None
-        self.go_on: GoOn | None = None
+        self.resume_handler: ResumeHandler | None = None
         self.record: Recorder = run_once
         self.tell_listeners: Callable[[AnyMethod, Any], None] | None = None
         self.context: Callable[..., Any]

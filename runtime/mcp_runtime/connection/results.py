@@ -208,7 +208,7 @@ def write_result(method: RequestMethod[Any, Any], result: object, more: More | N
         raise WrongResult(f"returned a value that JSON cannot express: {error}") from None
 
 
-def introduced(encoded: bytes, result: Any, requester: Requester) -> bytes:
+def with_server_info(encoded: bytes, result: Any, requester: Requester) -> bytes:
     """Return a result with this server's name in its `_meta` (2026-07-28, basic/index).
 
     Args:

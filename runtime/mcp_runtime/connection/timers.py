@@ -191,11 +191,11 @@ class Deadlines:
         until = self._until.pop(call, None) if call is not None else None
         left = 0.0 if until is None else until - self._loop.time()
 
-        def go_on() -> None:
+        def proceed() -> None:
             if until is not None and call is not None and call not in self._until:
                 self.set(call, self._loop.time() + left)
 
-        return go_on
+        return proceed
 
     def pause(self) -> None:
         """Suspend all timeouts until `resume`, for at most `MAX_PAUSE` seconds."""

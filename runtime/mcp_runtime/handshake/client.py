@@ -222,11 +222,11 @@ class Opening:
                 # Of several servers behind one address, some may be newer than others.
                 await self._discover(revision, tried)
             else:
-                await self._go_on(offered, tried)
+                await self._continue_in(offered, tried)
             return
         offered = supported(result, "supportedVersions")
         if revision not in offered:
-            await self._go_on(offered, tried)
+            await self._continue_in(offered, tried)
             return
         # A legacy-only client does not pay for the modern era.
         from mcp_runtime.features.inputs.questions import InputAnswers
@@ -236,7 +236,7 @@ class Opening:
         info: Mapping[str, Any] = said.get(modern.SERVER_INFO) or {}
         self._offer.settle(result["capabilities"], info=info, instructions=result.get("instructions"))
 
-    async def _go_on(self, offered: Sequence[str], tried: frozenset[str]) -> None:
+    async def _continue_in(self, offered: Sequence[str], tried: frozenset[str]) -> None:
         """Continue in the newest revision that the server claims to support and that was not tried yet."""
         revision = newest(offered, self._clients.keys() - tried, self._clients)
         if revision in self._of_era("modern"):

@@ -16,7 +16,7 @@ from mcp_runtime.features.inputs.suspended import Suspensions
 from mcp_runtime.features.listeners import Listeners
 from mcp_runtime.features.utilities import Logging
 from mcp_runtime.handlers import answer_with
-from mcp_runtime.handshake.offer import Offer, Served, identity, introduced, server_features
+from mcp_runtime.handshake.offer import Offer, Served, identity, identity_of, server_features
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CacheHint
 from mcp_runtime.protocol import modern
@@ -128,11 +128,11 @@ class Requesters:
         options, spoken = server.effective_options(), wire.binding if wire else server.__binding__
         answers = Answers()
         answers.stub, answers.context = server.__peer__(connection), server.__context__
-        answers.stamp = modern.stamp(introduced(server, options))
+        answers.stamp = modern.stamp(identity_of(server, options))
         answers.hints = _hints(spoken, options)
         if isinstance(options.inputs, Suspended):
             suspensions = Suspensions.of(server, options.inputs)
-            answers.ask_inside, answers.go_on = suspensions.ask, partial(suspensions.go_on, connection)
+            answers.ask_inside, answers.resume_handler = suspensions.ask, partial(suspensions.resume, connection)
         requester = Requester(
             side=Side.SERVER,
             reader=connection.reader(revision),
@@ -151,7 +151,7 @@ class Requesters:
             listeners = Listeners(connection, server, own)
             answer_with(server, connection)
             if options.inputs is not None and not isinstance(options.inputs, Suspended):
-                options.inputs.install(connection, introduced(server, options)["name"])
+                options.inputs.install(connection, identity_of(server, options)["name"])
             if wire is not None:
                 wire.begin_stateless(connection, listeners)
         return _Base(requester, own)

@@ -207,7 +207,7 @@ def named(name: str, own: str, title: str) -> dict[str, str]:
     return {**info, "title": title} if title else info
 
 
-def introduced(server: ServerHandlers, options: ServerOptions) -> dict[str, str]:
+def identity_of(server: ServerHandlers, options: ServerOptions) -> dict[str, str]:
     """Return a server's name and version, keyed by wire names."""
     return named(options.name or type(server).__name__, options.version, options.title)
 

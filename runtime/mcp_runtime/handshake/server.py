@@ -17,7 +17,7 @@ from mcp_runtime.handshake.offer import (
     Served,
     check_handlers,
     identity,
-    introduced,
+    identity_of,
     server_features,
     warn_of_gaps,
 )
@@ -202,7 +202,7 @@ def _result(server: ServerHandlers, spoken: Binding, own: Mapping[str, Any]) -> 
     result: dict[str, Any] = {
         "protocolVersion": spoken.revision,
         "capabilities": own,
-        "serverInfo": introduced(server, options),
+        "serverInfo": identity_of(server, options),
     }
     if options.instructions is not None:
         result["instructions"] = options.instructions

@@ -216,7 +216,7 @@ class Validate:
             mismatch = self._own(connection, schema, outcome[_STRUCTURED], f"outputSchema of tool {name}")
         if mismatch is not None:
             text = "the result of tool %s does not match its outputSchema: %s"
-            connection.complain(logging.ERROR, text, name, mismatch)
+            connection.log_limited(logging.ERROR, text, name, mismatch)
             raise PeerError(INTERNAL_ERROR, f"tool {name} failed: its result is not valid")
 
     def _check_their_result(self, exchange: Exchange, schema: _Schema, outcome: Mapping[str, Any], name: str) -> None:
@@ -237,7 +237,7 @@ class Validate:
         try:
             return self._check(schema, is_trusted=True).find(value)
         except UnusableSchema as error:
-            connection.complain(logging.ERROR, "the %s cannot be used: %s", what, error)
+            connection.log_limited(logging.ERROR, "the %s cannot be used: %s", what, error)
             raise PeerError(INTERNAL_ERROR, f"the {what} cannot be used: {error}") from error
 
     async def _find(self, known: _Known, exchange: Exchange, name: str) -> _Tool | None:

@@ -155,7 +155,7 @@ class SealedInputs:
     def install(self) -> None:
         """Make the handlers registered so far replay what is recorded."""
         answers = self._connection.requester.answers
-        answers.ask_inside, answers.go_on, answers.record = self.ask, self.go_on, self.record
+        answers.ask_inside, answers.resume_handler, answers.record = self.ask, self.resume, self.record
         for method, handler in tuple(answers.handlers.values()):
             if _asking_record(method, self._connection.requester) is not None:
                 self._connection.handle(method, self._replaying(handler))
@@ -175,7 +175,7 @@ class SealedInputs:
             raise LocalProtocolError(revision=work.requester.revision, method=method.name, pointer="", reason=reason)
         return await run.ask(method, type_, params, options.key if options is not None else None)
 
-    def go_on(self, received: Call, state: Any) -> bool:
+    def resume(self, received: Call, state: Any) -> bool:
         """Check a state and its answers; the handler is then replayed. See `connection.answers`.
 
         Raises:
@@ -211,7 +211,7 @@ class SealedInputs:
         return replay
 
     async def _recorded(self, exchange: Exchange) -> Record:
-        """Return the record of the call, with the answers that `go_on` accepted.
+        """Return the record of the call, with the answers that `resume` accepted.
 
         Raises:
             PeerError: the state was used before, or whether it was cannot be determined.
@@ -239,7 +239,7 @@ class SealedInputs:
         except Exception as error:
             reason = clipped(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
             text = "whether the requestState of %s was used cannot be found out: %s"
-            self._connection.complain(logging.ERROR, text, exchange.method.name, reason)
+            self._connection.log_limited(logging.ERROR, text, exchange.method.name, reason)
             raise PeerError(INTERNAL_ERROR, "used requestStates cannot be checked now; try again later") from None
 
     def _opened(self, state: Any, method: str, params: Mapping[str, Any], requester: Requester) -> Record:
@@ -248,7 +248,7 @@ class SealedInputs:
                 raise Unsealable("not a sealed state")
             record = Record.decode(self._seal.open(state, self._bound(method, params, requester)))
         except Unsealable as error:
-            self._connection.complain(logging.WARNING, "the requestState of %s was refused: %s", method, error)
+            self._connection.log_limited(logging.WARNING, "the requestState of %s was refused: %s", method, error)
             raise unknown_state() from None
         if record.until <= time.time():
             raise unknown_state()
@@ -283,7 +283,7 @@ class SealedInputs:
         return spoken.results[tag].build({"resultType": tag, "inputRequests": asked, "requestState": state})
 
     def _failed(self, exchange: Exchange, reason: str, text: str, *args: object) -> PeerError:
-        self._connection.complain(logging.ERROR, text, exchange.method.name, *args)
+        self._connection.log_limited(logging.ERROR, text, exchange.method.name, *args)
         return PeerError(INTERNAL_ERROR, f"internal error: {reason}")
 
     def _bound(self, method: str, params: Mapping[str, Any], requester: Requester) -> bytes:

@@ -234,9 +234,9 @@ class LineReader:
         """Resume delivery, starting with what was held back; not before the next turn of the event loop."""
         if self._paused:
             self._paused = False
-            self._loop.call_soon(self._go_on)
+            self._loop.call_soon(self._resume)
 
-    def go_on_to_the_end(self) -> None:
+    def read_the_rest(self) -> None:
         """Keep reading, so that the other end is not blocked; if delivery is paused, nothing more is delivered."""
         if self._paused:
             self._discarding = True
@@ -261,7 +261,7 @@ class LineReader:
                 self._on_alone()
             self._deliver(lines)
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         held, self._held = self._held, []
         self._deliver(held)
         if not self._paused:

@@ -176,7 +176,7 @@ class _Live:
 
     async def _shut_down(self, grace: float) -> None:
         try:
-            self.reader.go_on_to_the_end()
+            self.reader.read_the_rest()
             self.writer.finish()
             if await self.child.wait_gone(grace):
                 return

@@ -196,7 +196,7 @@ class _Receiver:
         task = self._connection.spawn(self._run(record, method, own, context))
         self._running[record.id] = (task, exchange)
         task.add_done_callback(lambda _: self._ended(record.id))
-        self._connection.complain(logging.INFO, "%s became the task %s", method.name, record.id)
+        self._connection.log_limited(logging.INFO, "%s became the task %s", method.name, record.id)
         return mark(method.alternatives[0].validate({"task": record.wire()}), record.id)
 
     def _ended(self, task_id: str) -> None:
@@ -243,16 +243,16 @@ class _Receiver:
             closed = self._connection.closed_because is not None
             if not closed:
                 text = "the handler of %s was cancelled from within"
-                self._connection.complain(logging.ERROR, text, method.name)
+                self._connection.log_limited(logging.ERROR, text, method.name)
             message = "the connection over which the task was created has ended" if closed else "internal error"
             return Status.FAILED, message, Failure(code=INTERNAL_ERROR, message=message)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
             if life.expired():
-                self._connection.complain(logging.INFO, "the task %s expired before it had ended", record.id)
+                self._connection.log_limited(logging.INFO, "the task %s expired before it had ended", record.id)
                 return None
-            refused = refusal(error, method.name, ctx.exchange.requester, self._connection.complain)
+            refused = refusal(error, method.name, ctx.exchange.requester, self._connection.log_limited)
             failure = Failure(code=refused.code, message=refused.message, data=refused.data)
             return Status.FAILED, failure.message, failure
         # A tool that reports an error has failed, although it has a result ("Task Execution Errors").
@@ -265,16 +265,16 @@ class _Receiver:
         try:
             record = await self._store.move(self._owner, task_id, status, message=message, outcome=outcome)
         except ResultTooLarge as error:
-            self._connection.complain(logging.WARNING, "the result of the task %s was dropped: %s", task_id, error)
+            self._connection.log_limited(logging.WARNING, "the result of the task %s was dropped: %s", task_id, error)
             lost = Failure(code=INTERNAL_ERROR, message=str(error))
             await self._move(task_id, Status.FAILED, message=str(error), outcome=lost)
             return
         except TaskError as error:
             text = "the task %s did not become %s: %s"
-            self._connection.complain(logging.DEBUG, text, task_id, status.value, error)
+            self._connection.log_limited(logging.DEBUG, text, task_id, status.value, error)
             return
         if status.is_terminal:
-            self._connection.complain(logging.INFO, "the task %s has ended: %s", task_id, status.value)
+            self._connection.log_limited(logging.INFO, "the task %s has ended: %s", task_id, status.value)
         await self._tell(record)
 
     async def _tell(self, record: TaskRecord) -> None:
@@ -284,7 +284,9 @@ class _Receiver:
         try:
             await self._connection.notify(method, method.params.validate(record.wire()))
         except McpError as error:
-            self._connection.complain(logging.DEBUG, "the peer was not notified of the task %s: %s", record.id, error)
+            self._connection.log_limited(
+                logging.DEBUG, "the peer was not notified of the task %s: %s", record.id, error
+            )
 
     async def _find(self, task_id: str) -> TaskRecord:
         try:

@@ -91,7 +91,7 @@ class Suspensions:
         peer = self._peer_of(work)
         if len(self._waiting) >= self._settings.overall or self._per_peer[peer] >= self._settings.per_peer:
             text = "too many handlers wait for input; refusing the one of %s"
-            work.connection.complain(logging.WARNING, text, work.method.name)
+            work.connection.log_limited(logging.WARNING, text, work.method.name)
             for question in asking.open.values():
                 if not question.answered.done():
                     reason = "too many requests wait for input; try again later"
@@ -110,7 +110,7 @@ class Suspensions:
         principal = work.requester.principal
         return principal if principal is not None or self._settings.shared else work.connection
 
-    def go_on(self, connection: Connection, received: Call, state: Any) -> bool:
+    def resume(self, connection: Connection, received: Call, state: Any) -> bool:
         """Resume the handler that issued a handle; see `connection.answers`.
 
         Raises:
@@ -121,7 +121,7 @@ class Suspensions:
         if asking is None:
             if not _is_own(state):
                 text = "received a requestState that this process did not issue; with several workers, use InputState"
-                connection.complain(logging.WARNING, text)
+                connection.log_limited(logging.WARNING, text)
             raise unknown_state()
         requester, params = received.requester, received.message.params or {}
         task, work = asking.task, asking.work

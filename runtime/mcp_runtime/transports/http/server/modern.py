@@ -82,7 +82,7 @@ class ParameterHeaders:
             wanted = tool.parameters() if tool is not None else ()
         except Exception as error:
             name = clipped(exchange.params.name, 100)
-            exchange.connection.complain(logging.ERROR, _UNCHECKED, name, clipped(str(error)))
+            exchange.connection.log_limited(logging.ERROR, _UNCHECKED, name, clipped(str(error)))
             return
         for parameter in wanted:
             _compare(parameter, headers.get(parameter.header), parameter.value_in(arguments))
