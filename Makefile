@@ -140,7 +140,7 @@ test: $(READY) ## Run the quick tests, in at most three minutes on two cores.
 	$(BIN)/pytest -q -n $(JOBS) -m "$(QUICK)"
 
 .PHONY: test-all
-test-all: $(READY) ## Run all tests that need neither a peer nor a build; LONG=1 also runs the suite on a made-up revision.
+test-all: $(READY) ## Run all tests that need neither a peer nor a build; LONG=1 takes all inputs, not samples.
 	LONG=$(LONG) $(BIN)/pytest -q -n $(JOBS) -m "$(OWN)" --cases 3000 $(TESTS)
 
 .PHONY: test-times

@@ -23,6 +23,7 @@ from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.load import load_sources
 from support.official import upstream
+from support.sampling import sampled
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = Path(__file__).with_name("states.json")
@@ -83,11 +84,11 @@ def test_it_generates_and_imports(state: str, unique: Callable[[Mapping[str, str
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_all_of_them_type_check_strictly(tmp_path: Path) -> None:
+def test_they_type_check_strictly(tmp_path: Path) -> None:
     packages = tmp_path / "states"
     packages.mkdir()
     (packages / "__init__.py").touch()
-    for state in STATES:
+    for state in sampled(STATES, 5):
         for half in HALVES:
             loaded = protocol(state, half)
             if loaded is not None:
