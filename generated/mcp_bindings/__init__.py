@@ -3,4 +3,20 @@
 #   command:  mcp-bindgen generate
 """Typed bindings of the Model Context Protocol, one package per revision: `v2024_11_05`, `v2025_03_26`,
 `v2025_06_18`, `v2025_11_25`, `v2026_07_28`.
+
+The names of `v2026_07_28` can be imported from here.
 """
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .v2026_07_28 import *
+else:
+
+    def __getattr__(name):
+        # The modules of this package have names in lower case, those of a revision begin with a capital.
+        if not name[:1].isupper() and name != "__all__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(__import__(f"{__name__}.v2026_07_28", fromlist=[name]), name)
+        globals()[name] = value
+        return value

@@ -138,6 +138,27 @@ assert gc.isenabled()
             assert vars(module).get(name) is getattr(package(revision), name)
 
 
+class TestRoot:
+    """The package of all revisions has the names of the newest."""
+
+    def test_it_has_the_names_of_the_newest(self) -> None:
+        newest = max(REVISIONS)
+        scope: dict[str, Any] = {}
+        exec("from mcp_bindings import *", scope)
+        assert scope.keys() - {"__builtins__"} == {*exports(newest)}
+        assert all(getattr(mcp_bindings, name) is getattr(package(newest), name) for name in exports(newest))
+
+    def test_other_names_are_refused(self) -> None:
+        for name in ("Nothing", "nothing", "v2024_01_01"):
+            with pytest.raises(AttributeError, match=name):
+                getattr(mcp_bindings, name)
+
+    def test_a_dated_package_does_not_load_the_newest(self) -> None:
+        code = "from mcp_bindings import v2024_11_05; import sys; print([m for m in sys.modules if 'v2026' in m])"
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert run.stdout == "[]\n"
+
+
 class TestAcrossRevisions:
     def test_a_class_keeps_its_name(self) -> None:
         for name in ("CallToolRequestParams", "CallToolResult", "InitializeRequestParams", "ToolInputSchema"):
