@@ -38,7 +38,8 @@ def revision_folder(revision: str) -> str:
 
 def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dict[str, str]:
     """Return the files of the package that contains the packages of several revisions."""
-    page = Page(path="__init__.py", template="root.py.j2", context={"packages": tuple(folders)})
+    context = {"packages": tuple(folders), "newest": max(folders)}
+    page = Page(path="__init__.py", template="root.py.j2", context=context)
     return {**templates.render([page], header(command)), **TYPED}
 
 
