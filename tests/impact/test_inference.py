@@ -7,10 +7,8 @@ import pytest
 from impact.corpus_marks import changes
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT
-from mcp_bindgen.impact.names import HELPERS
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
-from mcp_runtime.client_features import forms
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 PACKAGE = "mcp_bindings.v2025_11_25"
@@ -241,6 +239,10 @@ REEXPORTS = {
         "x.py": "import p\n" + USES.replace("t: Tool", "t: p.Tool"),
     },
     "everything": {"p.py": f"from {PACKAGE} import *", "x.py": f"from p import *\n{USES}"},
+    "beside everything of many modules in a circle": {
+        **{f"p{n}.py": "".join(f"from p{m} import *\n" for m in range(12) if m != n) for n in range(12)},
+        "x.py": f"from p0 import *\nfrom {PACKAGE} import Tool\n{USES}",
+    },
     "twice": {
         "p.py": f"from {PACKAGE} import Tool",
         "q.py": "from p import Tool as T",
@@ -388,14 +390,9 @@ LOOKUPS = {
     "a method in a message": "def f(message):\n    return message['method'] == 'ping'",
     "a method in a pattern": "def f(method: str):\n    match method:\n        case 'ping':\n            return 1",
     "a message as a dict": "x = {'method': 'initialize'}",
-    "a helper of the runtime": "from mcp_runtime.client_features.forms import ask_form",
 }
 
 
 def test_it_finds_uses_by_name(tmp_path: Path) -> None:
     for construct, (lines, unresolved) in all_scanned(tmp_path, LOOKUPS).items():
         assert (len(lines), unresolved) == (1, []), construct
-
-
-def test_the_helpers_of_the_runtime_exist() -> None:
-    assert all(callable(getattr(forms, name)) for name in HELPERS)

@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 MAX_LINES = 400
 LONGER = {
-    "tests/impact/test_inference.py": "one test per construct of Python",
     "tests/ingest/test_json_schema.py": "one test per keyword of JSON Schema",
     "tests/ingest/test_typescript.py": "one test per construct of TypeScript",
     "tests/ir/test_methods.py": "one test per rule by which methods are derived",

@@ -27,7 +27,7 @@ EXTRA = "model_extra"
 """The attribute that contains the properties that a class does not declare."""
 CALLERS = ("Client", "ConnectedClient")
 """The classes whose methods call the peer."""
-HANDLERS = ("Server", "ClientHandlers")
+HANDLERS = frozenset(("Server", "ClientHandlers"))
 """The classes whose methods handle the peer's messages."""
 
 _STUBS = {Travel.TO_SERVER: "Client", Travel.TO_CLIENT: "ConnectedClient"}
@@ -65,6 +65,9 @@ class Bindings:
         }
         values = {constant.value: constant.name for constant in self.package.constants}
         self.errors = {error.name: values.get(error.code, "") for error in self.package.errors}
+        self.codes = {str(error.code): self.errors[error.name] for error in self.package.errors}
+        self.records = {method.name: method.method for method in self.package.methods}
+        self.exports = {export.name for export in self.package.exports} | {"ERRORS", *self.records}
         client, server = self.package.client, self.package.server
         self.stubs: Mapping[str, Mapping[str, views.Function]] = {
             "Client": {function.name: function for function in client.calls},
@@ -85,10 +88,21 @@ class Bindings:
             yield str(base)
             yield from self.ancestors(str(base))
 
+    @cached_property
+    def heirs(self) -> Mapping[str, frozenset[str]]:
+        """Class -> itself and the classes that inherit it."""
+        lines = {name: {name, *self.ancestors(name)} for name in self.classes}
+        return {name: frozenset(heir for heir, line in lines.items() if name in line) for name in self.classes}
+
     def field(self, cls: str, name: str) -> views.Field | None:
         """Return a field of a class, inherited ones included."""
         fields = self.classes[cls].every_field if cls in self.classes else ()
         return next((field for field in fields if field.name == name), None)
+
+    def field_name(self, cls: PythonName, spelled: str | None) -> str:
+        """Return the name of a field that is given by its name or its wire name."""
+        fields = self.classes[cls.owner].every_field if cls.owner in self.classes else ()
+        return next((field.name for field in fields if spelled in (field.name, field.wire_name)), spelled or "")
 
     def alike(self, name: PythonName) -> Iterator[PythonName]:
         """Iterate over the stub methods that send the same request: a method, and its iterator."""

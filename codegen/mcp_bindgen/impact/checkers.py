@@ -24,16 +24,20 @@ _TROUBLE = 400
 """The number of characters of a checker's error output that an error shows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Report:
-    """What a checker says about a place in a file; lines and columns count from 1."""
+    """What a checker says about a place in a file: its first and last line and column, which count from 1."""
 
     path: Path
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+    begin: tuple[int, int]
+    end: tuple[int, int]
     message: str
+
+    @property
+    def revealed(self) -> str:
+        """The type of an expression, if the message is about that."""
+        found = _REVEALED.search(self.message)
+        return found[1] if found else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ class Job:
         return [folder for folder in folders if not any((folder / name).exists() for name in ours)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Checker:
     """A type checker: how it is called, and how its output is read.
 
@@ -85,15 +89,11 @@ class Checker:
         name: its command.
         command: returns the arguments for a job.
         reports: reads its output; a `ValueError` or `KeyError` means that it is not what we know.
-        statuses: the exit statuses of a run that succeeded.
-        revealed: what its message about the type of an expression looks like.
     """
 
     name: str
     command: Callable[[Job], list[str]]
     reports: Callable[[Any, Path], Iterator[Report]]
-    revealed: re.Pattern[str]
-    statuses: tuple[int, ...] = (0, 1)
 
     def run(self, job: Job) -> list[Report]:
         """Check the files of a job, and return what the checker reports.
@@ -112,7 +112,7 @@ class Checker:
             raise self._failed(program, f"still running after {MAX_SECONDS} seconds") from None
         except OSError as error:
             raise self._failed(program, f"cannot be run: {error.strerror}") from None
-        if done.returncode not in self.statuses:
+        if done.returncode not in (0, 1):
             trouble = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace")[-_TROUBLE:]
             raise self._failed(program, f"failed with exit status {done.returncode}: {printable(trouble)}")
         try:
@@ -178,15 +178,10 @@ def _ty(job: Job) -> list[str]:
 
 def _from_ty(output: Any, root: Path) -> Iterator[Report]:
     for found in output:
-        begin, end = (found["location"]["positions"][side] for side in ("begin", "end"))
-        yield Report(
-            path=root / found["location"]["path"],
-            line=int(begin["line"]),
-            column=int(begin["column"]),
-            end_line=int(end["line"]),
-            end_column=int(end["column"]),
-            message=str(found["description"]),
-        )
+        location = found["location"]
+        sides = (location["positions"][side] for side in ("begin", "end"))
+        begin, end = ((int(side["line"]), int(side["column"])) for side in sides)
+        yield Report(root / location["path"], begin, end, str(found["description"]))
 
 
 def _pyright(job: Job) -> list[str]:
@@ -224,17 +219,10 @@ def _pyright(job: Job) -> list[str]:
 
 def _from_pyright(output: Any, root: Path) -> Iterator[Report]:
     for found in output["generalDiagnostics"]:
-        if "range" not in found:
-            continue
-        start, end = found["range"]["start"], found["range"]["end"]
-        yield Report(
-            path=root / found["file"],
-            line=int(start["line"]) + 1,
-            column=int(start["character"]) + 1,
-            end_line=int(end["line"]) + 1,
-            end_column=int(end["character"]) + 1,
-            message=str(found["message"]),
-        )
+        if "range" in found:
+            sides = (found["range"][side] for side in ("start", "end"))
+            begin, end = ((int(side["line"]) + 1, int(side["character"]) + 1) for side in sides)
+            yield Report(root / found["file"], begin, end, str(found["message"]))
 
 
 def _pyrefly(job: Job) -> list[str]:
@@ -250,14 +238,8 @@ def _pyrefly(job: Job) -> list[str]:
 
 def _from_pyrefly(output: Any, root: Path) -> Iterator[Report]:
     for found in output["errors"]:
-        yield Report(
-            path=root / found["path"],
-            line=int(found["line"]),
-            column=int(found["column"]),
-            end_line=int(found["stop_line"]),
-            end_column=int(found["stop_column"]),
-            message=str(found["description"]),
-        )
+        begin, end = (int(found["line"]), int(found["column"])), (int(found["stop_line"]), int(found["stop_column"]))
+        yield Report(root / found["path"], begin, end, str(found["description"]))
 
 
 def _interpreter(environment: Path) -> Path:
@@ -266,22 +248,10 @@ def _interpreter(environment: Path) -> Path:
 
 
 DEFAULT = "ty"
+_REVEALED = re.compile(r"(?:Revealed type: `|^Type of \".*?\" is \"|revealed type: )(.*?)[`\"]?$", re.DOTALL)
 CHECKERS = {
-    checker.name: checker
-    for checker in (
-        Checker(name=DEFAULT, command=_ty, reports=_from_ty, revealed=re.compile(r"Revealed type: `(.*)`$")),
-        Checker(
-            name="pyright",
-            command=_pyright,
-            reports=_from_pyright,
-            revealed=re.compile(r'^Type of ".*?" is "(.*)"', re.DOTALL),
-        ),
-        Checker(
-            name="pyrefly",
-            command=_pyrefly,
-            reports=_from_pyrefly,
-            revealed=re.compile(r"revealed type: (.*)"),
-        ),
-    )
+    DEFAULT: Checker(DEFAULT, _ty, _from_ty),
+    "pyright": Checker("pyright", _pyright, _from_pyright),
+    "pyrefly": Checker("pyrefly", _pyrefly, _from_pyrefly),
 }
 """The type checkers by name."""

@@ -1,13 +1,14 @@
 """Marks: which uses of which names of the bindings the differences between two revisions affect, one row per rule."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from mcp_bindgen.diff import sites
 from mcp_bindgen.diff.finding import Carrier, Finding
-from mcp_bindgen.diff.rule import NOTHING, Rule
-from mcp_bindgen.diff.rules import annotations, definitions, messages, properties, values
+from mcp_bindgen.diff.rule import NOTHING, Change, Rule
+from mcp_bindgen.diff.rules import CATALOGUE, annotations, definitions, messages, properties, values
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, Bindings, PythonName
 
 
@@ -26,84 +27,49 @@ class UseKind(StrEnum):
     VALUE = "uses a value of it"
 
 
-_READS = frozenset((UseKind.READ,))
-_PASSES = frozenset((UseKind.PASS,))
+_METHODS = frozenset((UseKind.CALL, UseKind.HANDLE, UseKind.DELEGATE, UseKind.LOOKUP))
 _NAMES = frozenset((UseKind.NAME,))
-_TAKES = frozenset((UseKind.TAKE,))
+_FIELDS = frozenset((UseKind.READ, UseKind.PASS, UseKind.CALL, UseKind.HANDLE))
+_READS = _FIELDS - {UseKind.PASS}
+_PASSES = _FIELDS - {UseKind.READ}
 _OMITS = frozenset((UseKind.BUILD,))
 _VALUES = frozenset((UseKind.VALUE,))
-_PEERS = frozenset((UseKind.CALL, UseKind.HANDLE))
-"""The uses that a change of whole params or of a whole result affects; its names say which of the two."""
-_METHODS = frozenset((UseKind.CALL, UseKind.HANDLE, UseKind.DELEGATE, UseKind.LOOKUP))
 
-TOUCHES: Mapping[Rule, frozenset[UseKind]] = {
+_BY_RULE: Mapping[Rule, frozenset[UseKind]] = {
     messages.METHOD_RENAMED: frozenset((UseKind.LOOKUP,)),
-    messages.REQUEST_METHOD_REMOVED: _METHODS,
-    messages.NOTIFICATION_METHOD_REMOVED: _METHODS,
     # Stubs hide other results from callers that do not request them; direct callers of a handler see them.
     messages.RESULT_ALTERNATIVE_ADDED: frozenset((UseKind.DELEGATE,)),
-    messages.RESULT_ALTERNATIVE_REMOVED: _NAMES,
-    messages.JSONRPC_MESSAGE_FORM_ADDED: _NAMES,
-    messages.JSONRPC_MESSAGE_FORM_REMOVED: _NAMES,
+    annotations.CONSTANT_CHANGED: frozenset(),  # Code that uses it by name is unaffected.
+    **dict.fromkeys((properties.PROPERTY_ADDED_REQUIRED, properties.PROPERTY_NOW_REQUIRED), _OMITS),
+    **dict.fromkeys((definitions.MEMBER_ADDED_REQUIRED, definitions.MEMBER_NOW_REQUIRED), _OMITS),
     messages.ENVELOPE_MEMBER_DECLARED: _OMITS,
-    messages.ENVELOPE_MEMBER_UNDECLARED: _READS | _PASSES,
-    messages.ERROR_CODE_REMOVED: _NAMES,
-    messages.ERROR_CODE_RENUMBERED: _NAMES,
-    properties.PROPERTY_ADDED_REQUIRED: _OMITS,
-    properties.PROPERTY_REMOVED_OPTIONAL: _READS | _PASSES,
-    properties.PROPERTY_REMOVED_REQUIRED: _READS | _PASSES,
-    properties.PROPERTY_NOW_REQUIRED: _OMITS,
-    properties.PROPERTY_NOW_OPTIONAL: _READS | frozenset((UseKind.HANDLE,)),
-    properties.PROPERTY_RENAMED: _READS | _PASSES,
-    properties.PROPERTY_MOVED: _READS | _PASSES,
-    properties.PROPERTY_CONSTRAINT_ADDED: _PASSES,
-    properties.PROPERTY_CONSTRAINT_DROPPED: _READS | _PASSES,
-    properties.PROPERTY_REMOVED_FROM_CLOSED: _READS | _PASSES,
-    properties.CAPABILITY_REMOVED: _READS | _PASSES,
-    properties.ADDITIONAL_PROPERTIES_CLOSED: _READS | _PASSES,
-    properties.ADDITIONAL_PROPERTIES_OPENED: _READS,
-    values.UNION_MEMBER_ADDED: _READS | _PEERS,
-    values.UNION_MEMBER_REMOVED: _PASSES | frozenset((UseKind.HANDLE,)),
-    values.ENUM_VALUE_ADDED: _READS,
-    values.ENUM_VALUE_REMOVED: _VALUES,
-    values.ENUM_OPENED: _READS,
-    values.ENUM_CLOSED: _PASSES,
-    values.CONST_CHANGED: _VALUES,
-    values.UNION_DISCRIMINATOR_CHANGED: _VALUES,
-    values.TYPE_WIDENED: _READS | _PEERS,
-    values.TYPE_NARROWED: _PASSES | _PEERS,
-    values.TYPE_CHANGED: _READS | _PASSES | _PEERS,
-    values.INTEGER_TO_NUMBER: _READS,
-    values.NUMBER_TO_INTEGER: _PASSES,
-    values.NULLABLE_ADDED: _READS,
-    values.NULLABLE_REMOVED: _PASSES,
-    definitions.DEFINITION_REMOVED: _NAMES,
-    definitions.DEFINITION_RENAMED: _NAMES,
-    definitions.DEFINITION_SPLIT: _NAMES,
-    definitions.DEFINITION_MERGED: _NAMES,
-    definitions.DEFINITION_NAME_REUSED: _NAMES,
-    # The base covers fewer classes now, which affects code that accepts any of them.
-    definitions.BASE_REMOVED: _TAKES,
-    definitions.REF_RETARGETED: _READS | _PASSES | frozenset((UseKind.HANDLE,)),
-    definitions.TYPE_INLINED: _READS | _PASSES | frozenset((UseKind.HANDLE,)),
-    definitions.OBJECT_DECLARED: _READS | _PASSES,
-    definitions.OBJECT_UNDECLARED: _READS | _PASSES,
-    definitions.MEMBER_ADDED_REQUIRED: _OMITS,
-    definitions.MEMBER_REMOVED_OPTIONAL: _READS | _PASSES,
-    definitions.MEMBER_REMOVED_REQUIRED: _READS | _PASSES,
-    definitions.MEMBER_NOW_REQUIRED: _OMITS,
     definitions.MEMBER_NOW_OPTIONAL: _READS,
-    definitions.MEMBER_TYPE_CHANGED: _READS | _PASSES,
-    definitions.ALIAS_CHANGED: _NAMES,
-    annotations.CONSTANT_REMOVED: _NAMES,
-    # Code that uses it by name is unaffected.
-    annotations.CONSTANT_CHANGED: frozenset(),
+    **dict.fromkeys((properties.PROPERTY_REMOVED_REQUIRED, properties.PROPERTY_REMOVED_FROM_CLOSED), _FIELDS),
+    **dict.fromkeys((properties.PROPERTY_CONSTRAINT_DROPPED, properties.ADDITIONAL_PROPERTIES_CLOSED), _FIELDS),
+    values.UNION_MEMBER_REMOVED: _PASSES - {UseKind.CALL},  # The stub's argument tells.
+    **dict.fromkeys((values.ENUM_VALUE_REMOVED, values.CONST_CHANGED, values.UNION_DISCRIMINATOR_CHANGED), _VALUES),
 }
-"""Rule -> the kinds of use that it affects; BUILD means constructing something without the property."""
+_BY_SITE: Mapping[type | None, frozenset[UseKind]] = {
+    sites.MethodSite: _METHODS,
+    # The base covers fewer classes now, which affects code that accepts any of them.
+    sites.BaseSite: frozenset((UseKind.TAKE,)),
+    **dict.fromkeys((sites.AlternativeSite, sites.FrameSite, sites.ErrorSite), _NAMES),
+    **dict.fromkeys((sites.DefinitionSite, sites.AliasSite, sites.ConstantSite), _NAMES),
+}
+_BY_CHANGE = {Change.WIDENS: _READS, Change.NARROWS: _PASSES, Change.BOTH: _FIELDS, Change.NONE: _FIELDS}
 
-_BY_VALUE = (values.ENUM_VALUE_REMOVED, values.CONST_CHANGED, values.UNION_DISCRIMINATOR_CHANGED)
-"""The rules that affect a use only if it has the value that changed."""
-BY_TYPE = (values.UNION_MEMBER_REMOVED, *_BY_VALUE)
+TOUCHES: Mapping[Rule, frozenset[UseKind]] = {
+    rule: _BY_RULE.get(rule, _BY_SITE.get(rule.site, _BY_CHANGE[rule.change]))
+    for rule in CATALOGUE
+    if rule.breaks_source
+}
+"""Rule -> the kinds of use that it affects; BUILD means constructing something without the property.
+
+A change of the valid values affects those who read them if it widens, and those who pass them if it narrows. That of
+whole params or a whole result affects calls and handlers; its names say which of the two.
+"""
+
+BY_TYPE = (values.UNION_MEMBER_REMOVED, *(rule for rule, kinds in TOUCHES.items() if kinds is _VALUES))
 """The rules that affect an argument only if it has the form or the value that changed."""
 
 Findings = tuple[Finding, ...]
@@ -126,6 +92,11 @@ class Arguments:
     def __bool__(self) -> bool:
         return bool(self.passed or self.narrowed or self.omitted)
 
+    def concern(self, given: Collection[str | None]) -> bool:
+        """Whether a change may affect a call with some arguments; None is for computed names."""
+        passes = any(name in given for name in (*self.passed, *self.narrowed))
+        return passes or any(name not in given for name in self.omitted) or (None in given and bool(self))
+
 
 def what(finding: Finding) -> str:
     """Return in a few words what changed and where."""
@@ -141,6 +112,7 @@ class Marks:
         self.old, self.new = old, new
         self._by_name: dict[PythonName, list[Finding]] = {}
         self._omitted: dict[PythonName, dict[str, list[Finding]]] = {}
+        self._arguments: dict[PythonName, Arguments] = {}
         self._heirs = {f.old: f.new for f in findings if f.rule is definitions.DEFINITION_RENAMED}
         for finding in findings:
             if finding.rule in TOUCHES:
@@ -179,28 +151,68 @@ class Marks:
             if name.owner in self.old.classes and name.member and any(TOUCHES[f.rule] & used for f in findings)
         )
 
-    @property
+    @cached_property
+    def readable(self) -> Sequence[PythonName]:
+        """The classes with fields whose readers a change affects."""
+        return sorted({PythonName(name.owner) for name in self.fields if self.of(name, UseKind.READ)})
+
+    @cached_property
     def lookups(self) -> bool:
         """Whether a change affects code that looks methods up by name."""
         return any(name.owner == RECORDS for name in self._by_name)
 
+    @cached_property
+    def values(self) -> Mapping[str, PythonName]:
+        """The values that were removed, as JSON, each with the property that had it."""
+        return {f.old: name for name, findings in self._by_name.items() for f in findings if TOUCHES[f.rule] is _VALUES}
+
+    def attributes(self, name: str, kind: UseKind) -> Sequence[PythonName]:
+        """Return the fields that reading or setting an attribute may concern, and the methods if it is read."""
+        return self._attributes.get((name, kind), ())
+
+    @cached_property
+    def _attributes(self) -> Mapping[tuple[str, UseKind], Sequence[PythonName]]:
+        found: dict[tuple[str, UseKind], list[PythonName]] = {}
+        for name in sorted(self.fields):
+            for kind in (UseKind.READ, UseKind.PASS):
+                if self.of(name, kind):
+                    found.setdefault((name.member, kind), []).append(name)
+        for owner, methods in self.old.stubs.items():
+            for name in (PythonName(owner, member) for member in methods):
+                if self.of(name, UseKind.CALL if owner in CALLERS else UseKind.DELEGATE):
+                    found.setdefault((name.member, UseKind.READ), []).append(name)
+        return found
+
+    @cached_property
+    def keywords(self) -> Mapping[str, Sequence[PythonName]]:
+        """Wire name or attribute -> the fields of that name whose writers a change affects."""
+        found: dict[str, list[PythonName]] = {}
+        for name in sorted(self.fields):
+            known = self.old.field(name.owner, name.member)
+            for spelled in {name.member, known.wire_name if known else name.member}:
+                if self.of(name, UseKind.PASS):
+                    found.setdefault(spelled, []).append(name)
+        return found
+
+    def callables(self, method: str, given: Collection[str | None]) -> Sequence[PythonName]:
+        """Return the stub methods of a name that a change affects if they are called with some arguments."""
+        names = (PythonName(owner, method) for owner in CALLERS if method in self.old.stubs.get(owner, ()))
+        return [name for name in names if self.arguments(name).concern(given)]
+
     def arguments(self, owner: PythonName) -> Arguments:
         """Return how the changes affect the arguments of a constructor (``Tool``) or a stub (``Client.call_tool``)."""
-        passed: dict[str, Findings] = {}
-        narrowed: dict[str, Findings] = {}
-        for argument, fields in self._fields(owner):
-            found = [finding for field in fields for finding in self.of(field, UseKind.PASS, UseKind.VALUE)]
-            for table, by_type in ((passed, False), (narrowed, True)):
-                chosen = _distinct(finding for finding in found if (finding.rule in BY_TYPE) is by_type)
-                if chosen:
-                    table[argument] = chosen
-        omitted = {argument: tuple(found) for argument, found in self._omitted.get(owner, {}).items()}
-        return Arguments(passed=passed, narrowed=narrowed, omitted=omitted)
-
-    def values(self) -> Iterator[tuple[str, PythonName]]:
-        """Iterate over the values that were removed, as JSON, each with the property that had it."""
-        for name, findings in self._by_name.items():
-            yield from ((finding.old, name) for finding in findings if finding.rule in _BY_VALUE)
+        if owner not in self._arguments:
+            passed: dict[str, Findings] = {}
+            narrowed: dict[str, Findings] = {}
+            for argument, fields in self._fields(owner):
+                found = [finding for field in fields for finding in self.of(field, UseKind.PASS, UseKind.VALUE)]
+                for table, by_type in ((passed, False), (narrowed, True)):
+                    chosen = _distinct(finding for finding in found if (finding.rule in BY_TYPE) is by_type)
+                    if chosen:
+                        table[argument] = chosen
+            omitted = {argument: tuple(found) for argument, found in self._omitted.get(owner, {}).items()}
+            self._arguments[owner] = Arguments(passed=passed, narrowed=narrowed, omitted=omitted)
+        return self._arguments[owner]
 
     def _fields(self, owner: PythonName) -> Iterator[tuple[str, tuple[PythonName, ...]]]:
         """Iterate over the arguments of a constructor or a stub, each with the fields that it fills."""

@@ -1,19 +1,20 @@
 """The output of `mcp-bindgen impact`: text by file and line, JSON, or SARIF."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from mcp_bindgen.diagnostics import count
 from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.report.sarif import FINGERPRINT, SCHEMA
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.emit.header import tool_version
 from mcp_bindgen.impact.bindings import PythonName
 from mcp_bindgen.impact.marks import UseKind, what
 
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 MAX_UNRESOLVED = 20
 """The number of unresolved uses that the page lists by default."""
@@ -84,41 +85,24 @@ def render(impact: Impact, *, verbose: bool) -> str:
 
 
 def _page(impact: Impact, verbose: bool) -> Iterator[str]:
-    yield f"{impact.old} to {impact.new}: {_count(impact.lines, 'line')} of {_count(impact.files, 'file')} affected"
+    yield f"{impact.old} to {impact.new}: {count(impact.lines, 'line')} of {count(impact.files, 'file')} affected"
     for path, in_file in groupby(impact.touched, key=lambda touched: touched.spot.path):
-        yield ""
-        yield str(path)
-        for number, group in groupby(in_file, key=lambda touched: touched.spot.line):
-            on_line = list(group)
-            code = impact.code(on_line[0].spot)
+        yield f"\n{path}"
+        for number, on_line in groupby(in_file, key=lambda touched: touched.spot.line):
+            code = impact.code(Spot(path, number, 1))
             yield f"  {number}: {code if len(code) <= MAX_CODE else code[:MAX_CODE] + '...'}"
-            for touched in on_line:
-                yield f"      {touched.finding.rule.id}: {what(touched.finding)}"
-    yield from _rules(impact.touched)
-    yield from _unresolved(impact, verbose)
-
-
-def _rules(touched: Iterable[Touched]) -> Iterator[str]:
-    rules = {found.finding.rule.id: found.finding.rule for found in touched}
+            yield from (f"      {touched.finding.rule.id}: {what(touched.finding)}" for touched in on_line)
+    rules = {found.finding.rule.id: found.finding.rule for found in impact.touched}
     if rules:
-        yield ""
-        yield "What to do"
-    for rule in sorted(rules.values(), key=lambda rule: rule.id):
-        yield f"  {rule.id}: {rule.purpose} {rule.advice}"
-
-
-def _unresolved(impact: Impact, verbose: bool) -> Iterator[str]:
-    if not impact.unresolved:
-        return
+        yield "\nWhat to do"
+        yield from (f"  {name}: {rule.purpose} {rule.advice}" for name, rule in sorted(rules.items()))
     number = len(impact.unresolved)
-    yield ""
-    yield f"{_count(number, 'use')} could not be resolved and may be affected too"
-    shown = impact.unresolved if verbose else impact.unresolved[:MAX_UNRESOLVED]
-    for unresolved in shown:
-        spot = unresolved.spot
-        yield f"  {spot.path}:{spot.line}:{spot.column}: {unresolved.name}: {unresolved.reason}"
-    if len(shown) < number:
-        yield f"  and {number - len(shown)} more; --verbose lists them all"
+    if number:
+        yield f"\n{count(number, 'use')} could not be resolved and may be affected too"
+    for each in impact.unresolved if verbose else impact.unresolved[:MAX_UNRESOLVED]:
+        yield f"  {each.spot.path}:{each.spot.line}:{each.spot.column}: {each.name}: {each.reason}"
+    if number > MAX_UNRESOLVED and not verbose:
+        yield f"  and {number - MAX_UNRESOLVED} more; --verbose lists them all"
 
 
 def as_json(impact: Impact) -> dict[str, Any]:
@@ -158,20 +142,14 @@ def as_sarif(impact: Impact) -> dict[str, Any]:
             "level": _LEVELS[touched.finding.severity],
             "message": {"text": f"{what(touched.finding)}. {touched.finding.rule.advice}"},
             "locations": [_location(touched.spot)],
-            "partialFingerprints": {"mcpBindgenFinding/v1": touched.finding.fingerprint},
+            "partialFingerprints": {FINGERPRINT: touched.finding.fingerprint},
         }
         for touched in impact.touched
     ]
-    results += (
-        {
-            "level": "note",
-            "kind": "review",
-            "message": {"text": f"{unresolved.name}: {unresolved.reason}"},
-            "locations": [_location(unresolved.spot)],
-        }
-        for unresolved in impact.unresolved
-    )
-    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    for each in impact.unresolved:
+        result = {"level": "note", "kind": "review", "message": {"text": f"{each.name}: {each.reason}"}}
+        results.append({**result, "locations": [_location(each.spot)]})
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 
 
 def _location(spot: Spot) -> dict[str, Any]:
@@ -201,12 +179,7 @@ def _touched(touched: Touched, impact: Impact) -> dict[str, Any]:
     }
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def worst(touched: Sequence[Touched]) -> str | None:
     """Return the worst severity of the affected uses, None if there are none."""
-    order = ("error", "warning", "info")
-    found = {t.finding.severity.value for t in touched}
-    return next((severity for severity in order if severity in found), None)
+    found = {each.finding.severity for each in touched}
+    return next((severity.value for severity in Severity if severity in found), None)

@@ -15,7 +15,6 @@ from mcp_bindgen.emit.python.spelling import ANY, DICT, NONE, STR, either, gener
 from mcp_bindgen.impact.bindings import EXTRA, PythonName
 from mcp_bindgen.impact.marks import Arguments, Findings, Marks, UseKind, what
 from mcp_bindgen.ir.facts import params_structs
-from mcp_bindgen.ir.nodes import ANY as ANYTHING
 from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Ref, TypeRef, Union
 from mcp_bindgen.ir.spell import spell
 
@@ -78,10 +77,10 @@ class Stubs:
 
     def _class(self, view: views.Class) -> views.MarkedClass:
         marked = {name.member for name in self.marks.fields if name.owner == view.name}
-        own = {each.name for each in view.fields}
-        # A property cannot override an attribute: all fields of that name are properties.
-        declared = {name.member for name in self.marks.fields}
-        fields = [each for each in view.every_field if each.name in own | marked]
+        shown = marked | {each.name for each in view.fields}
+        fields = [self._field(view.name, each.name, each.type, each) for each in view.every_field if each.name in shown]
+        if EXTRA in marked:
+            fields.append(self._field(view.name, EXTRA, either(generic(DICT, STR, ANY), NONE)))
         parameters = [
             views.Parameter(
                 name=each.name, field=each.name, type=each.type, schema_type=each.schema_type, default=each.default
@@ -93,43 +92,21 @@ class Stubs:
             name=view.name,
             view=view,
             notice=self._named(view.name),
-            fields=(
-                *(self._field(view.name, each, is_property=each.name in declared) for each in fields),
-                *((self._extra(view),) if EXTRA in marked else ()),
-            ),
+            fields=tuple(fields),
             constructors=tuple(self._ways(owner, parameters, NONE, self.marks.arguments(owner))),
         )
 
-    def _field(self, owner: str, each: views.Field, *, is_property: bool) -> views.MarkedField:
-        name = PythonName(owner, each.name)
+    def _field(self, owner: str, name: str, type_: Expression, each: views.Field | None = None) -> views.MarkedField:
+        attribute = PythonName(owner, name)
         return views.MarkedField(
-            name=each.name,
-            field=each,
-            is_property=is_property,
-            is_settable=each.name != EXTRA,
-            read=self._notice(UseKind.READ, name, self.marks.of(name, UseKind.READ)),
-            write=self._notice(UseKind.PASS, name, self.marks.of(name, UseKind.PASS, UseKind.VALUE)),
-        )
-
-    def _extra(self, view: views.Class) -> views.MarkedField:
-        type_ = either(generic(DICT, STR, ANY), NONE)
-        each = views.Field(
-            name=EXTRA,
-            wire_name="",
+            name=name,
             type=type_,
-            plain=type_,
-            schema_type=MapOf(value=ANYTHING),
-            default=NONE,
-            is_required=False,
-            is_constant=False,
-            is_defaulted=False,
-            is_nullable=False,
-            needs_alias=False,
-            is_forward=False,
-            doc="",
-            is_deprecated=False,
+            field=each,
+            # A property cannot override an attribute: all fields of a name are properties if one is.
+            is_property=any(field.member == name for field in self.marks.fields),
+            read=self._notice(UseKind.READ, attribute, self.marks.of(attribute, UseKind.READ)),
+            write=self._notice(UseKind.PASS, attribute, self.marks.of(attribute, UseKind.PASS, UseKind.VALUE)),
         )
-        return self._field(view.name, each, is_property=True)
 
     def _side(self, *, is_client: bool) -> views.MarkedSide:
         package = self.marks.old.package

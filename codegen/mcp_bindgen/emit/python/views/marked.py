@@ -28,17 +28,17 @@ class MarkedField:
 
     Attributes:
         name: its name in Python.
-        field: the field.
+        type: its type.
+        field: the field; None for that which contains the properties that the model does not declare.
         is_property: whether it is declared as a property, so that reading and setting it can be marked.
-        is_settable: whether it can be set.
         read: what changes for code that reads it; empty if nothing does.
         write: what changes for code that sets it; empty if nothing does.
     """
 
     name: str
-    field: Field
+    type: Expression
+    field: Field | None
     is_property: bool
-    is_settable: bool
     read: str
     write: str
 
