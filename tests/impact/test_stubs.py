@@ -32,7 +32,7 @@ def complaints(marks: Marks, folder: Path, checker: str) -> list[str]:
     files = sorted((folder / "stubs").rglob("*.pyi"))
     job = Job(root=folder, files=files, stubs=folder / "stubs", scratch=folder, everything=True)
     return [
-        f"{report.path.name}:{report.line}: {report.message}"
+        f"{report.path.name}:{report.begin[0]}: {report.message}"
         for report in CHECKERS[checker].run(job)
         if not any(words in report.message for words in ALLOWED)
     ]
