@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import messages
 
 from mcp_bindings import v2025_11_25 as bindings
-from mcp_runtime.connection.calls import Call, Line
+from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
@@ -51,8 +51,8 @@ class Stopping:
 
     is_watched = False
 
-    def new(self, message: Request | Notification, line: Line, batch: Batch | None = None) -> Call:
-        return Stopped(None, message, line, batch)
+    def new(self, message: Request | Notification, channel: Channel, batch: Batch | None = None) -> Call:
+        return Stopped(None, message, channel, batch)
 
     def run(self, call: Call, handler: Handler) -> Awaitable[Any]:
         raise NotImplementedError
@@ -112,7 +112,7 @@ class Receive:
         """Create this many messages, and open the requests that they belong to."""
         session, conversation = self._session, self._end.conversation
         session.incoming.clear()
-        conversation.link.main.unread = 0
+        conversation.link.main.unread_bytes = 0
         conversation.outbound.expect_progress(messages.TOKEN, _ignore)
         numbers = range(session.next_id, session.next_id + number)
         for _ in numbers if self._is_result else ():

@@ -265,9 +265,9 @@ class Hooks(ABC):
             total: how much there is to do; None if unknown.
             message: a text to show, or None.
         """
-        line = self._conversation.reports.progress(call, progress, total, message)
-        if line is not None:
-            await line.channel.drain()
+        channel = self._conversation.reports.progress(call, progress, total, message)
+        if channel is not None:
+            await channel.drain()
 
     def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
         """Listen to progress reports under a token that outlives its request, as that of a task does.

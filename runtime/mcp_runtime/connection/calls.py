@@ -12,7 +12,7 @@ from mcp_runtime.connection.transport import Channel
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
-from mcp_runtime.protocol.jsonrpc import Id, Notification, Request
+from mcp_runtime.protocol.jsonrpc import Notification, Request
 
 LIGHT: Final = 4096
 """Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
@@ -64,56 +64,6 @@ class ReservedBytes:
             return None
         self.size += more
         return Reservation(self, more)
-
-
-MAX_UNREAD: Final = 1 << 20
-"""How many bytes of answers are sent before this side checks whether the peer is reading."""
-
-
-class Line:
-    """A channel, and the state that this side keeps for it.
-
-    Attributes:
-        channel: where messages are sent.
-        owner: the link that it belongs to.
-        calls: the requests that are open on it, by id; of the main line only those of the modern era, since a session
-            books the others.
-        unread: bytes of answers sent immediately since it was last drained.
-        owed: bytes of results that handlers' tasks wait for the peer to read.
-        is_deaf: whether reading from it is paused until it is drained.
-        posted: bytes of log messages sent since it was last drained.
-        logs: the gate for log messages; None before the first.
-    """
-
-    __slots__ = ("_room", "calls", "channel", "is_deaf", "logs", "owed", "owner", "posted", "unread")
-
-    def __init__(self, channel: Channel, owner: object) -> None:
-        self.channel = channel
-        self.owner = owner
-        self.calls: dict[Id, Call] = {}
-        self.unread = 0
-        self.owed = 0
-        self.posted = 0
-        self._room: asyncio.Event | None = None
-        self.is_deaf = False
-        self.logs: Gate[bytes] | None = None
-
-    async def wait_for_room(self) -> None:
-        """Wait until the peer has read most of the results."""
-        while self.owed > MAX_UNREAD:
-            self._room = self._room or asyncio.Event()
-            await self._room.wait()
-
-    async def drain(self, size: int) -> None:
-        """Wait until the peer has read most of what was sent, including a result of `size` bytes."""
-        self.owed += size
-        try:
-            await self.channel.drain()
-        finally:
-            self.owed -= size
-            if self._room is not None and self.owed <= MAX_UNREAD:
-                self._room.set()
-                self._room = None
 
 
 T = TypeVar("T")
@@ -178,20 +128,20 @@ class Call(ReceivedCall):
         "way",
     )
 
-    line: "Line"
+    channel: Channel
     method: AnyMethod
     params: Any
     requester: Requester
     task: "asyncio.Task[None]"
 
     def __init__(
-        self, connection: Any, message: Request | Notification, line: "Line", batch: Batch | None = None
+        self, connection: Any, message: Request | Notification, channel: Channel, batch: Batch | None = None
     ) -> None:
         # Not by the constructor of the base class: every message is one.
         self.connection = connection
         self.message = message
         self.name = message.method
-        self.line = line
+        self.channel = channel
         self.batch = batch
         self.book = self.token = self.progress = None
         self.is_modern = self.is_stuck = self.is_cancelled = False
@@ -246,7 +196,7 @@ class Call(ReceivedCall):
         It is answered by `by`; see `resumed`.
         """
         self.connection, self.requester = other.connection, other.requester
-        self.message, self.id, self.line = other.message, other.id, other.line
+        self.message, self.id, self.channel = other.message, other.id, other.channel
         self.batch, self.token, self.progress, self.gate = other.batch, other.token, None, None
         self.book, other.book = other.book, None
         if self.book is not None:
@@ -292,7 +242,7 @@ class Handling(Protocol):
         """Whether middleware wants to see every message."""
         ...
 
-    def new(self, message: Request | Notification, line: "Line", batch: Batch | None = None) -> Call:
+    def new(self, message: Request | Notification, channel: Channel, batch: Batch | None = None) -> Call:
         """Return the record of a received message."""
         ...
 
@@ -309,13 +259,13 @@ class Asked(SentCall):
         type: the type of the result.
         future: done with the answer.
         options: the options of the call.
-        line: the channel that it is sent on.
+        channel: the channel that it is sent on.
         limit: seconds until it expires.
         latest: when it expires regardless of progress; None until the first report.
         whole: the timeout of the whole call that it belongs to; None if it is alone.
     """
 
-    __slots__ = ("future", "latest", "limit", "line", "method", "options", "type", "whole")
+    __slots__ = ("channel", "future", "latest", "limit", "method", "options", "type", "whole")
 
     def __init__(
         self,
@@ -324,7 +274,7 @@ class Asked(SentCall):
         future: "asyncio.Future[Any]",
         *,
         options: CallOptions,
-        line: "Line",
+        channel: Channel,
         whole: asyncio.Timeout | None,
     ) -> None:
         super().__init__(method.name, None if options.progress is None else NEVER)
@@ -332,7 +282,7 @@ class Asked(SentCall):
         self.type = type_
         self.future = future
         self.options = options
-        self.line = line
+        self.channel = channel
         self.limit = 0.0
         self.latest: float | None = None
         self.whole = whole

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
 from mcp_runtime.connection.base import Hooks, KnowsPeer, VendorMethods
-from mcp_runtime.connection.calls import Call, Line, Proceed, Way, through
+from mcp_runtime.connection.calls import Call, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.reports import log_message
@@ -29,7 +29,7 @@ _RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member o
 
 
 class Exchange(Call):
-    """A request or a notification on its connection; the constructor takes the `message`, its `line` and its `batch`.
+    """A request or a notification on its connection; created from the `message`, its `channel` and its `batch`.
 
     Attributes:
         connection: the connection that it was received or is sent on.
@@ -89,7 +89,7 @@ class Exchange(Call):
         Raises:
             LocalProtocolError: the transport cannot resume streams.
         """
-        channel = self.line.channel
+        channel = self.channel
         if not channel.can_resume:
             revision, reason = self.requester.revision, "this transport cannot resume streams"
             raise LocalProtocolError(revision=revision, method=self.method.name, pointer="", reason=reason)
@@ -134,7 +134,7 @@ class Connection(KnowsPeer, VendorMethods, Hooks):
         self.results = self.outbound.results
 
     @property
-    def main(self) -> Line:
+    def main(self) -> Channel:
         """The channel of messages that belong to no open request."""
         return self._link.main
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from mcp_runtime.connection.background import Background
-from mcp_runtime.connection.calls import Call, Handling, Line, Way
+from mcp_runtime.connection.calls import Call, Handling, Way
 from mcp_runtime.connection.inbound import Inbound
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.outbound import Outbound
@@ -117,22 +117,22 @@ class Conversation(Receiver):
         self.last_activity = link.loop.time()
         if link.limits.trace is not None:
             link.trace(Way.RECEIVED, message)
-        line = link.main if channel is link.transport else link.line_of(channel)
+        channel.link = link
         try:
             value = jsonrpc.parse(message)
-            if self.on_modern is not None and (outcome := self._take_modern(value, message, line)) is not None:
+            if self.on_modern is not None and (outcome := self._take_modern(value, message, channel)) is not None:
                 return outcome
             if value.__class__ is list:
-                events = link.session.receive_batch(value, line)
-                return of_batch([self._take(event, message, line, len(events)) for event in events])
-            event = link.session.receive_message(value, line)
+                events = link.session.receive_batch(value, channel)
+                return of_batch([self._take(event, message, channel, len(events)) for event in events])
+            event = link.session.receive_message(value, channel)
         except MalformedMessage as error:
             if link.side is _CLIENT and Chatter.is_text(message):
                 return self._take_text(message, error)
-            return self._take_malformed(error, line)
+            return self._take_malformed(error, channel)
         if self._chatter is not None:
             self._chatter.end()
-        return self._take(event, message, line)
+        return self._take(event, message, channel)
 
     def request_received(self, value: dict[str, Any], message: bytes, channel: Channel) -> Outcome:
         """Take a request of the modern era whose transport has parsed it, to tell what it is of."""
@@ -142,24 +142,23 @@ class Conversation(Receiver):
         self.last_activity = link.loop.time()
         if link.limits.trace is not None:
             link.trace(Way.RECEIVED, message)
-        return self._take_modern(value, message, self.link.line_of(channel)) or ACCEPTED
+        channel.link = link
+        return self._take_modern(value, message, channel) or ACCEPTED
 
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         """Handle a message that was too large to read; its first and last bytes may contain its id."""
         refused = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, reason, start, end)
-        return self._take_malformed(refused, self.link.line_of(channel))
+        return self._take_malformed(refused, channel)
 
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
         """Handle the loss of one of several channels: work that may outlive it in its revision continues."""
         link = self.link
-        line = link.kept(channel)
-        if line is None:
-            return
-        if line is link.main:
+        if channel is link.main:
             self.connection_lost(reason)
+        if channel is link.main or channel not in link.channels:
             return
-        self.inbound.lose(line, str(reason) if reason else "the peer closed the channel of the request")
-        link.forget(line)
+        self.inbound.lose(channel, str(reason) if reason else "the peer closed the channel of the request")
+        link.forget(channel)
 
     def request_lost(self, id_: Id, reason: TransportError) -> None:
         """Handle the loss of the answer to a request of this side; the conversation continues."""
@@ -228,7 +227,7 @@ class Conversation(Receiver):
                 link.log_limited(logging.ERROR, "an on_close hook failed", exc_info=error)
         self._settle()
 
-    def _take(self, event: Event, text: bytes, line: Line, parts: int = 1) -> Outcome:
+    def _take(self, event: Event, text: bytes, channel: Channel, parts: int = 1) -> Outcome:
         match event:
             case Result():
                 return self.outbound.take_result(event, text)
@@ -236,7 +235,7 @@ class Conversation(Receiver):
                 self._take_request(event, text, parts)
                 return ANSWERED
             case Notification():
-                call = self._handling.new(event, line)
+                call = self._handling.new(event, channel)
                 call.arrived(self.link.requester, text, parts)
                 return self.inbound.take_notification(call)
             case Failure():
@@ -247,7 +246,7 @@ class Conversation(Receiver):
             case Cancelled():
                 self.inbound.take_cancelled(event)
             case Violation():
-                return self._take_violation(event, line)
+                return self._take_violation(event, channel)
         return ACCEPTED
 
     def _take_request(self, call: Any, text: bytes, parts: int) -> None:
@@ -257,7 +256,7 @@ class Conversation(Receiver):
             link.session.drop(call)
             link.report(link.violation("a server must not send requests in this revision", call.name))
             return
-        if call.line is not link.main:
+        if call.channel is not link.main:
             link.opened(call)
         if call.name == PING and PING not in link.requester.answers.handlers:
             # Promptly, regardless of other work (basic/utilities/ping).
@@ -268,19 +267,19 @@ class Conversation(Receiver):
             call.arrived(link.requester, text, parts)
             self.inbound.take_request(call)
 
-    def _take_modern(self, value: Any, text: bytes, line: Line) -> Outcome | None:
+    def _take_modern(self, value: Any, text: bytes, channel: Channel) -> Outcome | None:
         """Process a message of the modern era; return None for one of the legacy era."""
         if value.__class__ is not dict or "method" not in value:
             return None
         link = self.link
         id_: Any = value.get("id")
         if id_ is None:
-            if (found := cancelled(value, line.calls)) is not None:
+            if (found := cancelled(value, channel.calls)) is not None:
                 self.inbound.take_cancelled(found)
                 return ACCEPTED
-        elif (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, line):
+        elif (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, channel):
             request = Request(id_, str(value["method"]), None)
-            return self._take_violation(link.session.in_use(request, is_same=True), line)
+            return self._take_violation(link.session.in_use(request, is_same=True), channel)
         if not is_modern(value) and not self._is_stray(value):
             return None
         try:
@@ -288,16 +287,16 @@ class Conversation(Receiver):
         except MalformedMessage as error:
             answer = jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
             refused = Violation(error.reason, b"" if error.is_answer else answer, code=error.code, is_malformed=True)
-            return self._take_violation(refused, line)
+            return self._take_violation(refused, channel)
         if not isinstance(message, Request):
             # The request that this notification belongs to is gone, or came over another channel.
             return ACCEPTED
-        call = self._handling.new(message, line)
-        call.open(line.calls, is_modern=True)
+        call = self._handling.new(message, channel)
+        call.open(channel.calls, is_modern=True)
         link.opened(call)
         try:
             assert self.on_modern is not None
-            requester = self.on_modern(message, line.channel)
+            requester = self.on_modern(message, channel)
         except PeerError as error:
             link.refuse(call, error.code, error.message, error.data)
             return Outcome(Verdict.REJECTED, error.code, error.message)
@@ -305,10 +304,10 @@ class Conversation(Receiver):
         self.inbound.take_request(call)
         return ANSWERED
 
-    def _is_taken(self, id_: Id, line: Line) -> bool:
-        """Whether an id belongs to an open request of either era, on the same line."""
+    def _is_taken(self, id_: Id, channel: Channel) -> bool:
+        """Whether an id belongs to an open request of either era, on the same channel."""
         held = self.link.session.incoming.get(id_)
-        return id_ in line.calls or (held is not None and held.line is line)
+        return id_ in channel.calls or (held is not None and held.channel is channel)
 
     def _is_stray(self, value: dict[str, Any]) -> bool:
         """Whether a call is a request before any session has begun, and does not begin one either."""
@@ -323,7 +322,7 @@ class Conversation(Receiver):
             link.refuse(call, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
             return
         try:
-            result = self.on_initialize(cast("Request", call.message), call.line.channel)
+            result = self.on_initialize(cast("Request", call.message), call.channel)
         except PeerError as error:
             link.refuse(call, error.code, error.message, error.data)
         except Exception as error:
@@ -339,16 +338,16 @@ class Conversation(Receiver):
         self._chatter.heard(text)
         return Outcome(Verdict.MALFORMED, error.code, error.reason)
 
-    def _take_malformed(self, error: MalformedMessage, line: Line) -> Outcome:
+    def _take_malformed(self, error: MalformedMessage, channel: Channel) -> Outcome:
         link = self.link
-        if error.id is not None and error.id in line.calls:
+        if error.id is not None and error.id in channel.calls:
             error.id = None  # an answer with it would be taken for that of the open request
-        return self._take_violation(link.session.malformed(error), line)
+        return self._take_violation(link.session.malformed(error), channel)
 
-    def _take_violation(self, violation: Violation, line: Line) -> Outcome:
+    def _take_violation(self, violation: Violation, channel: Channel) -> Outcome:
         error = self.link.violation(violation.reason, violation.method)
         self.link.report(error)
-        self.link.send_at_once(violation.answer, line, Sent(code=violation.code))
+        self.link.send_at_once(violation.answer, channel, Sent(code=violation.code))
         self.outbound.fail(violation.failed, error)
         verdict = Verdict.MALFORMED if violation.is_malformed else Verdict.REJECTED
         return Outcome(verdict, violation.code, violation.reason, is_answer=violation.failed is not None)

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.background import never_ran
-from mcp_runtime.connection.calls import CURRENT, LIGHT, MAX_UNREAD, Call, Handling, Line, ReservedBytes, TaggedStreams
+from mcp_runtime.connection.calls import CURRENT, LIGHT, Call, Handling, ReservedBytes, TaggedStreams
 from mcp_runtime.connection.checks import UNAVAILABLE, check_gated, params_of, refusal
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import NotificationQueue, NotificationStream
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Handler, Requester, ResumeHandler, ignore
-from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
+from mcp_runtime.connection.transport import ACCEPTED, MAX_UNREAD, Channel, Outcome, Verdict
 from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
@@ -132,7 +132,7 @@ class Inbound:
         return any(
             other.id == call.id
             and other.is_modern is call.is_modern
-            and (other.line is call.line or not call.is_modern)
+            and (other.channel is call.channel or not call.is_modern)
             for other in self._ending
         )
 
@@ -145,9 +145,9 @@ class Inbound:
         """Stop handling a request that the peer cancelled; it gets no answer."""
         self._stop(cast("Call", cancelled.call), cancelled.reason)
 
-    def lose(self, line: Line, reason: str) -> None:
-        """Stop handling what came over a lost line, unless it belongs to a session (basic/transports)."""
-        for call in tuple(line.calls.values()):
+    def lose(self, channel: Channel, reason: str) -> None:
+        """Stop handling what came over a lost channel, unless it belongs to a session (basic/transports)."""
+        for call in tuple(channel.calls.values()):
             if call.is_modern:
                 self._stop(call, reason)
 
@@ -201,10 +201,10 @@ class Inbound:
             return
         del self._kept[call]
         call.mark_closed()
-        line = link.answer(call, result)
-        if line is link.main:
+        channel = link.answer(call, result)
+        if channel is link.main:
             params = jsonrpc.dump({"requestId": call.id, "reason": reason})
-            link.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), line)
+            link.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), channel)
 
     def take_notification(self, call: Call) -> Outcome:
         """Pass a notification to its handler and to the streams of its method."""
@@ -313,11 +313,11 @@ class Inbound:
         return True
 
     async def _answer(self, call: Call, handler: Handler) -> None:
-        home, line = self, call.line
+        home, channel = self, call.channel
         CURRENT.set(call)
         try:
-            if line.owed > MAX_UNREAD:
-                await line.wait_for_room()
+            if channel.owed_bytes > MAX_UNREAD:
+                await channel.wait_for_room()
             result = await self._handling.run(call, handler)
             method: Any = call.method  # which a handler may have replaced
             answer = self._outbound.encode_result(method, result, call.requester)
@@ -353,12 +353,12 @@ class Inbound:
 
     async def _hand_in(self, call: Call, answer: bytes) -> None:
         """Send an answer and wait until there is room for more, unless the peer has left too many unread."""
-        line = call.line
-        if line.owed and line.owed + len(answer) > self._link.limits.max_unread_bytes:
+        channel = call.channel
+        if channel.owed_bytes and channel.owed_bytes + len(answer) > self._link.limits.max_unread_bytes:
             self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
         else:
             self._link.answer(call, answer)
-            await line.drain(len(answer))
+            await channel.drain_result(len(answer))
 
     async def _notified(self, call: Call, handler: Handler) -> None:
         CURRENT.set(call)

@@ -7,10 +7,10 @@ from typing import Any, Final, TypeAlias
 
 from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.connection.background import Background
-from mcp_runtime.connection.calls import CURRENT, MAX_UNREAD, Call, Line, Way
+from mcp_runtime.connection.calls import CURRENT, Call, Way
 from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.timers import Journal
-from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent, Transport
+from mcp_runtime.connection.transport import ANSWER_SENT, MAX_UNREAD, Channel, Sent, Transport
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
 from mcp_runtime.options import Limits, Trace
 from mcp_runtime.protocol.calls import Batch
@@ -41,7 +41,7 @@ class Link:
     Attributes:
         session: the open requests, and the state of the conversation.
         requester: what is known of the peer.
-        main: the line of messages that belong to no open request.
+        main: the channel of messages that belong to no open request.
         closed_because: why the connection ended; None while it is open.
         ending: why it will end once the peer's requests are answered: the peer sends nothing more.
         error_hooks: called with errors that do not end the conversation.
@@ -67,8 +67,9 @@ class Link:
         self.closed_because: str | None = None
         self.ending: str | None = None
         self.error_hooks: list[ErrorHook] = []
-        self.main = Line(transport, self)
-        self._lines: dict[int, Line] = {id(transport): self.main}
+        self.main: Channel = transport
+        transport.link = self
+        self.channels: dict[Channel, None] = {transport: None}
         self._trace = _open_trace(limits.trace)
         self._journal: Journal | None = None  # created for the first line, since most peers give no reason for one
 
@@ -93,44 +94,32 @@ class Link:
         """Return a reader for messages of a revision."""
         return Reader(revision, lenient=not self.limits.strict, report=self.report)
 
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        """The lines that messages may currently be sent on."""
-        return tuple(self._lines.values())
-
-    def line_of(self, channel: Channel) -> Line:
-        """Return the line of a channel: the existing one, or a new one."""
-        return self._lines.get(id(channel)) or Line(channel, self)
-
-    def kept(self, channel: Channel) -> Line | None:
-        """Return the existing line of a channel, or None: nothing is open on it."""
-        return self._lines.get(id(channel))
-
     def opened(self, call: Call) -> None:
-        """Keep the line of a request, since that is open on it."""
-        if call.line is not self.main:
-            call.line.calls[call.id] = call
-            self._keep(call.line)
+        """Keep the channel of a request, since that is open on it."""
+        if call.channel is not self.main:
+            call.channel.calls[call.id] = call
+            self._keep(call.channel)
 
     @property
     def has_open_calls(self) -> bool:
         """Whether a request of the peer is open."""
-        return bool(self.session.incoming) or any(line.calls for line in self._lines.values())
+        return bool(self.session.incoming) or any(channel.calls for channel in self.channels)
 
     def calls(self) -> Iterator[Call]:
-        """Iterate over the open requests that are booked on their lines."""
-        for line in self._lines.values():
-            yield from line.calls.values()
+        """Iterate over the open requests that are booked on their channels."""
+        for channel in self.channels:
+            yield from channel.calls.values()
 
-    def _keep(self, line: Line) -> None:
-        """Keep a line until nothing is open or unread on it, or its channel is lost."""
-        if self._lines.setdefault(id(line.channel), line) is line and len(self._lines) % MAX_IDLE == 0:
+    def _keep(self, channel: Channel) -> None:
+        """Keep a channel until nothing is open or unread on it, or its channel is lost."""
+        self.channels[channel] = None
+        if len(self.channels) % MAX_IDLE == 0:
             # A transport that does not report lost channels must not fill the memory.
-            for idle in [kept for kept in self._lines.values() if not kept.calls and not kept.is_deaf]:
+            for idle in [kept for kept in self.channels if not kept.calls and not kept.is_deaf]:
                 self.forget(idle)
 
-    def line_for(self, work: Call | None = None) -> Line:
-        """Return the line for what belongs to a message: its own while it is open.
+    def channel_for(self, work: Call | None = None) -> Channel:
+        """Return the channel for what belongs to a message: its own while it is open.
 
         Args:
             work: the message; by default the one being handled.
@@ -138,7 +127,7 @@ class Link:
         work = work or CURRENT.get()
         if work is None or not work.is_open:
             return self.main
-        return self.living(work.line)
+        return self.living(work.channel)
 
     def requester_for(self, work: Call | None = None) -> Requester:
         """Return the recipient of what belongs to a message.
@@ -147,90 +136,90 @@ class Link:
             work: the message; by default the one being handled.
         """
         work = work or CURRENT.get()
-        if work is None or work.line.owner is not self or not work.requester.is_modern:
+        if work is None or work.channel.link is not self or not work.requester.is_modern:
             return self.requester
         return work.requester
 
-    def living(self, line: Line) -> Line:
-        """Return a line if it belongs to this conversation and is still open, otherwise the main one."""
-        return line if self._lines.get(id(line.channel)) is line else self.main
+    def living(self, channel: Channel) -> Channel:
+        """Return a channel if it belongs to this conversation and is still open, otherwise the main one."""
+        return channel if channel in self.channels else self.main
 
-    def forget(self, line: Line) -> None:
+    def forget(self, channel: Channel) -> None:
         """Handle that a channel is gone, or that nothing is open on it any more."""
-        if line is not self.main:
-            self._lines.pop(id(line.channel), None)
+        if channel is not self.main:
+            self.channels.pop(channel, None)
 
-    def send(self, message: bytes, line: Line, about: Sent = ANSWER_SENT) -> None:
+    def send(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
         """Send a message, unless it is empty or the connection has ended."""
         if message and self.closed_because is None:
             if self._trace is not None:
                 self.trace(Way.SENT, message)
-            line.channel.send(message, about)
+            channel.send(message, about)
 
-    def send_at_once(self, message: bytes, line: Line, about: Sent = ANSWER_SENT) -> None:
+    def send_at_once(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
         """Send an answer that no handler's task waits with; pause reading from a peer that does not read its answers.
 
         Reading resumes as soon as the peer has read its answers. Other channels are not slowed down.
         """
-        self.send(message, line, about)
-        line.unread += len(message)
-        if line is not self.main:
-            self._keep(line)
-        if line.unread > MAX_UNREAD and not line.is_deaf and self.closed_because is None:
-            line.is_deaf = True
-            line.channel.pause_reading()
-            self.background.spawn(self._listen_when_drained(line))
+        self.send(message, channel, about)
+        channel.unread_bytes += len(message)
+        if channel is not self.main:
+            self._keep(channel)
+        if channel.unread_bytes > MAX_UNREAD and not channel.is_deaf and self.closed_because is None:
+            channel.is_deaf = True
+            channel.pause_reading()
+            self.background.spawn(self._listen_when_drained(channel))
 
-    async def _listen_when_drained(self, line: Line) -> None:
-        await line.channel.drain()
-        line.unread, line.is_deaf = 0, False
-        if not line.calls:
-            self.forget(line)
-        line.channel.resume_reading()
+    async def _listen_when_drained(self, channel: Channel) -> None:
+        await channel.drain()
+        channel.unread_bytes, channel.is_deaf = 0, False
+        if not channel.calls:
+            self.forget(channel)
+        channel.resume_reading()
 
-    def answer(self, call: Call, result: bytes) -> Line:
-        """Answer an open request with its result, over its own line, and return the line."""
-        line = call.line
-        self.send(self.session.answer(call, result), line)
-        if line is not self.main:
-            self._closed(call, line)
-        return line
+    def answer(self, call: Call, result: bytes) -> Channel:
+        """Answer an open request with its result, over its own channel, and return the channel."""
+        channel = call.channel
+        self.send(self.session.answer(call, result), channel)
+        if channel is not self.main:
+            self._closed(call, channel)
+        return channel
 
     def answer_at_once(self, call: Call, result: bytes) -> None:
         """Answer an open request with a result that no handler's task waits with."""
-        line = call.line
-        self.send_at_once(self.session.answer(call, result), line)
-        if line is not self.main:
-            self._closed(call, line)
+        channel = call.channel
+        self.send_at_once(self.session.answer(call, result), channel)
+        if channel is not self.main:
+            self._closed(call, channel)
 
     def refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
-        """Answer an open request with an error, over its own line."""
-        self.send_at_once(self.session.refuse(call, code, message, data), call.line, Sent(code=code))
-        self._closed(call, call.line)
+        """Answer an open request with an error, over its own channel."""
+        self.send_at_once(self.session.refuse(call, code, message, data), call.channel, Sent(code=code))
+        self._closed(call, call.channel)
 
     def drop(self, call: Call) -> None:
         """Forget a request whose answer the peer no longer wants."""
         if call.book is not None:
-            self.send(self.session.drop(call), call.line)
-            self._closed(call, call.line)
+            self.send(self.session.drop(call), call.channel)
+            self._closed(call, call.channel)
 
-    def _closed(self, call: Call, line: Line) -> None:
-        if line is not self.main:
-            line.calls.pop(call.id, None)
-            if not line.calls:
-                if not line.unread:
-                    self.forget(line)
-                line.channel.finish()
+    def _closed(self, call: Call, channel: Channel) -> None:
+        if channel is not self.main:
+            channel.calls.pop(call.id, None)
+            if not channel.calls:
+                if not channel.unread_bytes:
+                    self.forget(channel)
+                channel.finish()
 
     def close(self, reason: str) -> None:
         """End the conversation."""
         self._summarise()
         self.closed_because = reason
         self.session.close()
-        for line in self._lines.values():
-            for call in line.calls.values():
+        for channel in self.channels:
+            for call in channel.calls.values():
                 call.book = None
-            line.calls.clear()
+            channel.calls.clear()
 
     def check_open(self, work: Call | None = None) -> None:
         """Check that the conversation is open.

@@ -6,14 +6,14 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime.connection.calls import CURRENT, Asked, Call, Line, Proceed, through
+from mcp_runtime.connection.calls import CURRENT, Asked, Call, Proceed, through
 from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, said, with_server_info, write_result
 from mcp_runtime.connection.timers import Deadlines
-from mcp_runtime.connection.transport import ANSWER, Outcome, Sent, Verdict
+from mcp_runtime.connection.transport import ANSWER, Channel, Outcome, Sent, Verdict
 from mcp_runtime.errors import (
     ConnectionClosed,
     LocalProtocolError,
@@ -149,7 +149,7 @@ class Outbound:
         self.deadlines.drop(call.id)
         link.log_limited(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
         about = Sent(NOTIFICATIONS_CANCELLED, cancels=call.id)
-        link.send(link.session.cancel(call.id, reason), link.living(call.line), about)
+        link.send(link.session.cancel(call.id, reason), link.living(call.channel), about)
 
     def _begin(
         self,
@@ -164,9 +164,9 @@ class Outbound:
         if link.closed_because is not None:
             link.check_open()
         work = CURRENT.get()
-        line, requester = link.main, link.requester
+        channel, requester = link.main, link.requester
         if work is not None:
-            line, requester = link.line_for(work), link.requester_for(work)
+            channel, requester = link.channel_for(work), link.requester_for(work)
         if link.side is _SERVER and requester.is_modern:
             reason = "a server cannot send requests in the modern era; it asks in its results"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
@@ -177,7 +177,7 @@ class Outbound:
         encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
             encoded = _with_token(encoded, link.session.next_id)
-        call = Asked(method, type_, link.loop.create_future(), options=options, line=line, whole=whole)
+        call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
         data = link.session.request(call, encoded)
         timeout = link.limits.timeout if options.timeout is None else options.timeout
         if timeout is not None:
@@ -187,7 +187,7 @@ class Outbound:
         meta = requester.meta
         if meta and not requester.is_modern:
             meta = _NO_META
-        link.send(data, line, Sent(method.name, id_=call.id, params=params, meta=meta))
+        link.send(data, channel, Sent(method.name, id_=call.id, params=params, meta=meta))
         return call
 
     async def _ask_inside(
@@ -205,12 +205,12 @@ class Outbound:
 
     async def tell(self, method: NotificationMethod[Any], params: Any, work: Call | None = None) -> None:
         """Send a notification; see `Connection.notify`."""
-        line = self.post(method, params, work)
-        await line.channel.drain()
-        line.posted = 0
+        channel = self.post(method, params, work)
+        await channel.drain()
+        channel.posted_bytes = 0
 
-    def post(self, method: NotificationMethod[Any], params: Any, work: Call | None = None) -> Line:
-        """Send a notification without waiting until the peer can receive it; return its line. Raises like `tell`."""
+    def post(self, method: NotificationMethod[Any], params: Any, work: Call | None = None) -> Channel:
+        """Send a notification without waiting until the peer can receive it; return its channel. Raises like `tell`."""
         link, work = self._link, work or CURRENT.get()
         link.check_open(work)
         requester = link.requester_for(work)
@@ -231,12 +231,12 @@ class Outbound:
         # The modern era has no lifecycle.
         notify = jsonrpc.write_notification if requester.is_modern else link.session.notify
         message = notify(method.name, encoded)
-        line = link.main if method.name in UNRELATED and not _is_listening(work) else link.line_for(work)
+        channel = link.main if method.name in UNRELATED and not _is_listening(work) else link.channel_for(work)
         if method.name == NOTIFICATIONS_MESSAGE:
-            self._reports.log(message, params, line)
+            self._reports.log(message, params, channel)
         else:
-            link.send(message, line, Sent(method.name))
-        return line
+            link.send(message, channel, Sent(method.name))
+        return channel
 
     def take_result(self, result: Result, text: bytes) -> Outcome:
         """Pass a result to its caller."""

@@ -8,10 +8,11 @@ import logging
 from math import isfinite
 from typing import Any, Final, TypeGuard
 
-from mcp_runtime.connection.calls import MAX_UNREAD, Call, Line
+from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.timers import Gate
+from mcp_runtime.connection.transport import MAX_UNREAD, Channel
 from mcp_runtime.errors import clipped
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
@@ -23,8 +24,8 @@ LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "ale
 class Reports:
     """The progress reports and log messages of one link.
 
-    Progress reports are held per request, log messages per line. Of the log messages held back, the most severe one is
-    kept, and of these the last.
+    Progress reports are held per request, log messages per channel. Of the log messages held back, the most severe one
+    is kept, and of these the last.
     """
 
     __slots__ = ("_link",)
@@ -32,13 +33,13 @@ class Reports:
     def __init__(self, link: Link) -> None:
         self._link = link
 
-    def progress(self, call: Call, progress: float, total: float | None, message: str | None) -> Line | None:
+    def progress(self, call: Call, progress: float, total: float | None, message: str | None) -> Channel | None:
         """Report progress on an open request, now or a little later; does nothing if the peer did not ask.
 
         Progress that does not increase is a mistake of the handler: it is dropped and logged once per request, even if
         the peer did not ask.
 
-        Returns the line that the report is sent on; None if it is not sent.
+        Returns the channel that the report is sent on; None if it is not sent.
         """
         link, gate = self._link, call.gate
         if call.book is None:
@@ -53,54 +54,54 @@ class Reports:
         if call.token is None:
             call.progress = progress
             return None
-        line, session = call.line, link.session
+        channel, session = call.channel, link.session
         rate = link.limits.progress_rate
         if rate is None:
-            link.send(session.progress(call, progress, total, message), line)
-            return line
+            link.send(session.progress(call, progress, total, message), channel)
+            return channel
         if gate is None:
-            gate = call.gate = Gate(link.loop, rate, lambda r: link.send(session.progress(call, *r), line))
+            gate = call.gate = Gate(link.loop, rate, lambda r: link.send(session.progress(call, *r), channel))
         gate.put((progress, total, message))
-        return line
+        return channel
 
-    def log(self, message: bytes, params: Any, line: Line) -> None:
-        """Send a log message over a line, now or a little later."""
+    def log(self, message: bytes, params: Any, channel: Channel) -> None:
+        """Send a log message over a channel, now or a little later."""
         link = self._link
         rate = link.limits.log_rate
         if rate is None:
-            self._send_log(message, line)
+            self._send_log(message, channel)
             return
-        if line.logs is None:
-            line.logs = Gate(link.loop, rate, lambda m: self._send_log(m, line))
+        if channel.logs is None:
+            channel.logs = Gate(link.loop, rate, lambda m: self._send_log(m, channel))
         level = getattr(params, "level", None)
-        line.logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
+        channel.logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
 
-    def _send_log(self, message: bytes, line: Line) -> None:
+    def _send_log(self, message: bytes, channel: Channel) -> None:
         """Send a log message, unless the peer has not read those before it: no task waits with them."""
-        if line.posted > MAX_UNREAD or self._link.closed_because is not None:
+        if channel.posted_bytes > MAX_UNREAD or self._link.closed_because is not None:
             return
-        line.posted += len(message)
-        self._link.send(message, line)
-        if line.posted > MAX_UNREAD:
-            self._link.background.spawn(self._forget_posted(line))
+        channel.posted_bytes += len(message)
+        self._link.send(message, channel)
+        if channel.posted_bytes > MAX_UNREAD:
+            self._link.background.spawn(self._forget_posted(channel))
 
-    async def _forget_posted(self, line: Line) -> None:
-        await line.channel.drain()
-        line.posted = 0
+    async def _forget_posted(self, channel: Channel) -> None:
+        await channel.drain()
+        channel.posted_bytes = 0
 
     def finish(self, call: Call) -> None:
         """Send what must precede the answer to an open request: its last report, and the pending log message."""
         if call.gate is not None:
             call.gate.flush()
             call.gate = None
-        if call.line.logs is not None:
-            call.line.logs.flush()
+        if call.channel.logs is not None:
+            call.channel.logs.flush()
 
     def flush(self) -> None:
         """Send the pending log messages."""
-        for line in self._link.lines:
-            if line.logs is not None:
-                line.logs.flush()
+        for channel in self._link.channels:
+            if channel.logs is not None:
+                channel.logs.flush()
 
 
 DROPPED: Final = "the handler of %s reported %s; such reports are dropped"

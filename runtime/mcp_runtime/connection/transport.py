@@ -3,13 +3,15 @@
 Both sides use callbacks without awaiting, since a hop through a queue would cost more than processing most messages.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from mcp_runtime.connection.timers import Journal
+from mcp_runtime.connection.timers import Gate, Journal
+from mcp_runtime.protocol.jsonrpc import Id
 
 __all__ = [
     "ACCEPTED",
@@ -120,14 +122,46 @@ ANSWER_SENT: Final = Sent()
 """What is to be known of a result."""
 
 
+MAX_UNREAD: Final = 1 << 20
+"""How many bytes of answers are sent before this side checks whether the peer is reading."""
+
+
 class Channel(ABC):
     """A path to the peer, with its own sending, draining and pausing.
 
     The answer to a request is sent on the channel that the request came over, and so is all that belongs to the request
     while it is open. A transport with a single stream is its own only channel.
+
+    Attributes:
+        link: the conversation that it belongs to; None before its first message. It sets this and what follows.
+        calls: the requests that are open on it, by id; of a transport only those of the modern era, since a session
+            books the others.
+        unread_bytes: the size of the answers sent immediately since it was last drained.
+        owed_bytes: the size of the results that handlers' tasks wait for the peer to read.
+        posted_bytes: the size of the log messages sent since it was last drained.
+        is_deaf: whether reading from it is paused until it is drained.
+        logs: the gate for log messages; None before the first.
     """
 
-    __slots__ = ()
+    __slots__ = ("_room", "calls", "is_deaf", "link", "logs", "owed_bytes", "posted_bytes", "unread_bytes")
+
+    link: Any
+    calls: dict[Id, Any]
+    unread_bytes: int
+    owed_bytes: int
+    posted_bytes: int
+    is_deaf: bool
+    logs: Gate[bytes] | None
+    _room: asyncio.Event | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Create a channel; the constructor of a custom one need not call another."""
+        channel = super().__new__(cls)
+        channel.link = channel.logs = channel._room = None
+        channel.calls = {}
+        channel.unread_bytes = channel.owed_bytes = channel.posted_bytes = 0
+        channel.is_deaf = False
+        return channel
 
     can_resume: bool = False
     """Whether the peer can resume the channel, so that `close_stream` may be called."""
@@ -145,6 +179,23 @@ class Channel(ABC):
 
     async def drain(self) -> None:  # noqa: B027
         """Wait until few enough bytes are queued to continue sending, or the channel is lost."""
+
+    async def drain_result(self, size: int) -> None:
+        """Wait until the peer has read most of what was sent, including a result of `size` bytes."""
+        self.owed_bytes += size
+        try:
+            await self.drain()
+        finally:
+            self.owed_bytes -= size
+            if self._room is not None and self.owed_bytes <= MAX_UNREAD:
+                self._room.set()
+                self._room = None
+
+    async def wait_for_room(self) -> None:
+        """Wait until the peer has read most of the results."""
+        while self.owed_bytes > MAX_UNREAD:
+            self._room = self._room or asyncio.Event()
+            await self._room.wait()
 
     def pause_reading(self) -> None:  # noqa: B027
         """Stop delivering messages that arrive on it; backpressure reaches the peer in time."""

@@ -48,7 +48,7 @@ class ReceivedCall:
         message: the message as received.
         name: its method.
         id: the id of the request; None for a notification.
-        line: the channel that it came over.
+        channel: the channel that it came over.
         book: the open requests among which its id is unique; None unless it is open.
         is_modern: whether it is independent of any session.
         token: its progress token; None if it wants no reports.
@@ -56,13 +56,13 @@ class ReceivedCall:
         batch: the batch that it belongs to; None for most.
     """
 
-    __slots__ = ("batch", "book", "id", "is_modern", "line", "message", "name", "progress", "token")
+    __slots__ = ("batch", "book", "channel", "id", "is_modern", "message", "name", "progress", "token")
 
-    def __init__(self, message: Request | Notification, line: Any, batch: Batch | None = None) -> None:
+    def __init__(self, message: Request | Notification, channel: Any, batch: Batch | None = None) -> None:
         self.message: Request | Notification = message
         self.name = message.method
         self.id: Any = message.id if isinstance(message, Request) else None
-        self.line: Any = line
+        self.channel: Any = channel
         self.batch: Batch | None = batch
         self.book: dict[Id, Any] | None = None
         self.is_modern = False

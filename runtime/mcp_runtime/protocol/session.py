@@ -40,14 +40,14 @@ class Session:
 
     Args:
         side: which end of the conversation this is.
-        new_call: creates the record of a received request, given the message, its line and its batch.
+        new_call: creates the record of a received request, given the message, its channel and its batch.
 
     Attributes:
         state: the state of the conversation.
         revision: the agreed revision; empty before that.
         accepts_batches: whether several messages may arrive as one array (basic/index of 2025-03-26).
         ids_may_be_absent: whether the revision has answers without an id.
-        incoming: the open requests of the peer, by id; those of the modern era are booked on their lines.
+        incoming: the open requests of the peer, by id; those of the modern era are booked on their channels.
         outgoing: the open requests of this side, by id.
         lasting: what is reported under progress tokens of this side that outlive their requests, by token.
     """
@@ -165,22 +165,22 @@ class Session:
             call.book = None
         self.incoming.clear()
 
-    def receive(self, text: bytes, line: object = None) -> list[Event]:
+    def receive(self, text: bytes, channel: object = None) -> list[Event]:
         """Process one text from the peer; return its events, in order.
 
         Args:
             text: the text.
-            line: the line it came over; a request whose id is in use is answered on other lines only.
+            channel: the channel it came over; a request whose id is in use is answered on other channels only.
         """
         try:
             value = jsonrpc.parse(text)
             if value.__class__ is list:
-                return self.receive_batch(value, line)
-            return [self.receive_message(value, line)]
+                return self.receive_batch(value, channel)
+            return [self.receive_message(value, channel)]
         except MalformedMessage as error:
             return [self.malformed(error)]
 
-    def receive_batch(self, values: list[Any], line: object) -> list[Event]:
+    def receive_batch(self, values: list[Any], channel: object) -> list[Event]:
         """Process several messages that arrived as one array, parsed.
 
         Raises:
@@ -193,7 +193,7 @@ class Session:
 
         def receive(value: Any) -> Event:
             try:
-                return self.receive_message(value, line, batch)
+                return self.receive_message(value, channel, batch)
             except MalformedMessage as error:
                 return self.malformed(error)
 
@@ -203,7 +203,7 @@ class Session:
             next(event for event in events if isinstance(event, Violation)).answer = answer
         return events
 
-    def receive_message(self, value: Any, line: object, batch: Batch | None = None) -> Event:
+    def receive_message(self, value: Any, channel: object, batch: Batch | None = None) -> Event:
         """Process one parsed message.
 
         Raises:
@@ -212,17 +212,17 @@ class Session:
         message = jsonrpc.classify(value)
         # Not a match statement, which takes twice as long.
         if isinstance(message, Request):
-            return self._receive_request(message, batch, line)
+            return self._receive_request(message, batch, channel)
         if isinstance(message, Result):
             return self._receive_result(message)
         if isinstance(message, Notification):
             return self._receive_notification(message)
         return self._receive_failure(message)
 
-    def _receive_request(self, request: Request, batch: Batch | None, line: object) -> Event:
+    def _receive_request(self, request: Request, batch: Batch | None, channel: object) -> Event:
         id_ = request.id
         if (held := self.incoming.get(id_)) is not None:
-            return self.in_use(request, is_same=held.line is line)
+            return self.in_use(request, is_same=held.channel is channel)
         if self.state is not _READY and not may_begin(self.state, self._other, request.method):
             reason = f"{request.method} is not allowed in state {self.state.value!r}: initialize first"
             answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
@@ -233,7 +233,7 @@ class Session:
                 answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
                 return Violation(reason, answer, method=request.method)
             self._step(Step.ASK)
-        call = self._new_call(request, line, batch)
+        call = self._new_call(request, channel, batch)
         call.open(self.incoming)
         if batch is not None:
             batch.open += 1
@@ -349,7 +349,7 @@ class Session:
     def in_use(self, request: Request, *, is_same: bool) -> Violation:
         """Refuse a request whose id belongs to an open one.
 
-        An answer with the id, over the same line, would be taken for that of the open request, so none is sent there.
+        Over the same channel, an answer with the id would be taken for that of the open request, so none is sent there.
         """
         shown = clipped(repr(request.id), 100)
         reason = f"the id {shown} belongs to a request that is still open"
