@@ -15,10 +15,9 @@ from mcp_runtime.transports.http.server.asgi import (
     Disconnected,
     Headers,
     Receive,
+    Reply,
     Scope,
     Send,
-    limited,
-    respond,
 )
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
@@ -142,16 +141,16 @@ class Application(ABC):
             return
         if scope["type"] != "http":
             raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
-        send = limited(send, self._delays.write)
+        reply = Reply(send, self._delays.write)
         try:
             headers = headers_of(scope, self.limits.max_header_bytes)
             client = scope.get("client")
             self._places.check(headers, client[0] if client else None)
             principal = self._principal(scope) if self._principal is not None else None
-            await self._answer(scope, headers, principal, receive, send)
+            await self._answer(scope, headers, principal, receive, reply)
         except Refusal as refusal:
             with suppress(Disconnected):
-                await refusal.answer(send)
+                await refusal.answer(reply)
         except Disconnected:
             pass
 
@@ -169,7 +168,7 @@ class Application(ABC):
 
     @abstractmethod
     def _answer(
-        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
+        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
     ) -> Awaitable[None]:
         """Answer a request that passed the access checks.
 
@@ -250,7 +249,7 @@ class HttpApp(Application):
         self._delays.clear()
 
     def _answer(
-        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
+        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
     ) -> Awaitable[None]:
         method = scope["method"]
         if self.is_stopping and (method == "GET" or not len(self.sessions)):
@@ -259,26 +258,26 @@ class HttpApp(Application):
             allowed = ", ".join(self._methods)
             raise Refusal(405, f"this endpoint takes {allowed}", [(b"allow", allowed.encode())])
         if method == "POST":
-            return self._posts.answer(Post(headers, principal, receive, send))
+            return self._posts.answer(Post(headers, principal, receive, reply))
         if method == "GET":
-            return self._get(headers, principal, receive, send)
-        return self._delete(headers, principal, send)
+            return self._get(headers, principal, receive, reply)
+        return self._delete(headers, principal, reply)
 
-    async def _delete(self, headers: Headers, principal: str | None, send: Send) -> None:
+    async def _delete(self, headers: Headers, principal: str | None, reply: Reply) -> None:
         await self.sessions.end(self.sessions.named(headers, principal), "the client ended the session")
-        await respond(send, 204)
+        await reply.respond(204)
 
-    async def _get(self, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
+    async def _get(self, headers: Headers, principal: str | None, receive: Receive, reply: Reply) -> None:
         opened = self._posts.open
         if opened.streams >= self.limits.max_streams:
             raise too_many_streams()
         opened.streams += 1
         try:
-            await self._listen(headers, principal, receive, send)
+            await self._listen(headers, principal, receive, reply)
         finally:
             opened.streams -= 1
 
-    async def _listen(self, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
+    async def _listen(self, headers: Headers, principal: str | None, receive: Receive, reply: Reply) -> None:
         check_accept(headers, ONLY_EVENTS)
         session = self.sessions.named(headers, principal)
         stream: Stream = session.common
@@ -290,6 +289,6 @@ class HttpApp(Application):
                 raise Refusal(400, "the event in Last-Event-ID is unknown or no longer kept") from None
         session.enter()
         try:
-            await pump(stream, self._delays, self.sessions.unread, receive, send, after=after)
+            await pump(stream, self._delays, self.sessions.unread, receive, reply, after=after)
         finally:
             session.leave()

@@ -185,50 +185,69 @@ class Disconnected(Exception):
     """The client disconnected, or does not read: an answer would not be read."""
 
 
-def limited(send: Send, limit: TimeLimit) -> Send:
-    """Return ASGI's send function with a limit: it waits for clients that do not read what they were sent before.
-
-    It raises `Disconnected` if a client does not read in time. The ASGI server then closes the connection, as the
-    response is incomplete.
-    """
-
-    async def send_in_time(message: Message) -> None:
-        try:
-            await limit.within(send(message))
-        except TimeoutError:
-            raise Disconnected from None
-
-    return send_in_time
-
-
-async def respond(send: Send, status: int, body: bytes = b"", *, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
-    """Send a response with a complete body; raises what `send` does.
+class Reply:
+    """The response to one request. It waits for a client that does not read what it was sent before.
 
     Args:
         send: ASGI's send function.
-        status: the HTTP status.
-        body: the body, which is JSON.
-        headers: further headers.
+        limit: the time in which the client must read; None for any.
     """
-    sent = [(b"content-length", b"%d" % len(body)), *headers]
-    if body:
-        sent.append((b"content-type", JSON))
-    await send({"type": "http.response.start", "status": status, "headers": sent})
-    await write(send, body, is_last=True)
 
+    __slots__ = ("_limit", "_send")
 
-async def write(send: Send, data: bytes, *, is_last: bool) -> None:
-    """Send a part of a body, in pieces: ASGI servers accept the first one, however large it is.
+    def __init__(self, send: Send, limit: TimeLimit | None = None) -> None:
+        self._send = send
+        self._limit = limit
 
-    Between two pieces the event loop runs, since a server may not wait and yet learn that the client has disconnected.
-    """
-    start = 0
-    while len(data) - start > HIGH_WATER:
-        piece = data[start : start + HIGH_WATER]
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-        start += HIGH_WATER
-        await asyncio.sleep(0)
-    await send({"type": "http.response.body", "body": data[start:], "more_body": not is_last})
+    async def respond(self, status: int, body: bytes = b"", *, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Send a response with a complete body, which is JSON.
+
+        Raises:
+            Disconnected: the client does not read. The ASGI server then closes the connection, as the response is
+                incomplete.
+        """
+        sent = [(b"content-length", b"%d" % len(body)), *headers]
+        if body:
+            sent.append((b"content-type", JSON))
+        await self.write({"type": "http.response.start", "status": status, "headers": sent}, body, is_last=True)
+
+    async def write(self, start: Message | None, data: bytes, *, is_last: bool) -> None:
+        """Send a part of a response, in pieces: ASGI servers accept the first one, however large it is.
+
+        Between two pieces the event loop runs, since a server may not wait and yet learn that the client has
+        disconnected.
+
+        Args:
+            start: the start of the response; None if it was sent.
+            data: a part of the body.
+            is_last: whether it is the last part.
+
+        Raises:
+            Disconnected: the client does not read.
+        """
+        at = 0
+        while len(data) - at > HIGH_WATER:
+            piece = data[at : at + HIGH_WATER]
+            await self._write(start, {"type": "http.response.body", "body": piece, "more_body": True})
+            start = None
+            at += HIGH_WATER
+            await asyncio.sleep(0)
+        last = data[at:] if at else data
+        await self._write(start, {"type": "http.response.body", "body": last, "more_body": not is_last})
+
+    async def _write(self, start: Message | None, part: Message) -> None:
+        if self._limit is None:
+            await self._both(start, part)
+            return
+        try:
+            await self._limit.within(self._both(start, part))
+        except TimeoutError:
+            raise Disconnected from None
+
+    async def _both(self, start: Message | None, part: Message) -> None:
+        if start is not None:
+            await self._send(start)
+        await self._send(part)
 
 
 class Outlet:

@@ -14,10 +14,9 @@ from mcp_runtime.transports.http.server.asgi import (
     Disconnected,
     Headers,
     Receive,
+    Reply,
     Scope,
-    Send,
     TimeLimit,
-    respond,
 )
 
 
@@ -36,9 +35,9 @@ class Refusal(Exception):
         self.reason = reason
         self.headers = tuple(headers)
 
-    async def answer(self, send: Send) -> None:
-        """Send the response; raises what `send` does."""
-        await respond(send, self.status, self.body, headers=self.headers)
+    async def answer(self, reply: Reply) -> None:
+        """Send the response; raises Disconnected if the client does not read."""
+        await reply.respond(self.status, self.body, headers=self.headers)
 
     @property
     def body(self) -> bytes:

@@ -34,14 +34,12 @@ class HttptoolsConnection(HttpToolsProtocol):
         # The setting's name is that of the other parser.
         self._max_overhead: Final = config.h11_max_incomplete_event_size or 64 << 10
         self._overhead = 0
-        self._is_head = False
         self._is_body = False
         self._is_upgrade = False
         self._refusal: str | None = None
 
     def data_received(self, data: bytes) -> None:
         """Parse what arrived; nothing is parsed after a malformed request."""
-        self._unset_keepalive_if_required()
         for start in range(0, len(data), self._max_overhead):
             if self._refusal is not None:
                 return
@@ -69,32 +67,24 @@ class HttptoolsConnection(HttpToolsProtocol):
             self.parser.feed_data(b"".join([*head, b"\r\n"]))
             self._parse(data[upgrade.args[0] :])
 
-    def on_message_begin(self) -> None:
-        """Begin a request."""
-        super().on_message_begin()
-        self._is_head = True
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header, but not a trailer."""
-        if self._is_head:
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         """Start answering a request; raises ValueError if it is refused."""
-        self._is_head = False
-        version, hosts = self.parser.get_http_version(), [name for name, _ in self.headers].count(b"host")
+        parser = self.parser
+        version, hosts = parser.get_http_version(), [name for name, _ in self.headers].count(b"host")
         if version not in ("1.0", "1.1") or hosts > 1 or (version == "1.1" and not hosts):
             raise ValueError("this version is not supported, or there is not one Host")
         if len(self._open) >= MAX_PIPELINED:
             raise ValueError("too many requests are not answered yet")
-        if self.parser.should_upgrade():
-            if self.parser.get_method() == b"CONNECT":
+        if parser.should_upgrade():
+            if parser.get_method() == b"CONNECT":
                 raise ValueError("this is not a proxy")
             self._is_upgrade = True
             return
         super().on_headers_complete()
         self._open.append(self.cycle)
         self._is_body = True
+        # Trailers are added here, and not to the headers that the application sees.
+        self.headers = []
 
     def on_body(self, body: bytes) -> None:
         """Pass on a part of a body."""
@@ -111,9 +101,15 @@ class HttptoolsConnection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Start the next request that waits, or refuse what follows the last one."""
         self._open.popleft()
-        super().on_response_complete()
-        if self._refusal is not None and not self._open and not self.transport.is_closing():
-            super().send_400_response(self._refusal)
+        if self.pipeline:
+            super().on_response_complete()
+            return
+        # uvicorn would set a timer here, though `Server` closes idle connections.
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self._refusal is not None:
+                super().send_400_response(self._refusal)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is malformed, after the responses to the requests before it, and never inside one."""

@@ -10,7 +10,7 @@ from mcp_runtime.protocol.jsonrpc import MalformedMessage
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.transports.http.events import HttpLimits
-from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delays, Headers, Receive, Send, respond
+from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delays, Headers, Receive, Reply
 from mcp_runtime.transports.http.server.checks import (
     EITHER,
     SESSION,
@@ -47,7 +47,7 @@ class Post(NamedTuple):
     headers: Headers
     principal: str | None
     receive: Receive
-    send: Send
+    reply: Reply
 
 
 class Open:
@@ -109,27 +109,18 @@ class Posts:
             Refusal: it is answered with an error status.
             Disconnected: the client disconnected, or does not read.
         """
-        if self.open.posts >= self._limits.max_requests:
+        headers, limits = post.headers, self._limits
+        session: HttpSession | Refusal | None = None
+        if self.open.posts >= limits.max_requests:
             raise too_many_requests()
         self.open.posts += 1
         try:
-            await self._answer(post)
-        finally:
-            self.open.posts -= 1
-
-    async def _answer(self, post: Post) -> None:
-        check_content_type(post.headers)
-        check_accept(post.headers, EITHER)
-        session = None if self._is_stateless else self._session(post.headers, post.principal)
-        try:
-            max_bytes = self._limits.max_message_bytes
-            body = await read_body(post.receive, post.headers, max_bytes=max_bytes, limit=self._delays.body)
-        except TooLarge as refusal:
-            known = session if isinstance(session, HttpSession) else None
-            await respond(post.send, refusal.status, _skipped(refusal, known, post.headers), headers=refusal.headers)
-            return
-        try:
-            value = self._modern(body, post.headers)
+            check_content_type(headers)
+            check_accept(headers, EITHER)
+            if SESSION in headers and not self._is_stateless:
+                session = self._session(headers, post.principal)
+            body = await read_body(post.receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
+            value = self._modern(body, headers)
             if value is not None:
                 await self._take_modern(value, body, post)
             elif isinstance(session, Refusal):
@@ -138,13 +129,16 @@ class Posts:
                 await self._take_in(session, body, post)
             else:
                 await self._take_outside(body, post)
+        except TooLarge as refusal:
+            known = session if isinstance(session, HttpSession) else None
+            await post.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
         except MalformedMessage as error:
-            await respond(post.send, 400, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False))
+            await post.reply.respond(400, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False))
+        finally:
+            self.open.posts -= 1
 
-    def _session(self, headers: Headers, principal: str | None) -> HttpSession | Refusal | None:
+    def _session(self, headers: Headers, principal: str | None) -> HttpSession | Refusal:
         """Return the session that a request names, or the error, which only matters in the legacy era."""
-        if SESSION not in headers:
-            return None
         try:
             return self._sessions.named(headers, principal)
         except Refusal as refusal:
@@ -196,20 +190,20 @@ class Posts:
             return
         refused = stream.sole or jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
         stream.finish()
-        await respond(post.send, STATUSES.get(outcome.code, 200), refused)
+        await post.reply.respond(STATUSES.get(outcome.code, 200), refused)
 
     async def _pass_over(self, notification: dict[str, Any], post: Post) -> None:
         """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
         jsonrpc.classify(notification)
         named = post.headers.get(VERSION)
         if named is None or named in self._modern_versions:
-            await respond(post.send, 202)
+            await post.reply.respond(202)
             return
         data = {"supported": self._supported, "requested": named.decode("latin-1")[:64]}
         error = jsonrpc.write_error(
             None, modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
         )
-        await respond(post.send, STATUSES[modern.UNSUPPORTED_VERSION], error)
+        await post.reply.respond(STATUSES[modern.UNSUPPORTED_VERSION], error)
 
     async def _listen(self, stream: ModernStream, post: Post) -> None:
         """Answer a request that stays open for as long as its client listens."""
@@ -233,7 +227,7 @@ class Posts:
             if stream.is_finished and (answer := stream.sole) is not None:
                 await self._write(answer, post, status=STATUSES.get(stream.code, 200))
             else:
-                await pump(stream, self._delays, self._sessions.unread, post.receive, post.send, watcher=watcher)
+                await pump(stream, self._delays, self._sessions.unread, post.receive, post.reply, watcher=watcher)
         finally:
             if watcher is not None:
                 watcher.cancel()
@@ -280,7 +274,7 @@ class Posts:
         await self._sessions.end(session, "the handshake failed")
         if answer is None:
             raise Refusal(400, "initialize must be a request with an id")
-        await respond(post.send, 200 if outcome.is_accepted else 400, answer)
+        await post.reply.respond(200 if outcome.is_accepted else 400, answer)
 
     async def _take(self, session: HttpSession, body: bytes, post: Post) -> None:
         stream = session.stream(post.headers)
@@ -293,12 +287,12 @@ class Posts:
             refused = stream.sole
             stream.finish()
             if outcome.is_accepted and refused is None:
-                await respond(post.send, 202)
+                await post.reply.respond(202)
             else:
                 # Some messages of a batch may have been accepted, and others refused.
                 status = 200 if outcome.is_accepted else 400
                 error = jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
-                await respond(post.send, status, refused or error)
+                await post.reply.respond(status, refused or error)
         finally:
             session.leave()
 
@@ -322,14 +316,14 @@ class Posts:
         if stream.is_finished and (answer := stream.sole) is not None:
             await self._write(answer, post, headers)
         else:
-            await pump(stream, self._delays, self._sessions.unread, post.receive, post.send, headers=headers)
+            await pump(stream, self._delays, self._sessions.unread, post.receive, post.reply, headers=headers)
 
     def _write(
         self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]] = (), *, status: int = 200
     ) -> Awaitable[None]:
         """Answer a POST with JSON."""
         if len(answer) <= HIGH_WATER:
-            return respond(post.send, status, answer, headers=headers)
+            return post.reply.respond(status, answer, headers=headers)
         return self._write_long(answer, post, headers, status)
 
     async def _write_long(self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]], status: int) -> None:
@@ -338,7 +332,7 @@ class Posts:
             raise not_now("too many answers are unread; this one was dropped", 5)
         unread.size += len(answer)
         try:
-            await respond(post.send, status, answer, headers=headers)
+            await post.reply.respond(status, answer, headers=headers)
         finally:
             unread.size -= len(answer)
 

@@ -14,7 +14,7 @@ from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.server.app import Application, Places
-from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Scope, Send, Unread, respond
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Reply, Scope, Unread
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
     Refusal,
@@ -240,21 +240,23 @@ class SseApp(Application):
         self._delays.clear()
 
     async def _answer(
-        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
+        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
     ) -> None:
         id_ = _session_of(scope)
         match scope["method"]:
             case "GET" if id_ is None:
-                await self._open(scope, headers, principal, receive, send)
+                await self._open(scope, headers, principal, receive, reply)
             case "POST" if id_ is not None:
-                await self._post(self._find(id_, principal), headers, receive, send)
+                await self._post(self._find(id_, principal), headers, receive, reply)
             case _:
                 # With this status, clients that try Streamable HTTP first know that they have to open a stream.
                 taken = b"GET" if id_ is None else b"POST"
                 why = "a GET opens a stream, whose first event says where messages are posted"
                 raise Refusal(405, why, [(b"allow", taken)])
 
-    async def _open(self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
+    async def _open(
+        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
+    ) -> None:
         """Begin a session, which ends with its stream."""
         limits = self.limits
         if b"accept" in headers:
@@ -277,13 +279,13 @@ class SseApp(Application):
         self.sessions[id_] = session
         self._silent.begin(session)
         try:
-            await pump(session.stream, self._delays, self._unread, receive, send)
+            await pump(session.stream, self._delays, self._unread, receive, reply)
         finally:
             del self.sessions[id_]
             self._silent.end(session)
             await session.connection.aclose("the client closed the stream")
 
-    async def _post(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
+    async def _post(self, session: SseSession, headers: Headers, receive: Receive, reply: Reply) -> None:
         limits = self.limits
         check_content_type(headers)
         if self._posts >= limits.max_requests:
@@ -293,12 +295,12 @@ class SseApp(Application):
         self._posts += 1
         session.posts += 1
         try:
-            await self._take(session, headers, receive, send)
+            await self._take(session, headers, receive, reply)
         finally:
             session.posts -= 1
             self._posts -= 1
 
-    async def _take(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
+    async def _take(self, session: SseSession, headers: Headers, receive: Receive, reply: Reply) -> None:
         limits = self.limits
         # Before the body is read, so that what waits stays with the client.
         await session.ready()
@@ -315,9 +317,9 @@ class SseApp(Application):
         if session.connection.state is not State.NEW:
             self._silent.end(session)
         if outcome.is_accepted:
-            await respond(send, 202)
+            await reply.respond(202)
         else:
-            await respond(send, 400, jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False))
+            await reply.respond(400, jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False))
 
     def _find(self, id_: str, principal: str | None) -> SseSession:
         session = self.sessions.get(id_)

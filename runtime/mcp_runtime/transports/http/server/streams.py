@@ -14,12 +14,12 @@ from mcp_runtime.transports.http.server.asgi import (
     Delay,
     Delays,
     Headers,
+    Message,
     Outlet,
     Receive,
-    Send,
+    Reply,
     Unread,
     resolve,
-    write,
 )
 from mcp_runtime.transports.http.server.checks import Refusal, not_now
 from mcp_runtime.transports.http.server.event_log import EventLog
@@ -309,7 +309,7 @@ async def pump(
     delays: Delays,
     unread: Unread,
     receive: Receive,
-    send: Send,
+    reply: Reply,
     *,
     watcher: "asyncio.Task[None] | None" = None,
     after: int | None = None,
@@ -322,7 +322,7 @@ async def pump(
         delays: timeouts for slow clients.
         unread: counts the bytes that the client has not read yet.
         receive: reports when the client disconnects.
-        send: ASGI's send function.
+        reply: the response.
         watcher: the task that already waits for the client to disconnect; it is cancelled in the end.
         after: the number of the last event that the client received; None if it received none.
         headers: further headers of the response.
@@ -340,11 +340,12 @@ async def pump(
     outlet = Outlet(unread)
     stream.attach(outlet, missed)
     try:
-        await _begin(send, headers)
+        start: Message | None = _start(headers)
         while not outlet.was_cut:
             data, is_last = outlet.take()
-            if data or is_last:
-                await write(send, data, is_last=is_last)
+            if data or is_last or start is not None:
+                await reply.write(start, data, is_last=is_last)
+                start = None
                 outlet.written(data)
                 if is_last:
                     break
@@ -367,10 +368,10 @@ async def pump(
             watcher.cancel()
 
 
-async def _begin(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
+def _start(headers: Iterable[tuple[bytes, bytes]]) -> Message:
     # Proxies must neither cache nor buffer events.
     sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
-    await send({"type": "http.response.start", "status": 200, "headers": [*sent, *headers]})
+    return {"type": "http.response.start", "status": 200, "headers": [*sent, *headers]}
 
 
 async def watch(receive: Receive, left: Callable[[], None]) -> None:
