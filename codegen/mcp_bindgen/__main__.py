@@ -3,26 +3,24 @@
 import sys
 from importlib.util import find_spec
 
-NEEDED = (
-    *("typer", "rich", "jinja2", "jsonschema", "black", "tree_sitter", "tree_sitter_typescript", "httpx2"),
-    "datamodel_code_generator",
-)
-"""Modules of the codegen extra, which the bindings and the runtime do not need."""
+NEEDED = ("typer", "rich", "httpx2", "tree_sitter", "tree_sitter_typescript")
+"""Modules of the extra `cli`, which all commands but `run` need; `codegen` has the rest."""
 
 # pip adds the extra to the installed package: no index has to know it.
-WITHOUT_EXTRA = "the commands need an extra: pip install 'mcp-bindgen[codegen]'"
+WITHOUT_EXTRA = "the commands need an extra: pip install 'mcp-bindgen[cli]'"
 HELP = f"""usage: mcp-bindgen COMMAND ...
 
 Compile the Model Context Protocol: typed bindings, breaking changes between
 revisions, typed clients for a server's tools.
 
 The bindings (mcp_bindings), the runtime (mcp_runtime) and `mcp-bindgen run`
-are installed; {WITHOUT_EXTRA}
+are installed; {WITHOUT_EXTRA},
+or 'mcp-bindgen[codegen]' for those that write Python or compare revisions.
 
 Example:  mcp-bindgen run server.py
 See also: docs/start/server.md
 """
-"""The output of `--help` if the codegen extra is not installed."""
+"""The output of `--help` if the extra `cli` is not installed."""
 
 
 def main() -> None:

@@ -16,13 +16,12 @@ from mcp_bindgen.emit.python.package import (
     emit_root,
     package_pages,
     package_view,
-    revision_folder,
 )
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.tree import Extent, Tree, packages_in
 from mcp_bindgen.extend import extend, load_extension
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_structure
-from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ingest.sources import SourceText
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.nodes import Protocol, Source

@@ -27,6 +27,21 @@ PLACES = {
     "schema": "mcp_bindgen/schema",
 }
 
+MAX_CLI_PACKAGES = 24
+INSTALLED = "from importlib.metadata import distributions as d; print(*sorted(found.name.lower() for found in d()))"
+SERVER = """
+from mcp_bindings import App
+
+app = App("test")
+
+@app.tool()
+def add(a: int) -> int:
+    'Add one.'
+    return a + 1
+
+app.run()
+"""
+
 
 def module_of(revision: str) -> str:
     """Return the package with the bindings of a revision."""
@@ -108,7 +123,22 @@ def test_the_command_without_its_extra_says_in_one_line_what_to_install(
     done = bare.run("mcp-bindgen", *arguments, expect=2)
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert "mcp-bindgen[codegen]" in line
+    assert "mcp-bindgen[cli]" in line
+
+
+def test_looking_at_servers_needs_a_small_extra(distribution: Distribution, tmp_path: Path) -> None:
+    environment = empty_environment(tmp_path)
+    environment.install(distribution.wheel, "[cli]")
+    packages = environment.run("python", "-c", INSTALLED).stdout.split()
+    assert len(packages) <= MAX_CLI_PACKAGES and not {"jinja2", "black", "datamodel-code-generator"} & {*packages}
+    (tmp_path / "server.py").write_text(SERVER, "utf-8")
+    python = environment.run("python", "-c", "import sys; print(sys.executable)").stdout.strip()
+    said = environment.run("mcp-bindgen", "inspect", "--call", "add", "a=1", "--", python, str(tmp_path / "server.py"))
+    assert said.stdout.splitlines()[0] == "2"
+    assert "tools/call" in environment.run("mcp-bindgen", "show", "tools/call").stdout
+    assert environment.run("mcp-bindgen", "diff", "2025-06-18", "2025-11-25", expect=2).stderr == (
+        "mcp-bindgen: this command needs jsonschema: pip install 'mcp-bindgen[codegen]'\n"
+    )
 
 
 def test_what_needs_another_extra_says_in_one_line_what_to_install(bare: Environment) -> None:
@@ -133,7 +163,7 @@ def test_sealed_states_need_one_extra(distribution: Distribution, tmp_path: Path
 def test_the_command_without_its_extra_answers_what_it_can(bare: Environment) -> None:
     assert bare.run("mcp-bindgen", "--version").stdout.startswith("mcp-bindgen ")
     lines = bare.run("mcp-bindgen", "--help").stdout.splitlines()
-    assert any("mcp-bindgen[codegen]" in line for line in lines)
+    assert any("mcp-bindgen[cli]" in line for line in lines)
     assert max(map(len, lines)) <= 80
     assert lines[-2] == "Example:  mcp-bindgen run server.py"
     assert (REPOSITORY / lines[-1].removeprefix("See also: ")).is_file()

@@ -15,10 +15,9 @@ from functional.generated import emitted
 from mcp_bindgen.bridge.derive import FORMAT as BRIDGE_FORMAT
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import HEADER_MARK
-from mcp_bindgen.emit.python.package import revision_folder
 from mcp_bindgen.emit.tree import compare
 from mcp_bindgen.ingest.extensions import shipped_extensions
-from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.load import load_released
 from mcp_bindgen.plan import plan
 from mcp_bindgen.request import settle

@@ -7,9 +7,8 @@ from mcp_bindgen.bridge.derive import Bridge, derive
 from mcp_bindgen.bridge.rows import ERA, Rows
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
-from mcp_bindgen.emit.python.package import revision_folder
 from mcp_bindgen.emit.python.render import Page, Templates
-from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.nodes import Protocol
 
 FOLDER = "bridges"

@@ -123,7 +123,7 @@ def _packages(asked: str | None, settings: Settings, revision: str) -> Iterator[
 
     A user's package contains one revision, or several in a folder each.
     """
-    from mcp_bindgen.emit.python.package import revision_folder
+    from mcp_bindgen.ingest.revisions import revision_folder
 
     name = asked or settings.package or DEFAULT_PACKAGE
     if not is_package_name(name):

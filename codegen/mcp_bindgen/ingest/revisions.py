@@ -1,6 +1,7 @@
 """The released revisions and the structure that is shipped for each of them."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,11 @@ def released() -> Mapping[str, Released]:
     """Return the released revisions by name, oldest first (schema/revisions.json)."""
     rows = json.loads((shipped("schema") / "revisions.json").read_text("utf-8"))
     return MappingProxyType({row["revision"]: Released(**row) for row in rows})
+
+
+def revision_folder(revision: str) -> str:
+    """Return the folder name of a revision: ``2024-11-05`` gives ``v2024_11_05``."""
+    return "v" + re.sub(r"[^A-Za-z0-9]+", "_", revision)
 
 
 def legacy_revisions() -> tuple[str, ...]:

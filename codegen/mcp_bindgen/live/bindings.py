@@ -5,8 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.emit.python.package import revision_folder
-from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.revisions import released, revision_folder
 
 
 def package_of(revision: str) -> Any:

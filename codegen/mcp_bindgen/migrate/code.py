@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from mcp_bindgen.emit.python.package import revision_folder
-from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.nodes import Protocol
 
 CLIENT = """\

@@ -9,11 +9,12 @@ from mcp_bindgen.emit.python.classes import ClassViews
 from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.methods import constant_views, lookup, method_views
 from mcp_bindgen.emit.python.names import Names
-from mcp_bindgen.emit.python.package import BINDING_FORMAT, pages, revision_folder
+from mcp_bindgen.emit.python.package import BINDING_FORMAT, pages
 from mcp_bindgen.emit.python.render import Page
 from mcp_bindgen.emit.python.scope import names_in
 from mcp_bindgen.emit.python.spelling import Speller
 from mcp_bindgen.emit.python.stubs import StubViews
+from mcp_bindgen.ingest.revisions import revision_folder
 from mcp_bindgen.ir.extensions import Extension
 
 BINDINGS = "mcp_bindings"

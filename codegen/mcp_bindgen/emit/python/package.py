@@ -1,6 +1,5 @@
 """Lay out the package of one revision: IR in, pages out. Nothing is rendered or written here."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mcp_bindgen.diagnostics import Diagnostics
@@ -29,11 +28,6 @@ _APP = "app"
 """The module of servers made of decorated functions, if the revision lists tools, resources or prompts."""
 
 _STUBS = {"client": ("Client", "ClientHandlers", "ClientContext"), "server": ("Server", "ConnectedClient", "Context")}
-
-
-def revision_folder(revision: str) -> str:
-    """Return the folder name of a revision: ``2024-11-05`` gives ``v2024_11_05``."""
-    return "v" + re.sub(r"[^A-Za-z0-9]+", "_", revision)
 
 
 def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dict[str, str]:
