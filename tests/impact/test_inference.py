@@ -239,7 +239,7 @@ REEXPORTS = {
         "x.py": "import p\n" + USES.replace("t: Tool", "t: p.Tool"),
     },
     "everything": {"p.py": f"from {PACKAGE} import *", "x.py": f"from p import *\n{USES}"},
-    "beside everything of many modules in a circle": {
+    "beside everything of many modules in a cycle": {
         **{f"p{n}.py": "".join(f"from p{m} import *\n" for m in range(12) if m != n) for n in range(12)},
         "x.py": f"from p0 import *\nfrom {PACKAGE} import Tool\n{USES}",
     },
