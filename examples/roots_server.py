@@ -13,8 +13,8 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
+from mcp_runtime.client_features.roots import PathRefused, Roots
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.roots import PathRefused, Roots
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
 

@@ -12,8 +12,8 @@ import pytest
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.app import Depends, ToolFailure
+from mcp_runtime.client_features.roots import Roots
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.roots import Roots
 from mcp_runtime.server import connections_of
 from mcp_runtime.transports.memory import connect_memory
 from support.apps import call, listed, opened, text_of

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks, ui
 from mcp_runtime.errors import BindingFormatError
-from mcp_runtime.extension_binding import ExtensionBinding
+from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.method import Direction
 from support.command import Cli
 from support.extensions import DIRECTIONS, ID, ORDERS, REVISION, TASKS, UI

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from mcp_runtime.client_features.roots import Roots
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.roots import Roots
 from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.server import ServerOptions
 from support.roles import build, make_server, raises, returns

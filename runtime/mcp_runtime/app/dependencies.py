@@ -93,7 +93,7 @@ def _without_none(annotation: Any) -> Any:
     return kinds[0] if len(kinds) == 1 else annotation
 
 
-_ROOTS: Final = ("mcp_runtime.features.roots", "Roots")
+_ROOTS: Final = ("mcp_runtime.client_features.roots", "Roots")
 """The class of the client's roots; importing it here would load the connection."""
 
 
@@ -102,7 +102,7 @@ async def _context(call: _Call) -> Any:
 
 
 async def _roots(call: _Call) -> Any:
-    from mcp_runtime.features.roots import Roots
+    from mcp_runtime.client_features.roots import Roots
 
     return Roots.of(call.ctx.connection)
 

@@ -204,7 +204,8 @@ def safe_join(root: Path, path: str) -> Path:
     Raises:
         NotFound: the path is absolute, unsafe or leads out of the folder, or nothing is there.
     """
-    from mcp_runtime.features.roots import UnsafePath, inside, is_uri, read_path
+    from mcp_runtime.client_features.roots import inside
+    from mcp_runtime.features.roots import UnsafePath, is_uri, read_path
 
     try:
         relative = read_path(path)

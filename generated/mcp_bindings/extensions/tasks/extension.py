@@ -8,7 +8,7 @@
 
 from typing import Final
 
-from mcp_runtime.extension_binding import ExtensionBinding
+from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.method import WireType
 
 from .methods import METHODS
