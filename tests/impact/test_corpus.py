@@ -9,6 +9,7 @@ from impact.corpus_marks import CASES, changes, marks, revisions
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT, Checker
 from mcp_bindgen.impact.run import impact
+from mcp_bindgen.impact.stubs import Stubs
 
 MIN_LINES = 120
 Mark = tuple[str, int, str]
@@ -21,7 +22,7 @@ def touched(case: Path, checker: Checker) -> set[tuple[str, int, str]]:
     old, new = revisions(case)
     package = f"mcp_bindings.v{old.replace('-', '_')}"
     diagnostics = Diagnostics()
-    found = impact(changes(old, new), [case], [package], checker, diagnostics)
+    found = impact(Stubs(changes(old, new)), [case], [package], checker, diagnostics)
     assert list(diagnostics) == []
     return {(t.spot.path.relative_to(case).as_posix(), t.spot.line, t.finding.rule.id) for t in found.touched}
 

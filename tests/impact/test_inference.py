@@ -9,6 +9,7 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
+from mcp_bindgen.impact.stubs import Stubs
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 PACKAGE = "mcp_bindings.v2025_11_25"
@@ -20,7 +21,7 @@ def scanned(folder: Path, files: dict[str, str]) -> Impact:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return impact(changes(OLD, NEW), [folder], [PACKAGE], CHECKERS[DEFAULT], Diagnostics())
+    return impact(Stubs(changes(OLD, NEW)), [folder], [PACKAGE], CHECKERS[DEFAULT], Diagnostics())
 
 
 def all_scanned(folder: Path, constructs: dict[str, str]) -> dict[str, tuple[list[str], list[str]]]:

@@ -84,7 +84,7 @@ def test_untyped_code_is_affected_or_unresolved(tmp_path: Path) -> None:
     text = (Path(__file__).parent / "untyped.txt").read_text("utf-8")
     (tmp_path / "program.py").write_text(text)
     found = impact(
-        changes("2025-11-25", "2026-07-28"),
+        Stubs(changes("2025-11-25", "2026-07-28")),
         [tmp_path],
         ["mcp_bindings.v2025_11_25"],
         CHECKERS[DEFAULT],

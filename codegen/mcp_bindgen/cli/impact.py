@@ -101,7 +101,7 @@ def impact(
         return
     gc.disable()  # Syntax trees are many objects, and all are needed to the end: it takes half of the time otherwise.
     try:
-        found = find_impact(changes, paths or [], packages, CHECKERS[checker.value], diagnostics)
+        found = find_impact(Stubs(changes), paths or [], packages, CHECKERS[checker.value], diagnostics)
     finally:
         gc.enable()
     if not found.imports:

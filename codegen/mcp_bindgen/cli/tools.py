@@ -160,6 +160,10 @@ def check(
     lock: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The lock file with the contract; by default tools.lock.json.")
     ] = None,
+    impact: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="List the lines of this code that the changes affect. Repeatable."),
+    ] = None,
     everything: AllOption = False,
     fail_on: Annotated[
         FailOn, typer.Option(help="What makes the exit status 1; unproven breaks are warnings.")
@@ -179,6 +183,8 @@ def check(
     servers = (replace(one, lock=lock or one.lock),) if one else of_project(server)
     if one is None:
         _refuse_options(lock=lock)
+    if impact and format_ not in (ReportFormat.TEXT, ReportFormat.JSON):
+        raise InputError.at("--impact", "choose the format text or json")
     if len(servers) > 1 and (output or format_ not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
         raise InputError.at("--format", "this format reports on one server; choose it with --server")
     diagnostics = Diagnostics()
@@ -192,8 +198,10 @@ def check(
         new = read(each, timeout, diagnostics)
         _refuse_other_server(each.lock, old, new)
         found = make(old, new, lock=each.lock, fail_on=severity, baseline=known)
-        publish(found, format_, output, everything=everything, quiet=quiet)
-        fails = fails or found.fails
+        if not impact or format_ is ReportFormat.TEXT:
+            publish(found, format_, output, everything=everything, quiet=quiet)
+        lines = _callers(each, old, new, impact, diagnostics, format_=format_, quiet=quiet) if impact else 0
+        fails = fails or found.fails or bool(lines and severity)
     report(diagnostics, verbose=verbose, quiet=quiet)
     raise typer.Exit(int(fails))
 
@@ -255,6 +263,29 @@ def _facts(made: "Made", diagnostics: Diagnostics, *, check: bool) -> dict[str, 
         "written": changed,
         "warnings": warnings_json(diagnostics),
     }
+
+
+def _callers(
+    server: "Server",
+    old: "Contract",
+    new: "Contract",
+    paths: list[Path],
+    diagnostics: Diagnostics,
+    *,
+    format_: ReportFormat,
+    quiet: bool,
+) -> int:
+    """Print the lines that call the tools of a server and are affected, and return their number."""
+    from mcp_bindgen.impact.checkers import CHECKERS, DEFAULT
+    from mcp_bindgen.impact.report import as_json, render
+    from mcp_bindgen.tool_clients.impact import callers
+
+    found = callers(server, old, new, paths, checker=CHECKERS[DEFAULT], diagnostics=diagnostics)
+    if format_ is ReportFormat.JSON:
+        answer_json(as_json(found))
+    elif not quiet:
+        answer(f"\n{render(found, verbose=False)}".rstrip())
+    return found.lines
 
 
 def _refuse_options(**given: object) -> None:

@@ -5,7 +5,7 @@ A name is a class, alias or constant of the package (``Tool``), or an attribute 
 methods (``METHODS.ping``).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -50,37 +50,36 @@ class PythonName:
 
 
 class Bindings:
-    """The bindings of one side of a comparison; `errors` maps each exception to the constant of its code."""
+    """What code can use of one side of a comparison: classes and stubs, and the names that a finding concerns.
 
-    def __init__(self, protocol: Protocol) -> None:
-        self.protocol = protocol
-        self.package = package_view(protocol, {}, Diagnostics())
-        self._names = Names(protocol, protocol.revision, Diagnostics())
+    Attributes:
+        protocol: the definitions and methods.
+        title: what a report calls this side.
+        classes: the models by name.
+        stubs: the methods of the stubs and of the handlers, by class and name.
+        errors: the constant of the code of each exception, by the exception.
+        codes: the same by the code.
+        records: the methods that constants name.
+        exports: the names that can be imported.
+    """
+
+    def __init__(self, protocol: Protocol, names: Names, modules: Iterable[views.Module], title: str) -> None:
+        self.protocol, self.title, self._names = protocol, title, names
         self._methods = {method.name: method for method in protocol.methods}
-        self.classes = {
-            view.name: view
-            for module in self.package.modules
-            for view in module.definitions
-            if isinstance(view, views.Class)
-        }
-        values = {constant.value: constant.name for constant in self.package.constants}
-        self.errors = {error.name: values.get(error.code, "") for error in self.package.errors}
-        self.codes = {str(error.code): self.errors[error.name] for error in self.package.errors}
-        self.records = {method.name: method.method for method in self.package.methods}
-        self.exports = {export.name for export in self.package.exports} | {"ERRORS", *self.records}
-        client, server = self.package.client, self.package.server
-        self.stubs: Mapping[str, Mapping[str, views.Function]] = {
-            "Client": {function.name: function for function in client.calls},
-            "ConnectedClient": {function.name: function for function in server.calls},
-            "ClientHandlers": {function.name: function for function in client.handlers},
-            "Server": {function.name: function for function in server.handlers},
-        }
+        homes = {view.definition: module.name for module in modules for view in module.definitions}
+        self.speller = Speller(protocol, names, homes)
+        found = [view for module in modules for view in module.definitions]
+        self.classes = {view.name: view for view in found if isinstance(view, views.Class)}
+        self.stubs: dict[str, dict[str, views.Function]] = {}
+        self.errors: dict[str, str] = {}
+        self.codes: dict[str, str] = {}
+        self.records: dict[str, str] = {}
+        self.exports = {view.name for view in found}
 
-    @cached_property
-    def speller(self) -> Speller:
-        """What spells the types of this side."""
-        homes = {view.definition: module.name for module in self.package.modules for view in module.definitions}
-        return Speller(self.protocol, self._names, homes)
+    @property
+    def callers(self) -> list[str]:
+        """The classes whose methods call the peer."""
+        return [owner for owner in self.stubs if owner not in HANDLERS]
 
     def ancestors(self, cls: str) -> Iterator[str]:
         """Iterate over the classes that a class inherits, directly or not."""
@@ -113,14 +112,13 @@ class Bindings:
 
     def fills(self, function: views.Function, parameter: views.Parameter) -> Iterator[PythonName]:
         """Iterate over the fields that a stub's parameter fills: one for each form of the params that has it."""
-        for struct in params_structs(self.protocol, self._methods[function.method]):
-            cls = self._names.classes[struct.name]
+        for cls in self.params(function.method):
             if parameter.field and self.field(cls, parameter.field):
                 yield PythonName(cls, parameter.field)
 
-    def has(self, method: str) -> bool:
-        """Whether this side's revision has a method of that name."""
-        return method in self._methods
+    def params(self, method: str) -> Iterator[str]:
+        """Iterate over the classes of the params of a method."""
+        return (self._names.classes[struct.name] for struct in params_structs(self.protocol, self._methods[method]))
 
     def class_of(self, definition: str) -> str:
         """Return the class or alias of a definition, or an empty string."""
@@ -200,7 +198,7 @@ class Bindings:
                 yield self.stub(carrier)
             if not new._answers(carrier.method, carrier.travel):
                 yield self.handler(carrier)
-            if not new.has(carrier.method):
+            if carrier.method not in new._methods:
                 yield PythonName(RECORDS, carrier.method)
 
     def _of_definition(self, definition: str) -> Iterator[PythonName]:
@@ -243,6 +241,25 @@ class Bindings:
             }
             for handler in sorted(concerned):
                 yield self.handler(carrier) if handler else self.stub(carrier)
+
+
+class Package(Bindings):
+    """The bindings of one revision."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self.view = package_view(protocol, {}, Diagnostics())
+        super().__init__(
+            protocol, Names(protocol, protocol.revision, Diagnostics()), self.view.modules, protocol.revision
+        )
+        values = {constant.value: constant.name for constant in self.view.constants}
+        self.errors = {error.name: values.get(error.code, "") for error in self.view.errors}
+        self.codes = {str(error.code): self.errors[error.name] for error in self.view.errors}
+        self.records = {method.name: method.method for method in self.view.methods}
+        self.exports = {export.name for export in self.view.exports} | {"ERRORS", *self.records}
+        client, server = self.view.client, self.view.server
+        sides = {"Client": client.calls, "ConnectedClient": server.calls}
+        sides |= {"ClientHandlers": client.handlers, "Server": server.handlers}
+        self.stubs = {owner: {function.name: function for function in found} for owner, found in sides.items()}
 
 
 def _asked(carrier: Carrier) -> Travel:

@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class Job:
         files: the files to check.
         stubs: the folder with our stubs.
         scratch: a folder for a file of settings.
+        texts: files with another text than on disk.
         everything: whether to report errors of all kinds, and not only marks.
     """
 
@@ -56,6 +57,7 @@ class Job:
     files: Sequence[Path]
     stubs: Path
     scratch: Path
+    texts: Mapping[Path, str] = field(default_factory=dict[Path, str])
     everything: bool = False
 
     def environment(self, settings: Any, *names: str) -> Path | None:

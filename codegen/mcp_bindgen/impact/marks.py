@@ -6,10 +6,10 @@ from enum import StrEnum
 from functools import cached_property
 
 from mcp_bindgen.diff import sites
-from mcp_bindgen.diff.finding import Carrier, Finding
+from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
-from mcp_bindgen.diff.rules import CATALOGUE, annotations, definitions, messages, properties, values
-from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, Bindings, PythonName
+from mcp_bindgen.diff.rules import CATALOGUE, annotations, contracts, definitions, messages, properties, values
+from mcp_bindgen.impact.bindings import HANDLERS, RECORDS, Bindings, PythonName
 
 
 class UseKind(StrEnum):
@@ -33,6 +33,7 @@ _FIELDS = frozenset((UseKind.READ, UseKind.PASS, UseKind.CALL, UseKind.HANDLE))
 _READS = _FIELDS - {UseKind.PASS}
 _PASSES = _FIELDS - {UseKind.READ}
 _OMITS = frozenset((UseKind.BUILD,))
+_CALLS = frozenset((UseKind.CALL,))
 _VALUES = frozenset((UseKind.VALUE,))
 
 _BY_RULE: Mapping[Rule, frozenset[UseKind]] = {
@@ -62,7 +63,7 @@ TOUCHES: Mapping[Rule, frozenset[UseKind]] = {
     rule: _BY_RULE.get(rule, _BY_SITE.get(rule.site, _BY_CHANGE[rule.change]))
     for rule in CATALOGUE
     if rule.breaks_source
-}
+} | dict.fromkeys((contracts.TOOL_REMOVED, contracts.TOOL_INPUT_NARROWED, contracts.TOOL_OUTPUT_WIDENED), _CALLS)
 """Rule -> the kinds of use that it affects; BUILD means constructing something without the property.
 
 A change of the valid values affects those who read them if it widens, and those who pass them if it narrows. That of
@@ -128,11 +129,10 @@ class Marks:
             for argument, findings in arguments.items():
                 yield from ((finding, PythonName(str(owner), argument)) for finding in findings)
         for name, findings in self._by_name.items():
-            kinds = {CALLERS: UseKind.CALL, HANDLERS: UseKind.HANDLE}
-            needed = next((kind for owners, kind in kinds.items() if name.owner in owners), None)
+            needed = UseKind.HANDLE if name.owner in HANDLERS else UseKind.CALL
             for finding in findings:
                 touched = TOUCHES[finding.rule] - _OMITS
-                if touched and (needed is None or touched & {needed, UseKind.DELEGATE}):
+                if touched and (name.owner not in self.old.stubs or touched & {needed, UseKind.DELEGATE}):
                     yield finding, name
 
     def of(self, name: PythonName, *kinds: UseKind) -> Findings:
@@ -179,7 +179,7 @@ class Marks:
                     found.setdefault((name.member, kind), []).append(name)
         for owner, methods in self.old.stubs.items():
             for name in (PythonName(owner, member) for member in methods):
-                if self.of(name, UseKind.CALL if owner in CALLERS else UseKind.DELEGATE):
+                if self.of(name, UseKind.DELEGATE if owner in HANDLERS else UseKind.CALL):
                     found.setdefault((name.member, UseKind.READ), []).append(name)
         return found
 
@@ -196,7 +196,7 @@ class Marks:
 
     def callables(self, method: str, given: Collection[str | None]) -> Sequence[PythonName]:
         """Return the stub methods of a name that a change affects if they are called with some arguments."""
-        names = (PythonName(owner, method) for owner in CALLERS if method in self.old.stubs.get(owner, ()))
+        names = (PythonName(owner, method) for owner in self.old.callers if method in self.old.stubs[owner])
         return [name for name in names if self.arguments(name).concern(given)]
 
     def arguments(self, owner: PythonName) -> Arguments:
@@ -233,7 +233,7 @@ class Marks:
             return cls is not None and self.old.class_of(finding.old) in map(str, cls.bases)
         if finding.rule in (definitions.TYPE_INLINED, definitions.REF_RETARGETED):
             return not self._keeps_type(finding)
-        if not before.member or name.owner in (RECORDS, *HANDLERS, *CALLERS):
+        if not before.member or name.owner in (RECORDS, *self.old.stubs):
             return True
         # The reference names a different definition now, but the class is unchanged.
         heir = self._heirs.get(before.definition, before.definition)
@@ -251,7 +251,7 @@ class Marks:
         return one is not None and other is not None and str(one.type) == str(other.type)
 
     def _add(self, name: PythonName, finding: Finding) -> None:
-        if UseKind.BUILD in TOUCHES[finding.rule] and name.owner not in (*CALLERS, *HANDLERS):
+        if UseKind.BUILD in TOUCHES[finding.rule] and name.owner not in self.old.stubs:
             self._add_omitted(name, finding)
         self._by_name.setdefault(name, []).append(finding)
 
@@ -264,18 +264,12 @@ class Marks:
         field = self.new.field(attribute.owner, attribute.member)
         if field is not None and field.default is None:
             self._omitted.setdefault(PythonName(name.owner), {}).setdefault(attribute.member, []).append(finding)
-        for carrier in finding.carriers:
-            self._add_argument(carrier, attribute, finding)
-
-    def _add_argument(self, carrier: Carrier, attribute: PythonName, finding: Finding) -> None:
-        if carrier.part != "params" or not self.old.has(carrier.method) or not self.new.has(carrier.method):
-            return
-        stub, after = self.old.stub(carrier), self.new.stub(carrier)
-        function = self.new.stubs[after.owner].get(after.member)
-        for parameter in (function.overloads or (function.signature,))[0].parameters if function else ():
-            if function and parameter.default is None and attribute in self.new.fills(function, parameter):
-                for alike in self.old.alike(stub):
-                    self._omitted.setdefault(alike, {}).setdefault(parameter.name, []).append(finding)
+        for owner in self.old.callers:
+            for function in self.new.stubs.get(owner, {}).values() if name.owner in self.old.classes else ():
+                for parameter in (function.overloads or (function.signature,))[0].parameters:
+                    if parameter.default is None and attribute in self.new.fills(function, parameter):
+                        omitted = self._omitted.setdefault(PythonName(owner, function.name), {})
+                        omitted.setdefault(parameter.name, []).append(finding)
 
 
 def _distinct(findings: Iterable[Finding]) -> Findings:

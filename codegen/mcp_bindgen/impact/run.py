@@ -1,15 +1,17 @@
 """From the differences between two revisions and a user's code to the lines that they affect."""
 
 import ast
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.diff.finding import Finding
-from mcp_bindgen.impact.bindings import CALLERS, Bindings, PythonName
+from mcp_bindgen.impact.bindings import Package, PythonName
 from mcp_bindgen.impact.checkers import Checker, Job, Report, project_root
 from mcp_bindgen.impact.marks import Marks, UseKind
 from mcp_bindgen.impact.modules import Module, Modules
@@ -25,7 +27,7 @@ _UNKNOWN = re.compile(r"(^|\| )(Unknown|Any|unknown|Todo|@Todo|Divergent)\b")
 
 def marks_of(findings: Sequence[Finding], old: Protocol, new: Protocol) -> Marks:
     """Return what the findings between two revisions affect in code that uses the old bindings."""
-    return Marks(findings, Bindings(old), Bindings(new))
+    return Marks(findings, Package(old), Package(new))
 
 
 def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str]) -> None:
@@ -46,58 +48,69 @@ def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str]) -> None:
 
 
 def impact(
-    marks: Marks, paths: Sequence[Path], packages: Sequence[str], checker: Checker, diagnostics: Diagnostics
+    stubs: Stubs,
+    paths: Sequence[Path],
+    packages: Sequence[str],
+    checker: Checker,
+    diagnostics: Diagnostics,
+    *,
+    module: Path | None = None,
 ) -> Impact:
     """Return how the differences between two revisions affect Python code.
 
     Args:
-        marks: what the differences affect.
+        stubs: the old bindings, with marks on what the differences affect.
         paths: files and folders of the code.
         packages: the dotted names under which the code imports the bindings of the old revision.
         checker: the type checker that infers the types of the code.
         diagnostics: receives the files that cannot be read.
+        module: the file that the only stub is for; None for a package, which is found by its name.
 
     Raises:
         InputError: a path does not exist or contains no Python file, or the checker fails.
     """
     modules = Modules(paths, frozenset(packages), diagnostics)
-    scan = Scan(marks, modules)
-    for module in modules.related:
-        scan.read(module)
+    scan = Scan(stubs.marks, modules)
+    for each in modules.related:
+        scan.read(each)
     if modules.related:
         with tempfile.TemporaryDirectory(prefix="mcp-bindgen-") as folder:
             job = Job(
-                root=project_root(paths),
-                files=[module.home for module in modules.related],
+                root=project_root([*paths, *([module] if module else [])]),
+                files=[each.home for each in modules.related],
                 stubs=Path(folder).resolve() / "stubs",
                 scratch=Path(folder).resolve(),
             )
-            _check(marks, modules, checker, job, scan)
+            if module is None:
+                write_stubs(stubs, job.stubs, packages)
+            else:
+                (text,) = stubs.files("mcp-bindgen tools check --impact").values()
+                job.stubs.mkdir()
+                job = replace(job, texts={module.resolve().with_suffix(".pyi"): text})
+            _check(stubs, modules, checker, job, scan)
     seen = {(t.spot.path, t.spot.line, id(t.finding)): t for t in reversed(scan.touched)}
     order = {id(t.finding): t.finding.fingerprint for t in {id(t.finding): t for t in scan.touched}.values()}
     touched = sorted(seen.values(), key=lambda t: (str(t.spot.path), t.spot.line, t.spot.column, order[id(t.finding)]))
     return Impact(
-        old=marks.old.protocol.revision,
-        new=marks.new.protocol.revision,
+        old=stubs.marks.old.title,
+        new=stubs.marks.new.title,
         packages=tuple(packages),
         files=len(modules.listed),
         touched=tuple(touched),
         unresolved=tuple(sorted(set(scan.unresolved))),
-        lines_of={module.path: module.lines for module in modules.listed},
+        lines_of={each.path: each.lines for each in modules.listed},
         imports=len(scan.used),
         unread=tuple(sorted(modules.unread)),
     )
 
 
-def _check(marks: Marks, modules: Modules, checker: Checker, job: Job, scan: Scan) -> None:
+def _check(stubs: Stubs, modules: Modules, checker: Checker, job: Job, scan: Scan) -> None:
     """Add to what a scan found: what a checker reports with the stubs, and what it answers to our questions."""
-    stubs = Stubs(marks)
-    write_stubs(stubs, job.stubs, modules.packages)
     homes = {module.home: module for module in modules.related}
-    for report in checker.run(job):
+    for report in _run(checker, job):
         number, module = _MARK.search(report.message), homes.get(report.path)
         if number and module:
-            scan.touched += _resolved(marks, module, report, stubs.notes[int(number[1]) % len(stubs.notes)])
+            scan.touched += _resolved(stubs.marks, module, report, stubs.notes[int(number[1]) % len(stubs.notes)])
     known = {(t.spot.path, t.spot.line, t.name.member) for t in scan.touched}
     unanswered = [
         question
@@ -106,12 +119,12 @@ def _check(marks: Marks, modules: Modules, checker: Checker, job: Job, scan: Sca
     ]
     types = _types(checker, job, unanswered)
     for question in unanswered:
-        _answer(marks, question, types.get(question.asked, ""), scan)
+        _answer(stubs.marks, question, types.get(question.asked, ""), scan)
 
 
 def _resolved(marks: Marks, module: Module, report: Report, note: Note) -> Iterator[Touched]:
     """Iterate over the uses that a report on one mark is about: the arguments of a call each have their line."""
-    is_method = note.name.owner in CALLERS and note.kind is not UseKind.CALL
+    is_method = note.name.owner in marks.old.callers and note.kind is not UseKind.CALL
     if (note.name.member and not is_method) or note.kind in (UseKind.NAME, UseKind.CALL):
         spot = Spot(module.path, report.end[0], report.end[1] - len(note.name.member or note.name.owner))
         for finding in note.findings:
@@ -164,9 +177,6 @@ def _answer(marks: Marks, question: Question, type_: str, scan: Scan) -> None:
 
 def _types(checker: Checker, job: Job, questions: Sequence[Question]) -> Mapping[ast.expr, str]:
     """Return the types of expressions: check a copy of the project in which `reveal_type` surrounds them."""
-    if not questions:
-        return {}
-    mirror = job.scratch / "probes"
     asked: dict[Module, dict[ast.expr, None]] = {}
     for question in questions:
         asked.setdefault(question.module, {})[question.asked] = None
@@ -175,12 +185,11 @@ def _types(checker: Checker, job: Job, questions: Sequence[Question]) -> Mapping
     for module, nodes in asked.items():
         lines = list(module.lines)
         for line, column, expression in _probed(lines, nodes):
-            places[mirror / module.home.relative_to(job.root), line, column] = expression
+            places[module.home, line, column] = expression
         texts[module.home] = "\n".join(lines)
-    _mirror(job.root, mirror, texts)
-    files = [mirror / home.relative_to(job.root) for home in texts]
     types: dict[ast.expr, str] = {}
-    for report in checker.run(Job(root=mirror, files=files, stubs=job.stubs, scratch=job.scratch)):
+    probes = replace(job, files=list(texts), texts={**job.texts, **texts})
+    for report in _run(checker, probes) if texts else ():
         line, column = report.begin
         node = places.get((report.path, line, column)) or places.get((report.path, line, column + 1))
         if node is not None and report.revealed:  # Some begin at the parenthesis.
@@ -210,17 +219,27 @@ def _probed(lines: list[str], nodes: Iterable[ast.expr]) -> Iterator[tuple[int, 
         lines[line - 1] = text + lines[line - 1].encode()[at:].decode("utf-8", "replace")
 
 
+def _run(checker: Checker, job: Job) -> Iterator[Report]:
+    """Check the files of a job: a copy of the project if some of its files have another text."""
+    if not job.texts:
+        yield from checker.run(job)
+        return
+    mirror = Path(tempfile.mkdtemp(dir=job.scratch))
+    _mirror(job.root, mirror, job.texts)
+    copies = replace(job, root=mirror, files=[mirror / file.relative_to(job.root) for file in job.files])
+    for report in checker.run(copies):
+        yield replace(report, path=job.root / os.path.relpath(report.path, mirror))
+
+
 def _mirror(root: Path, mirror: Path, texts: Mapping[Path, str]) -> None:
     """Make a copy of a project in which some files have another text; everything else is linked."""
     folders = {folder for path in texts for folder in path.parents}
     pending = [root]
     for folder in pending:  # It grows.
-        (mirror / folder.relative_to(root)).mkdir(parents=True)
-        for entry in folder.iterdir():
-            copy = mirror / entry.relative_to(root)
-            if entry in texts:
-                copy.write_text(texts[entry], "utf-8")
-            elif entry in folders:
-                pending.append(entry)
-            else:
-                copy.symlink_to(entry)
+        (mirror / folder.relative_to(root)).mkdir(exist_ok=True)
+        entries = set(folder.iterdir()) - texts.keys()
+        pending += entries & folders
+        for entry in entries - folders:
+            (mirror / entry.relative_to(root)).symlink_to(entry)
+    for path, text in texts.items():
+        (mirror / path.relative_to(root)).write_text(text, "utf-8")

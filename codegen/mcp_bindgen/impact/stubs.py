@@ -12,9 +12,8 @@ from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.package import package_pages
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.spelling import ANY, DICT, NONE, STR, either, generic
-from mcp_bindgen.impact.bindings import EXTRA, PythonName
+from mcp_bindgen.impact.bindings import EXTRA, Package, PythonName
 from mcp_bindgen.impact.marks import Arguments, Findings, Marks, UseKind, what
-from mcp_bindgen.ir.facts import params_structs
 from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Ref, TypeRef, Union
 from mcp_bindgen.ir.spell import spell
 
@@ -41,16 +40,17 @@ class Stubs:
 
     def files(self, command: str) -> dict[str, str]:
         """Return the files of the package by path."""
-        pages = [replace(page, path=f"{page.path}i", is_formatted=False) for page in self._pages()]
-        return Templates().render(pages, (f"revision: {self.marks.old.package.revision}", *header(command)))
+        pages = [replace(page, path=f"{page.path}i", is_formatted=False) for page in self.pages()]
+        return Templates().render(pages, (f"revision: {self.marks.old.title}", *header(command)))
 
-    def _pages(self) -> Iterator[Page]:
-        package = self.marks.old.package
-        modules = {f"{module.name}.py": module for module in package.modules}
-        for page in package_pages(package):
+    def pages(self) -> Iterator[Page]:
+        """Iterate over the pages of the package."""
+        assert isinstance(self.marks.old, Package)
+        modules = {f"{module.name}.py": module for module in self.marks.old.view.modules}
+        for page in package_pages(self.marks.old.view):
             context = dict(page.context)
             if page.path in modules:
-                context["module"] = self._module(modules[page.path])
+                context["module"] = self.module(modules[page.path])
                 yield replace(page, template="marked_module.pyi.j2", context=context)
                 continue
             if page.path in ("client.py", "server.py"):
@@ -71,7 +71,8 @@ class Stubs:
         self.notes.append(Note(kind=kind, name=name, findings=tuple(findings)))
         return printable(f"{' / '.join([*told, *more])} [mcp-bindgen {len(self.notes) - 1}]")
 
-    def _module(self, module: views.Module) -> views.MarkedModule:
+    def module(self, module: views.Module) -> views.MarkedModule:
+        """Return a module of models with its marks."""
         definitions = (view if isinstance(view, views.Alias) else self._class(view) for view in module.definitions)
         return views.MarkedModule(name=module.name, definitions=tuple(definitions))
 
@@ -109,15 +110,18 @@ class Stubs:
         )
 
     def _side(self, *, is_client: bool) -> views.MarkedSide:
-        package = self.marks.old.package
-        side, caller, handler = (
-            (package.client, "Client", "ClientHandlers") if is_client else (package.server, "ConnectedClient", "Server")
-        )
+        caller, handler = ("Client", "ClientHandlers") if is_client else ("ConnectedClient", "Server")
+        handlers = self.marks.old.stubs[handler].values()
         return views.MarkedSide(
             is_client=is_client,
-            calls=tuple(self._call(PythonName(caller, function.name), function) for function in side.calls),
-            handlers=tuple(self._handler(PythonName(handler, function.name), function) for function in side.handlers),
+            calls=self.calls(caller),
+            handlers=tuple(self._handler(PythonName(handler, function.name), function) for function in handlers),
         )
+
+    def calls(self, owner: str) -> tuple[views.MarkedFunction, ...]:
+        """Return the methods of a class that call the peer, with their marks."""
+        functions = self.marks.old.stubs[owner].values()
+        return tuple(self._call(PythonName(owner, function.name), function) for function in functions)
 
     def _handler(self, name: PythonName, function: views.Function) -> views.MarkedFunction:
         called = self.marks.of(name, UseKind.DELEGATE)
@@ -144,12 +148,9 @@ class Stubs:
 
     def _forms(self, function: views.Function, way: views.Signature) -> list[str]:
         """Return the definitions of the forms of the params that one overload sends."""
-        protocol = self.marks.old.protocol
-        method = next(method for method in protocol.methods if method.name == function.method)
         fields = {parameter.field for parameter in way.parameters if parameter.field}
-        forms = [struct.name for struct in params_structs(protocol, method)]
-        views_of = {name: self.marks.old.classes[self.marks.old.class_of(name)] for name in forms}
-        return [name for name, view in views_of.items() if fields <= {each.name for each in view.every_field}]
+        forms = [self.marks.old.classes[cls] for cls in self.marks.old.params(function.method)]
+        return [view.definition for view in forms if fields <= {each.name for each in view.every_field}]
 
     def _ways(
         self, owner: PythonName, parameters: Sequence[views.Parameter], result: Expression, arguments: Arguments
