@@ -131,3 +131,9 @@ def test_the_page_on_errors_has_all_that_a_conversation_raises() -> None:
     found = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.McpError)}
     raised = {error.__name__ for error in found - left_out}
     assert len(raised) > 5 and raised <= set(re.findall(r"`([A-Z]\w+)", page))
+
+
+def test_decision_records_are_few_and_short() -> None:
+    records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert 15 < len(records) <= 25, "a record that no longer holds is deleted, not amended"
+    assert [path.name for path in records if len(path.read_text("utf-8").splitlines()) > 45] == []

@@ -1,4 +1,4 @@
-"""Decide which classes the class of a struct inherits: those with unchanged fields only (docs/decisions/0005).
+"""Decide which classes the class of a struct inherits: those with unchanged fields only.
 
 schema.ts narrows inherited properties, which type checkers rightly reject. So a class inherits the nearest ancestors
 all of whose fields it has unchanged, provided that Python finds a method resolution order.
