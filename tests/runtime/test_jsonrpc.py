@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.jsonrpc import Failure, MalformedMessage, Notification, Request, Result, classify, parse
+from mcp_runtime.protocol.jsonrpc import Failure, Fault, Notification, Request, Result, classify, parse
 
 
 def deep(depth: int, opening: str = "[", closing: str = "]") -> bytes:
@@ -41,7 +41,7 @@ NOT_I_JSON = {
 
 @pytest.mark.parametrize("text", NOT_I_JSON)
 def test_invalid_i_json_is_a_parse_error(text: bytes) -> None:
-    with pytest.raises(MalformedMessage, match=NOT_I_JSON[text]) as caught:
+    with pytest.raises(Fault, match=NOT_I_JSON[text]) as caught:
         parse(text)
     assert caught.value.code == -32700
     assert len(caught.value.reason) < 200
@@ -88,7 +88,7 @@ NO_MESSAGE: list[tuple[Any, str, Any, bool]] = [
 @pytest.mark.parametrize(("value", "reason", "id_", "is_answer"), NO_MESSAGE)
 def test_invalid_messages_are_invalid_requests(value: Any, reason: str, id_: Any, is_answer: bool) -> None:
     """Answers are not answered, so it matters whether a message was meant as one."""
-    with pytest.raises(MalformedMessage, match=reason) as caught:
+    with pytest.raises(Fault, match=reason) as caught:
         classify(value)
     assert (caught.value.code, caught.value.id, caught.value.is_answer) == (-32600, id_, is_answer)
 
@@ -130,7 +130,7 @@ def test_any_bytes_give_a_value_or_a_reason(seed: int = 7) -> None:
                     text[place:place] = text[place : place + chance.randrange(20)]
         try:
             classify(parse(bytes(text)))
-        except MalformedMessage as error:
+        except Fault as error:
             assert error.code in (-32700, -32600) and error.reason
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.protocol.calls import NEVER, Cancelled, Event, Progressed, ReceivedCall, SentCall, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, Id, Notification, Result
+from mcp_runtime.protocol.calls import NEVER, Cancelled, Event, Progressed, ReceivedCall, SentCall
+from mcp_runtime.protocol.jsonrpc import Failure, Fault, Id, Notification, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.session import MAX_REMEMBERED, Session
 
@@ -24,7 +24,7 @@ def one(session: Session, **members: Any) -> Event:
 def violation(session: Session, **members: Any) -> tuple[str, Any]:
     """Receive something that must be refused; return the reason and the answer, if there is one."""
     event = one(session, **members)
-    assert isinstance(event, Violation)
+    assert isinstance(event, Fault)
     return event.reason, json.loads(event.answer) if event.answer else None
 
 
@@ -191,7 +191,7 @@ class TestCorrelation:
         session = client()
         id_, _ = ask(session, "ping", None)
         event = one(session, id=id_, result="text")
-        assert isinstance(event, Violation)
+        assert isinstance(event, Fault)
         assert event.failed is not None
         assert (event.failed.id, event.answer, event.method) == (id_, b"", "ping")
         assert not session.outgoing
@@ -206,7 +206,7 @@ class TestMalformed:
     def test_unreadable_messages_are_answered_and_the_session_continues(self, data: bytes, code: int) -> None:
         session = server()
         (event,) = session.receive(data)
-        assert isinstance(event, Violation)
+        assert isinstance(event, Fault)
         answer = json.loads(event.answer)
         assert (answer["id"], answer["error"]["code"]) == (None, code)
         assert isinstance(one(session, id=1, method="ping"), ReceivedCall)
@@ -226,13 +226,13 @@ class TestCancellation:
         id_, _ = ask(session, "tools/call", None)
         session.cancel(id_)
         assert isinstance(one(session, id=id_, result={}), Notification)
-        assert isinstance(one(session, id=id_, result={}), Violation)
+        assert isinstance(one(session, id=id_, result={}), Fault)
 
     def test_cancelled_requests_are_forgotten_eventually(self) -> None:
         session = client()
         for _ in range(MAX_REMEMBERED + 10):
             session.cancel(ask(session, "ping", None)[0])
-        assert isinstance(one(session, id=2, result={}), Violation)
+        assert isinstance(one(session, id=2, result={}), Fault)
         assert isinstance(one(session, id=MAX_REMEMBERED, result={}), Notification)
 
     def test_initialize_is_never_cancelled(self) -> None:
@@ -338,25 +338,25 @@ class TestBatches:
     def test_errors_are_answered_with_the_rest_of_the_batch(self) -> None:
         session = server(batches=True)
         events = self.receive(session, {"id": 1, "method": 2}, {"id": 3, "method": "a"})
-        assert isinstance(events[0], Violation) and not events[0].answer
+        assert isinstance(events[0], Fault) and not events[0].answer
         answers = json.loads(finish(session, 3))
         assert [answer["id"] for answer in answers] == [1, 3]
 
     def test_a_batch_of_invalid_messages(self) -> None:
         events = server(batches=True).receive(b"[1, 2]")
         last = events[-1]
-        assert isinstance(last, Violation)
+        assert isinstance(last, Fault)
         assert [answer["error"]["code"] for answer in json.loads(last.answer)] == [-32600, -32600]
 
     def test_refused_messages_are_reported_once(self) -> None:
         (event,) = server(batches=True).receive(json.dumps(list(range(1_000))).encode())
-        assert isinstance(event, Violation)
+        assert isinstance(event, Fault)
         assert event.reason == "a message must be an object; 999 more messages of the batch were refused"
         assert len(json.loads(event.answer)) == 1_000
 
     def test_a_batch_that_is_too_long_gets_one_answer(self) -> None:
         (event,) = server(batches=True).receive(json.dumps([0] * 500_000).encode())
-        assert isinstance(event, Violation) and event.reason == "a batch may have at most 1,000 messages"
+        assert isinstance(event, Fault) and event.reason == "a batch may have at most 1,000 messages"
         assert json.loads(event.answer)["error"]["code"] == -32600
 
     def test_answers_that_are_refused_fail_their_calls(self) -> None:
@@ -364,7 +364,7 @@ class TestBatches:
         session.accepts_batches = True
         ids = [ask(session, "ping", None)[0] for _ in range(3)]
         events = self.receive(session, *({"id": id_, "result": id_} for id_ in ids))
-        assert [event.failed.id for event in events if isinstance(event, Violation) and event.failed] == ids
+        assert [event.failed.id for event in events if isinstance(event, Fault) and event.failed] == ids
 
     def test_a_batch_of_notifications_and_answers(self) -> None:
         session = client()
@@ -378,7 +378,7 @@ class TestBatches:
         session = Session(Side.SERVER)
         session.accepts_batches = True
         events = self.receive(session, {"id": 1, "method": "initialize", "params": {}})
-        assert isinstance(events[-1], Violation)
+        assert isinstance(events[-1], Fault)
         assert json.loads(events[-1].answer)[0]["error"]["code"] == -32600
         assert session.state is State.NEW
 
@@ -394,5 +394,5 @@ class TestBatches:
         session = server(batches=batches)
         session.revision = "R"
         (event,) = session.receive(b"[]")
-        assert isinstance(event, Violation) and reason in event.reason
+        assert isinstance(event, Fault) and reason in event.reason
         assert json.loads(event.answer)["error"]["code"] == -32600

@@ -87,7 +87,7 @@ class Reader:
         try:
             value = jsonrpc.parse(text)
             return self._read_batch(value, line) if jsonrpc.is_array(value) else self._read(value, line)
-        except jsonrpc.MalformedMessage as error:
+        except jsonrpc.Fault as error:
             refused: dict[str, Sequence[Broken]] = dict.fromkeys(self._judges, (Broken("", error.reason),))
             return Reading(kind="unreadable", id=error.id, revision=self._revision, refused=refused)
 
@@ -143,7 +143,7 @@ class Reader:
 
     def _read_batch(self, values: list[Any], line: int) -> Reading:
         from mcp_runtime.protocol.calls import check_batch
-        from mcp_runtime.protocol.jsonrpc import MalformedMessage
+        from mcp_runtime.protocol.jsonrpc import Fault
         from mcp_runtime.protocol.rules import Broken
 
         found: dict[str, list[Broken]] = {}
@@ -151,13 +151,13 @@ class Reader:
             try:
                 check_batch(values, "", accepts=judge.binding.has_batches)
                 found[revision] = []
-            except MalformedMessage as error:
+            except Fault as error:
                 found[revision] = [Broken("", error.reason)]
         allowed = [revision for revision in found if not found[revision]]
         for index, value in enumerate(values if allowed else ()):
             try:
                 refused: Mapping[str, Sequence[Broken]] = self._read(value, line).refused
-            except MalformedMessage as error:
+            except Fault as error:
                 refused = dict.fromkeys(allowed, (Broken("", error.reason),))
             for revision in allowed:
                 inner = refused.get(revision, ())

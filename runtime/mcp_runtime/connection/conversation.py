@@ -29,8 +29,8 @@ from mcp_runtime.connection.transport import (
 from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.options import Limits
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.calls import Cancelled, Event, Progressed, ReceivedCall, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result
+from mcp_runtime.protocol.calls import Cancelled, Event, Progressed, ReceivedCall
+from mcp_runtime.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import cancelled, is_modern
 from mcp_runtime.protocol.names import INITIALIZE, PING
@@ -126,7 +126,7 @@ class Conversation(Receiver):
                 events = link.session.receive_batch(value, channel)
                 return of_batch([self._take(event, message, channel, len(events)) for event in events])
             event = link.session.receive_message(value, channel)
-        except MalformedMessage as error:
+        except Fault as error:
             if link.side is _CLIENT and Chatter.is_text(message):
                 return self._take_text(message, error)
             return self._take_malformed(error, channel)
@@ -245,8 +245,8 @@ class Conversation(Receiver):
                 self.outbound.take_progress(event)
             case Cancelled():
                 self.inbound.take_cancelled(event)
-            case Violation():
-                return self._take_violation(event, channel)
+            case Fault():
+                return self._take_fault(event, channel)
         return ACCEPTED
 
     def _take_request(self, call: Any, text: bytes, parts: int) -> None:
@@ -279,15 +279,15 @@ class Conversation(Receiver):
                 return ACCEPTED
         elif (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, channel):
             request = Request(id_, str(value["method"]), None)
-            return self._take_violation(link.session.in_use(request, is_same=True), channel)
+            return self._take_fault(link.session.in_use(request, is_same=True), channel)
         if not is_modern(value) and not self._is_stray(value):
             return None
         try:
             message = jsonrpc.classify(value)
-        except MalformedMessage as error:
-            answer = jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
-            refused = Violation(error.reason, b"" if error.is_answer else answer, code=error.code, is_malformed=True)
-            return self._take_violation(refused, channel)
+        except Fault as error:
+            if not error.is_answer:
+                error.answer = jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
+            return self._take_fault(error, channel)
         if not isinstance(message, Request):
             # The request that this notification belongs to is gone, or came over another channel.
             return ACCEPTED
@@ -331,26 +331,26 @@ class Conversation(Receiver):
         else:
             link.answer(call, jsonrpc.dump(result))
 
-    def _take_text(self, text: bytes, error: MalformedMessage) -> Outcome:
+    def _take_text(self, text: bytes, error: Fault) -> Outcome:
         """Process a line of text that a server printed. It gets no answer, since it was not a message."""
         if self._chatter is None:
             self._chatter = Chatter(self.link.loop, lambda said: self.link.report(self.link.violation(said)))
         self._chatter.heard(text)
         return Outcome(Verdict.MALFORMED, error.code, error.reason)
 
-    def _take_malformed(self, error: MalformedMessage, channel: Channel) -> Outcome:
+    def _take_malformed(self, error: Fault, channel: Channel) -> Outcome:
         link = self.link
         if error.id is not None and error.id in channel.calls:
             error.id = None  # an answer with it would be taken for that of the open request
-        return self._take_violation(link.session.malformed(error), channel)
+        return self._take_fault(link.session.malformed(error), channel)
 
-    def _take_violation(self, violation: Violation, channel: Channel) -> Outcome:
-        error = self.link.violation(violation.reason, violation.method)
+    def _take_fault(self, fault: Fault, channel: Channel) -> Outcome:
+        error = self.link.violation(fault.reason, fault.method)
         self.link.report(error)
-        self.link.send_at_once(violation.answer, channel, Sent(code=violation.code))
-        self.outbound.fail(violation.failed, error)
-        verdict = Verdict.MALFORMED if violation.is_malformed else Verdict.REJECTED
-        return Outcome(verdict, violation.code, violation.reason, is_answer=violation.failed is not None)
+        self.link.send_at_once(fault.answer, channel, Sent(code=fault.code))
+        self.outbound.fail(fault.failed, error)
+        verdict = Verdict.REJECTED if fault.is_message else Verdict.MALFORMED
+        return Outcome(verdict, fault.code, fault.reason, is_answer=fault.failed is not None)
 
     def _settle(self) -> None:
         link = self.link

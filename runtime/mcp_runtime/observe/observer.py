@@ -12,7 +12,7 @@ from mcp_runtime.observe.judge import Judge
 from mcp_runtime.observe.talk import LegacyTalk, ModernTalk, Talk
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import check_batch
-from mcp_runtime.protocol.jsonrpc import Id, MalformedMessage, is_array, is_object
+from mcp_runtime.protocol.jsonrpc import Fault, Id, is_array, is_object
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.rules import Broken
@@ -94,14 +94,14 @@ class Observer:
             return []
         try:
             value = jsonrpc.parse(text)
-        except MalformedMessage as error:
+        except Fault as error:
             return [self._unreadable(sender, error)]
         if not is_array(value):
             return list(self._take_one(sender, value))
         receiver = self._legacy.ends[sender.other]
         try:
             check_batch(value, receiver.revision, accepts=receiver.accepts_batches)
-        except MalformedMessage as error:
+        except Fault as error:
             return [self._unreadable(sender, error)]
         found = [self._finding(sender, broken) for broken in _mixed(value)]
         for index, part in enumerate(value):
@@ -143,7 +143,7 @@ class Observer:
         value = shortened(value)
         try:
             message = jsonrpc.classify(value)
-        except MalformedMessage as error:
+        except Fault as error:
             yield self._unreadable(sender, error)
             return
         if isinstance(message, jsonrpc.Failure) and message.id is None and sender.other not in self._unread:
@@ -176,7 +176,7 @@ class Observer:
         is_legacy = self._legacy.ends[Side.CLIENT].state is not State.NEW or not self._modern.revision
         return self._legacy if is_legacy else self._modern
 
-    def _unreadable(self, sender: Side, error: MalformedMessage) -> Finding:
+    def _unreadable(self, sender: Side, error: Fault) -> Finding:
         """Return the finding for a text that is not a message; it may have replaced the answer to a request."""
         method = None
         self._unread.add(sender)

@@ -11,8 +11,17 @@ from mcp_runtime.observe.ends import MAX_OPEN, Asked, End
 from mcp_runtime.observe.judge import Judge, mode_of, undeclared
 from mcp_runtime.observe.known import Known
 from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.calls import Batch, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, Message, Notification, Request, Result, is_object, spell_pointer
+from mcp_runtime.protocol.calls import Batch
+from mcp_runtime.protocol.jsonrpc import (
+    Failure,
+    Fault,
+    Message,
+    Notification,
+    Request,
+    Result,
+    is_object,
+    spell_pointer,
+)
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.names import (
     AREAS,
@@ -86,7 +95,7 @@ class Talk(ABC):
         told = Told(method=self._method(message, asked), judge=self._judge(message, asked))
         receiver = self.ends[sender.other]
         event = receiver.receive_message(value, None, Batch() if in_batch else None)
-        if isinstance(event, Violation):
+        if isinstance(event, Fault):
             if not (isinstance(message, Failure) and message.id is None):
                 told.broken.append(Broken(event.pointer, event.reason))
         else:

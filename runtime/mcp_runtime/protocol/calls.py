@@ -7,8 +7,8 @@ from mcp_runtime.protocol.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
     Failure,
+    Fault,
     Id,
-    MalformedMessage,
     Notification,
     Request,
     Result,
@@ -126,42 +126,7 @@ class Progressed:
         self.message = message
 
 
-class Violation:
-    """The peer violated the protocol.
-
-    Args:
-        reason: what is wrong, for people.
-        answer: the response to send; may be empty.
-        method: the method of the message; None if unknown.
-        failed: our request whose answer it made unusable, or None.
-        code: the JSON-RPC error code for it.
-        is_malformed: whether it is not a message at all.
-        pointer: the location in the message, as a JSON pointer.
-    """
-
-    __slots__ = ("answer", "code", "failed", "is_malformed", "method", "pointer", "reason")
-
-    def __init__(
-        self,
-        reason: str,
-        answer: bytes = b"",
-        *,
-        method: str | None = None,
-        failed: SentCall | None = None,
-        code: int = INVALID_REQUEST,
-        is_malformed: bool = False,
-        pointer: str = "/method",
-    ) -> None:
-        self.reason = reason
-        self.code = code
-        self.is_malformed = is_malformed
-        self.answer = answer
-        self.method = method
-        self.failed = failed
-        self.pointer = pointer
-
-
-Event: TypeAlias = ReceivedCall | Notification | Result | Failure | Cancelled | Progressed | Violation
+Event: TypeAlias = ReceivedCall | Notification | Result | Failure | Cancelled | Progressed | Fault
 
 
 MAX_BATCH: Final = 1_000
@@ -177,15 +142,15 @@ def check_batch(values: list[Any], revision: str, *, accepts: bool) -> None:
         accepts: whether it has batches.
 
     Raises:
-        MalformedMessage: the array as a whole is refused.
+        Fault: the array as a whole is refused.
     """
     if not accepts:
         reason = f"revision {revision} has no batches" if revision else "a message is an object"
-        raise MalformedMessage(INVALID_REQUEST, reason)
+        raise Fault(INVALID_REQUEST, reason)
     if not values:
-        raise MalformedMessage(INVALID_REQUEST, "a batch must not be empty")
+        raise Fault(INVALID_REQUEST, "a batch must not be empty")
     if len(values) > MAX_BATCH:
-        raise MalformedMessage(INVALID_REQUEST, f"a batch may have at most {MAX_BATCH:,} messages")
+        raise Fault(INVALID_REQUEST, f"a batch may have at most {MAX_BATCH:,} messages")
 
 
 def receive_all(values: list[Any], batch: Batch, receive: Callable[[Any], Event]) -> list[Event]:
@@ -194,10 +159,10 @@ def receive_all(values: list[Any], batch: Batch, receive: Callable[[Any], Event]
     Refused messages are reported as one, so that a batch costs one log line.
     """
     events: list[Event] = []
-    refused: list[Violation] = []
+    refused: list[Fault] = []
     for value in values:
         event = receive(value)
-        if isinstance(event, Violation):
+        if isinstance(event, Fault):
             if event.answer:
                 batch.answers.append(event.answer)
                 event.answer = b""

@@ -20,26 +20,47 @@ INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 
 
-class MalformedMessage(Exception):
-    """A text that is not a message.
+class Fault(Exception):
+    """What is wrong with something that the peer sent: raised where it is read, and an event of the session.
 
     Args:
         code: the JSON-RPC error code for it.
         reason: what is wrong, for people.
         id_: the id of the message, as far as it can be determined.
+        method: the method of the message; None if unknown.
+        pointer: the location in the message, as a JSON pointer.
         is_answer: whether it was meant as an answer; answers are not answered.
         is_unclear: whether its kind cannot be determined.
+        is_message: whether it is a message at all.
+
+    Attributes:
+        answer: the response to send; the session sets it, and it may be empty.
+        failed: the `SentCall` whose answer it made unusable, or None.
     """
 
     def __init__(
-        self, code: int, reason: str, id_: Id | None = None, *, is_answer: bool = False, is_unclear: bool = False
+        self,
+        code: int,
+        reason: str,
+        id_: Id | None = None,
+        *,
+        method: str | None = None,
+        pointer: str = "/method",
+        is_answer: bool = False,
+        is_unclear: bool = False,
+        is_message: bool = False,
     ) -> None:
         super().__init__(reason)
         self.code = code
         self.reason = reason
         self.id = id_
+        self.method = method
+        self.pointer = pointer
         self.is_answer = is_answer
         self.is_unclear = is_unclear
+        self.is_message = is_message
+        self.answer = b""
+        self.failed: Any = None
 
 
 class Request:
@@ -122,7 +143,7 @@ def parse(text: bytes) -> Any:
     """Parse JSON text in UTF-8.
 
     Raises:
-        MalformedMessage: it is not I-JSON.
+        Fault: it is not I-JSON.
     """
     try:
         return read(text)
@@ -130,7 +151,7 @@ def parse(text: bytes) -> Any:
         raise unreadable(PARSE_ERROR, str(error), text) from None
 
 
-def unreadable(code: int, reason: str, text: bytes, end: bytes = b"") -> MalformedMessage:
+def unreadable(code: int, reason: str, text: bytes, end: bytes = b"") -> Fault:
     """Return the error for a text that cannot be read, with its id if it contains exactly one.
 
     Args:
@@ -141,25 +162,25 @@ def unreadable(code: int, reason: str, text: bytes, end: bytes = b"") -> Malform
     """
     found = envelope_of(text, end)
     if found is None:
-        return MalformedMessage(code, reason)
-    return MalformedMessage(code, reason, found.id, is_answer=found.is_answer)
+        return Fault(code, reason)
+    return Fault(code, reason, found.id, is_answer=found.is_answer)
 
 
 def classify(value: Any) -> Message:
     """Classify a parsed JSON value, and return the message.
 
     Raises:
-        MalformedMessage: it is not a message.
+        Fault: it is not a message.
     """
     if value.__class__ is not dict:
-        raise MalformedMessage(INVALID_REQUEST, "a message must be an object")
+        raise Fault(INVALID_REQUEST, "a message must be an object")
     message: dict[str, Any] = value
     id_: Any = message.get("id")
     if id_.__class__ is not int and id_.__class__ is not str:
         id_ = None
     if message.get("jsonrpc") != "2.0":
         is_answer = "method" not in message and ("result" in message or "error" in message)
-        raise MalformedMessage(INVALID_REQUEST, '"jsonrpc" must be "2.0"', id_, is_answer=is_answer)
+        raise Fault(INVALID_REQUEST, '"jsonrpc" must be "2.0"', id_, is_answer=is_answer)
     method: Any = message.get("method")
     if method is None:
         result: Any = message.get("result")
@@ -174,7 +195,7 @@ def classify(value: Any) -> Message:
             return Request(id_, method, params)
         if "id" not in message:
             return Notification(method, params)
-    raise MalformedMessage(INVALID_REQUEST, _why_no_call(message, has_valid_params), id_)
+    raise Fault(INVALID_REQUEST, _why_no_call(message, has_valid_params), id_)
 
 
 def _why_no_call(message: dict[str, Any], has_valid_params: bool) -> str:
@@ -192,20 +213,20 @@ def _failure(message: dict[str, Any], id_: Any) -> Failure:
     """Return the error in an answer that has no valid result.
 
     Raises:
-        MalformedMessage: it has no valid error either.
+        Fault: it has no valid error either.
     """
     has_result, has_error = "result" in message, "error" in message
     if has_result == has_error:
         reason = 'a message has "method", or one of "result" and "error"'
-        raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=has_result, is_unclear=not has_result)
+        raise Fault(INVALID_REQUEST, reason, id_, is_answer=has_result, is_unclear=not has_result)
     if has_result:
         reason = '"id" must be a string or an integer' if id_ is None else '"result" must be an object'
-        raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=True)
+        raise Fault(INVALID_REQUEST, reason, id_, is_answer=True)
     details = message["error"] if is_object(message["error"]) else {}
     code, text = details.get("code"), details.get("message")
     if type(code) is not int or not isinstance(text, str):
         reason = '"error" must be an object with an integer "code" and a string "message"'
-        raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=True)
+        raise Fault(INVALID_REQUEST, reason, id_, is_answer=True)
     return Failure(id_, code, text, details.get("data"))
 
 

@@ -17,11 +17,10 @@ from mcp_runtime.protocol.calls import (
     Progressed,
     ReceivedCall,
     SentCall,
-    Violation,
     check_batch,
     receive_all,
 )
-from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result
+from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, Failure, Fault, Id, Notification, Request, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.names import (
     INITIALIZE,
@@ -177,14 +176,14 @@ class Session:
             if value.__class__ is list:
                 return self.receive_batch(value, channel)
             return [self.receive_message(value, channel)]
-        except MalformedMessage as error:
+        except Fault as error:
             return [self.malformed(error)]
 
     def receive_batch(self, values: list[Any], channel: object) -> list[Event]:
         """Process several messages that arrived as one array, parsed.
 
         Raises:
-            MalformedMessage: the array as a whole is refused.
+            Fault: the array as a whole is refused.
         """
         check_batch(values, self.revision, accepts=self.accepts_batches)
         batch = Batch()
@@ -194,20 +193,20 @@ class Session:
         def receive(value: Any) -> Event:
             try:
                 return self.receive_message(value, channel, batch)
-            except MalformedMessage as error:
+            except Fault as error:
                 return self.malformed(error)
 
         events = receive_all(values, batch, receive)
         if answer := self._release(batch):
             # Only refused messages are answered by now, and the first of them is reported for all.
-            next(event for event in events if isinstance(event, Violation)).answer = answer
+            next(event for event in events if isinstance(event, Fault)).answer = answer
         return events
 
     def receive_message(self, value: Any, channel: object, batch: Batch | None = None) -> Event:
         """Process one parsed message.
 
         Raises:
-            MalformedMessage: it is not a message.
+            Fault: it is not a message.
         """
         message = jsonrpc.classify(value)
         # Not a match statement, which takes twice as long.
@@ -225,13 +224,11 @@ class Session:
             return self.in_use(request, is_same=held.channel is channel)
         if self.state is not _READY and not may_begin(self.state, self._other, request.method):
             reason = f"{request.method} is not allowed in state {self.state.value!r}: initialize first"
-            answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
-            return Violation(reason, answer, method=request.method)
+            return _fault(reason, request.method, answer=jsonrpc.write_error(id_, INVALID_REQUEST, reason))
         if request.method == INITIALIZE:
             if batch is not None or (self.state, Step.ASK) not in STEPS:
                 reason = "initialize must be the first message, sent once, and not in a batch"
-                answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
-                return Violation(reason, answer, method=request.method)
+                return _fault(reason, request.method, answer=jsonrpc.write_error(id_, INVALID_REQUEST, reason))
             self._step(Step.ASK)
         call = self._new_call(request, channel, batch)
         call.open(self.incoming)
@@ -248,7 +245,7 @@ class Session:
         if method == NOTIFICATIONS_INITIALIZED and (self.state, Step.CONFIRM) in STEPS:
             self._step(Step.CONFIRM)
         elif method == NOTIFICATIONS_INITIALIZED or not may_begin(self.state, self._other, method):
-            return Violation(f"{method} is not allowed in state {self.state.value!r}", method=method)
+            return _fault(f"{method} is not allowed in state {self.state.value!r}", method)
         return notification
 
     def _receive_cancelled(self, notification: Notification) -> Event:
@@ -256,10 +253,10 @@ class Session:
         id_: Any = params.get("requestId")
         reason: Any = params.get("reason")
         if not jsonrpc.is_id(id_):
-            return Violation("requestId must be a string or an integer", method=NOTIFICATIONS_CANCELLED)
+            return _fault("requestId must be a string or an integer", NOTIFICATIONS_CANCELLED)
         if (call := self.incoming.get(id_)) is not None:
             if call.name == INITIALIZE:
-                return Violation("initialize must not be cancelled", method=NOTIFICATIONS_CANCELLED)
+                return _fault("initialize must not be cancelled", NOTIFICATIONS_CANCELLED)
             # Not closed yet: the user of the session stops the work and then calls `drop`.
             return Cancelled(call, reason if isinstance(reason, str) else None)
         # The answer may have crossed the cancellation, so this is not a violation (basic/utilities/cancellation).
@@ -280,19 +277,19 @@ class Session:
         total: Any = params.get("total")
         message: Any = params.get("message")
         if not jsonrpc.is_number(progress) or not (total is None or jsonrpc.is_number(total)):
-            return Violation("progress and total must be numbers", method=NOTIFICATIONS_PROGRESS, pointer="/params")
+            return _fault("progress and total must be numbers", NOTIFICATIONS_PROGRESS, "/params")
         outgoing = self.reported(token) if jsonrpc.is_id(token) else None
         if outgoing is None or outgoing.progress is None:
             if jsonrpc.is_id(token) and self.may_be_over(token):
                 # The report may have crossed the end of the request.
                 return notification
             reason = f"the progress token {token!r} does not belong to an open request"
-            return Violation(reason, method=NOTIFICATIONS_PROGRESS, pointer="/params/progressToken")
+            return _fault(reason, NOTIFICATIONS_PROGRESS, "/params/progressToken")
         if progress <= outgoing.progress:
             # Not formatted with `g`, which fails for an integer of 400 digits.
             before, now = clipped(repr(outgoing.progress), 60), clipped(repr(progress), 60)
             reason = f"progress must increase: {now} after {before}"
-            return Violation(reason, method=NOTIFICATIONS_PROGRESS, pointer="/params/progress")
+            return _fault(reason, NOTIFICATIONS_PROGRESS, "/params/progress")
         outgoing.progress = progress
         return Progressed(outgoing, progress, total, message if isinstance(message, str) else None)
 
@@ -318,7 +315,7 @@ class Session:
             # Servers that do not support the request may answer it without its id.
             failure.id = next(iter(self.outgoing))
         if failure.id is None:
-            return Violation(f"the peer could not read a message: {failure.message} ({failure.code})")
+            return _fault(f"the peer could not read a message: {failure.message} ({failure.code})")
         outgoing = self.outgoing.pop(failure.id, None)
         if outgoing is None:
             return self._unexpected(failure.id)
@@ -335,32 +332,30 @@ class Session:
         """
         return jsonrpc.write_error(id_, code, reason, null_id=not self.ids_may_be_absent)
 
-    def malformed(self, error: MalformedMessage) -> Violation:
-        """Return the violation for something that is not a message."""
-        if not (error.is_answer or (error.is_unclear and error.id in self.outgoing)):
+    def malformed(self, fault: Fault) -> Fault:
+        """Complete the fault of something that is not a message: its answer, or the request that it fails."""
+        if not (fault.is_answer or (fault.is_unclear and fault.id in self.outgoing)):
             # With the id of an open request, it would be taken for the answer to that.
-            id_ = None if error.id in self.incoming else error.id
-            answer = self.unread(error.code, error.reason, id_)
-            return Violation(error.reason, answer, code=error.code, is_malformed=True)
-        outgoing = self.outgoing.pop(error.id, None) if error.id is not None else None
-        method = outgoing.name if outgoing else None
-        return Violation(error.reason, method=method, failed=outgoing, code=error.code, is_malformed=True)
+            fault.answer = self.unread(fault.code, fault.reason, None if fault.id in self.incoming else fault.id)
+        elif fault.id is not None and (outgoing := self.outgoing.pop(fault.id, None)) is not None:
+            fault.failed, fault.method = outgoing, outgoing.name
+        return fault
 
-    def in_use(self, request: Request, *, is_same: bool) -> Violation:
+    def in_use(self, request: Request, *, is_same: bool) -> Fault:
         """Refuse a request whose id belongs to an open one.
 
         Over the same channel, an answer with the id would be taken for that of the open request, so none is sent there.
         """
         shown = clipped(repr(request.id), 100)
         reason = f"the id {shown} belongs to a request that is still open"
-        answer = self.unread(jsonrpc.INVALID_REQUEST, reason, None if is_same else request.id)
-        return Violation(reason, answer, method=request.method, pointer="/id")
+        answer = self.unread(INVALID_REQUEST, reason, None if is_same else request.id)
+        return _fault(reason, request.method, "/id", answer=answer)
 
     def _unexpected(self, id_: Id) -> Event:
         if id_ in self._given_up:
             del self._given_up[id_]
             return Notification("", None)
-        return Violation(f"received an answer for {id_!r}, which is not an open request", pointer="/id")
+        return _fault(f"received an answer for {id_!r}, which is not an open request", None, "/id")
 
     def _close(self, call: ReceivedCall, step: Step) -> None:
         book, call.book = call.book, None
@@ -391,6 +386,13 @@ class Session:
 
     def _forbid(self, method: str | None, reason: str) -> NoReturn:
         raise LocalProtocolError(revision=self.revision or "MCP", method=method, pointer="", reason=reason)
+
+
+def _fault(reason: str, method: str | None = None, pointer: str = "/method", *, answer: bytes = b"") -> Fault:
+    """Return the fault of a message that is not allowed."""
+    fault = Fault(INVALID_REQUEST, reason, method=method, pointer=pointer, is_message=True)
+    fault.answer = answer
+    return fault
 
 
 _NEW, _READY = State.NEW, State.READY  # once, since Python 3.11 runs code to find a member of an enumeration

@@ -15,7 +15,7 @@ import httpx2
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.errors import clipped
 from mcp_runtime.protocol import names
-from mcp_runtime.protocol.jsonrpc import MalformedMessage, is_object, parse
+from mcp_runtime.protocol.jsonrpc import Fault, is_object, parse
 from mcp_runtime.transports.http.client.endpoint import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
 
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,64}")
@@ -45,7 +45,7 @@ def object_in(message: bytes) -> dict[str, Any]:
     """Return a message as an object; empty if it is not one."""
     try:
         value: Any = parse(message)
-    except MalformedMessage:
+    except Fault:
         return {}
     return value if is_object(value) else {}
 

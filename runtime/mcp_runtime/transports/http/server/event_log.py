@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_runtime.connection.background import bounded
 from mcp_runtime.errors import clipped
-from mcp_runtime.protocol.jsonrpc import MalformedMessage, parse
+from mcp_runtime.protocol.jsonrpc import Fault, parse
 from mcp_runtime.transports.http.events import Event, EventStore
 from mcp_runtime.transports.http.server.checks import not_now
 
@@ -166,7 +166,7 @@ def _is_complete(found: Sequence[tuple[int, bytes]], after: int) -> bool:
     for expected, (number, message) in enumerate(found, after + 1):
         try:
             parse(message)
-        except MalformedMessage as error:
+        except Fault as error:
             log.error("the event store returned something that is not a message: %s", clipped(error.reason))
             return False
         if number != expected or b"\n" in message or b"\r" in message:

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from mcp_runtime.handshake.server import Spoken
 from mcp_runtime.protocol import jsonrpc, modern
-from mcp_runtime.protocol.jsonrpc import MalformedMessage
+from mcp_runtime.protocol.jsonrpc import Fault
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.transports.http.events import HttpLimits
@@ -132,7 +132,7 @@ class Posts:
         except TooLarge as refusal:
             known = session if isinstance(session, HttpSession) else None
             await post.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
-        except MalformedMessage as error:
+        except Fault as error:
             await post.reply.respond(400, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False))
         finally:
             self.open.posts -= 1
@@ -148,7 +148,7 @@ class Posts:
         """Return the message in a body if it is of the modern era.
 
         Raises:
-            MalformedMessage: only the modern era is served, and it is neither a request nor a notification.
+            Fault: only the modern era is served, and it is neither a request nor a notification.
         """
         if not self._modern_versions:
             return None
@@ -159,7 +159,7 @@ class Posts:
                 return None
             try:
                 value = jsonrpc.parse(body)
-            except MalformedMessage:
+            except Fault:
                 if is_named:
                     raise
                 return None
@@ -168,7 +168,7 @@ class Posts:
         else:
             value = jsonrpc.parse(body)
         if not jsonrpc.is_object(value) or "method" not in value:
-            raise MalformedMessage(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
+            raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
         return value
 
     async def _take_modern(self, value: dict[str, Any], body: bytes, post: Post) -> None:

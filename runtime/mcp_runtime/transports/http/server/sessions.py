@@ -29,7 +29,7 @@ def method_of(body: bytes) -> Any:
     """Return the method of a message; None if it has none.
 
     Raises:
-        MalformedMessage: it is not JSON.
+        Fault: it is not JSON.
     """
     value = parse(body)
     return value.get("method") if is_object(value) else None

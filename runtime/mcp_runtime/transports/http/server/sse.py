@@ -350,7 +350,7 @@ def _is_call(body: bytes) -> bool:
     """Whether a message is a request or a notification, not an answer that a handler may be waiting for."""
     try:
         return method_of(body) is not None
-    except jsonrpc.MalformedMessage:
+    except jsonrpc.Fault:
         return True
 
 
