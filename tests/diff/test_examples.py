@@ -191,6 +191,24 @@ EXAMPLES: dict[str, tuple[str, Edit, set[Pair]]] = {
     "JSON values without integers": (MODERN, no_integers, BOTH),
     "two error codes are swapped": (MODERN, swapped_codes, BOTH),
     "data of an error is retyped": (MODERN, error_data, BOTH),
+    "a number between its bounds is an integer": (
+        NOVEMBER,
+        lambda d: d["Annotations"]["properties"]["priority"].update(type="integer"),
+        BOTH,
+    ),
+    # What nobody can send
+    "params that JSON-RPC refuses": ("2025-03-26", member("PingRequest", "params", {}), NEITHER),
+    "a method that is no name": (
+        REVISIONS[0],
+        member("JSONRPCNotification", "method", {"type": ["string", "null"]}),
+        NEITHER,
+    ),
+    "a result without the tag of its form": (MODERN, optional("InputRequiredResult", "resultType"), NEITHER),
+    "a keyword that its dialect does not have": (
+        "2025-06-18",
+        stated("CallToolResult", unevaluatedProperties=False),
+        NEITHER,
+    ),
     "undeclared properties are allowed in so many words": (
         MODERN,
         stated("CallToolResult", additionalProperties={}),

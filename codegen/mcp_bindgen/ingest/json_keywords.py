@@ -39,6 +39,12 @@ OBJECT = frozenset(("properties", "required", "additionalProperties"))
 TYPING = frozenset(("type", "const", "enum", "$ref", "items", *COMBINING, *OBJECT, *ASSERTIONS))
 """Keywords that become part of a type. Every other one that is not an annotation is kept as opaque text."""
 
+NEWER = frozenset(
+    "prefixItems dependentRequired dependentSchemas minContains maxContains unevaluatedItems"
+    " unevaluatedProperties".split()
+)
+"""Keywords of 2020-12 that draft-07 does not have."""
+
 
 def opaque_words(node: Node) -> list[str]:
     """Return the keywords of a schema that no type can express, in the order of the file."""

@@ -13,6 +13,7 @@ from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.json_keywords import (
     ASSERTIONS,
     COMBINING,
+    NEWER,
     OBJECT,
     TYPES,
     TYPING,
@@ -146,7 +147,7 @@ class _Reader:
             return ANY if node else never(where)
         if not isinstance(node, dict):
             return self._error(where, f"a schema is an object, true or false, not {spell_value(node)}")
-        node = cast(Node, node)
+        node = self._known(cast(Node, node), where)
         if node.get("not") in (True, {}) and "not" in node:
             return never(where)
         if "$ref" in node and self._draft_07:
@@ -168,6 +169,13 @@ class _Reader:
                 parts.append(self._combined(word, node, where, depth, is_object))
         joined = AllOf(members=tuple(parts)) if len(parts) > 1 else next(iter(parts), ANY)
         return self._with_opaque(joined, opaque_words(node), node, where)
+
+    def _known(self, node: Node, where: Location) -> Node:
+        """Return a schema without the keywords that its dialect does not have."""
+        newer = node.keys() & NEWER if self._draft_07 else set[str]()
+        for word in sorted(newer):
+            self._diagnostics.warning(where.child(word), f"{word!r} has no effect in draft-07")
+        return {word: value for word, value in node.items() if word not in newer} if newer else node
 
     def _with_opaque(self, shape: Shape, words: Sequence[str], node: Node, where: Location) -> Shape:
         if not words:

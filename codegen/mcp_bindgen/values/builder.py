@@ -264,6 +264,8 @@ def _edges(bounds: Bounds) -> Iterator[float]:
     for number in (bounds.minimum, bounds.maximum, bounds.multiple_of):
         if number is not None:
             yield number
+    if bounds.minimum is not None and bounds.maximum is not None:
+        yield (bounds.minimum + bounds.maximum) / 2
     if bounds.exclusive_minimum is not None:
         yield from (bounds.exclusive_minimum + 1, bounds.exclusive_minimum + 0.5)
     if bounds.exclusive_maximum is not None:

@@ -53,9 +53,20 @@ def said(type_: TypeRef, protocol: Protocol) -> str:
 
 
 class Containment:
-    """Decides it for the types of two revisions; `same` says whether a type of each is equivalent."""
+    """Decides it for the types of two revisions.
 
-    def __init__(self, sender: Protocol, receiver: Protocol, same: Callable[[TypeRef, TypeRef], bool]) -> None:
+    `same` says whether a type of each is equivalent. If `strict`, a sender whose object is open may send any property.
+    """
+
+    def __init__(
+        self,
+        sender: Protocol,
+        receiver: Protocol,
+        same: Callable[[TypeRef, TypeRef], bool],
+        *,
+        strict: bool = False,
+    ) -> None:
+        self._strict = strict
         self._sender = sender
         self._receiver = receiver
         self._same = same
@@ -138,9 +149,8 @@ class Containment:
             return False
         if rest is None:
             return True
-        if forms(rest, self._sender) == (ANY,) and not is_json_schema(field.wire_name, sent, taken):
-            return True
-        return self.holds(rest, field.type)
+        is_free = forms(rest, self._sender) == (ANY,) and not is_json_schema(field.wire_name, sent, taken)
+        return (is_free and not self._strict) or self.holds(rest, field.type)
 
 
 def _marked(type_: TypeRef, protocol: Protocol, text: str) -> Iterator[tuple[TypeRef, str]]:

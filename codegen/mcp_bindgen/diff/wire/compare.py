@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Travel, breaks
+from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, PropertySite
-from mcp_bindgen.diff.types.methods import COMPLETE, result_forms, result_tag, settle
+from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag, settle
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.changes import Changes
 from mcp_bindgen.diff.wire.frames import FRAME, compare_errors, compare_frames, compare_result_types
 from mcp_bindgen.diff.wire.gates import Gates, needs_of_result
 from mcp_bindgen.diff.wire.spot import Spot, root
-from mcp_bindgen.diff.wire.walk import Sides, Walk
-from mcp_bindgen.ir.nodes import Direction, Field, Method, Protocol, Ref, Struct, Union
+from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
+from mcp_bindgen.ir.nodes import Direction, Field, Literal, Method, Protocol, Ref, Struct, Union
 
 TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
     Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),
@@ -82,7 +83,6 @@ class _Methods:
     def __init__(self, sides: Sides, changes: Changes) -> None:
         self._sides = sides
         self._see = changes.see
-        self._walk = Walk(sides, changes.see)
 
     def method(self, before: Method | None, after: Method | None) -> None:
         """Compare one method: whether it exists in each direction, then what its messages carry."""
@@ -94,9 +94,10 @@ class _Methods:
         self._envelope(before, after)
         for travel in _shared(before, after):
             is_typed = all(self._is_typed(m, side) for m, side in ((before, self._sides.old), (after, self._sides.new)))
-            self._frame(before, after, travel, skipped=("params",) if is_typed else ())
+            framed = self._framed(before, after)
+            self._frame(before, after, travel, framed, skipped=("params",) if is_typed else ())
             if is_typed:
-                self._params(before, after, travel)
+                self._params(before, after, travel, framed)
             self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
 
     def _existence(self, before: Method | None, after: Method | None, travel: Travel, *, way: str) -> None:
@@ -128,22 +129,43 @@ class _Methods:
         declared = isinstance(message, Struct) and message.field("params") is not None
         return declared is (method.params is not None)
 
-    def _frame(self, before: Method, after: Method, travel: Travel, *, skipped: tuple[str, ...]) -> None:
+    def _framed(self, before: Method, after: Method) -> Restricted:
+        """Return what the frames restrict: each message is also a request or a notification of JSON-RPC."""
+        found = Restricted()
+        if Direction.EMBEDDED not in (before.direction, after.direction):
+            for name in (*_ENVELOPE, "params"):
+                old, old_frame = _own_and_framed(name, before, self._sides.old)
+                new, new_frame = _own_and_framed(name, after, self._sides.new)
+                found.types[name] = self._harmless(old_frame, new, Change.NARROWS)
+                found.types[name] |= self._harmless(old, new_frame, Change.WIDENS)
+                found.presence[name] = Change.NARROWS if old_frame and old_frame.required else Change.NONE
+                found.presence[name] |= Change.WIDENS if new_frame and new_frame.required else Change.NONE
+        return found
+
+    def _harmless(self, old: Field | None, new: Field | None, effect: Change) -> Change:
+        """Return an effect if no change from one type to the other has it."""
+        return self._sides.harmless(old.type, new.type, strict=True) & effect if old and new else Change.NONE
+
+    def _frame(
+        self, before: Method, after: Method, travel: Travel, framed: Restricted, *, skipped: tuple[str, ...]
+    ) -> None:
         """Compare what a message's definition says, except of JSON-RPC itself and of params that are compared apart."""
         if Direction.EMBEDDED not in (before.direction, after.direction):
             carrier = Carrier(before.name, FRAME, travel)
             spot = Spot(before=root(before.message), after=root(after.message), carrier=carrier)
             sides = (before, self._sides.old), (after, self._sides.new)
             usual = [name for name in _ENVELOPE if not _are_restricted(name, *sides)]
-            walk = Walk(self._sides, self._see, skipped=("method", *usual, *skipped))
+            walk = Walk(self._sides, framed.within(self._see), skipped=("method", *usual, *skipped))
             walk.types(Ref(name=before.message), Ref(name=after.message), spot)
 
-    def _params(self, before: Method, after: Method, travel: Travel) -> None:
+    def _params(self, before: Method, after: Method, travel: Travel, framed: Restricted) -> None:
         spot = _spot(before, after, travel, "params")
-        self._see(PropertySite(before=_params_of(before), after=_params_of(after)), spot)
+        site = PropertySite(before=_params_of(before), after=_params_of(after))
+        self._see(site, replace(spot, harmless=framed.presence.get("params", Change.NONE)))
         if before.params and after.params:
-            inside = Spot(before=root(before.params), after=root(after.params), carrier=spot.carrier)
-            self._walk.types(Ref(name=before.params), Ref(name=after.params), inside)
+            harmless = framed.types.get("params", Change.NONE)
+            inside = Spot(before=root(before.params), after=root(after.params), carrier=spot.carrier, harmless=harmless)
+            Walk(self._sides, self._see).types(Ref(name=before.params), Ref(name=after.params), inside)
 
     def _results(self, before: Method, after: Method, carrier: Carrier) -> None:
         if before.result is None or after.result is None:
@@ -151,47 +173,56 @@ class _Methods:
         spot = Spot(before=root(before.result), after=root(after.result), carrier=carrier)
         old, new = dict(result_forms(self._sides.old, before)), dict(result_forms(self._sides.new, after))
         for form in [form for form in old if form in new]:
-            self._form(old.pop(form), new.pop(form), carrier, is_usual=form == COMPLETE)
-        left = [[Ref(name=name) for names in forms.values() for name in names] for forms in (old, new)]
-        pairs = (
-            []
-            if any(
-                result_tag(side, m.result)
-                for side, m in ((self._sides.old, before), (self._sides.new, after))
-                if m.result
-            )
-            else self._sides.likeness.pairs(*left)
-        )
-        for a, b in pairs:
+            self._form(form, old.pop(form), new.pop(form), carrier)
+        gone, come = ([Ref(name=name) for names in forms.values() for name in names] for forms in (old, new))
+        is_tagged = result_tag(self._sides.old, before.result) or result_tag(self._sides.new, after.result)
+        for a, b in () if is_tagged else self._sides.likeness.pairs(gone, come):
             assert isinstance(a, Ref) and isinstance(b, Ref)
-            self._form((a.name,), (b.name,), carrier, is_usual=False)
-        for ref in left[0]:
-            if ref not in [pair[0] for pair in pairs]:
-                self._see(AlternativeSite(before=ref, after=None), _answered(spot, ref))
-        for ref in left[1]:
-            if ref not in [pair[1] for pair in pairs]:
-                self._see(AlternativeSite(before=None, after=ref), _answered(spot, ref))
+            gone.remove(a)
+            come.remove(b)
+            self._form("", (a.name,), (b.name,), carrier)
+        for ref in gone:
+            self._see(AlternativeSite(before=ref, after=None), _answered(spot, ref))
+        for ref in come:
+            self._see(AlternativeSite(before=None, after=ref), _answered(spot, ref))
 
-    def _form(self, old: tuple[str, ...], new: tuple[str, ...], carrier: Carrier, *, is_usual: bool) -> None:
-        """Compare a form of a result that both sides have."""
+    def _form(self, form: str, old: tuple[str, ...], new: tuple[str, ...], carrier: Carrier) -> None:
+        """Compare a form of a result that both sides have, by its tag."""
         types = [tuple(Ref(name=name) for name in names) for names in (old, new)]
         spot = Spot(before=root(old[0]), after=root(new[0]), carrier=carrier)
-        spot = spot if is_usual else spot.member(types[0][0], types[1][0])
+        spot = spot if form == COMPLETE else spot.member(types[0][0], types[1][0])
         whole = [forms[0] if len(forms) == 1 else Union(members=forms) for forms in types]
-        self._walk.types(whole[0], whole[1], spot)
+        tagged = Restricted()
+        if form and form != COMPLETE:  # An answer without the tag has another form.
+            tag = Field(wire_name=RESULT_TAG, type=Literal(values=(form,)), required=True)
+            was = _field(old[0], RESULT_TAG, self._sides.old)
+            is_ = _field(new[0], RESULT_TAG, self._sides.new)
+            tagged.presence[RESULT_TAG] = Change.BOTH
+            tagged.types[RESULT_TAG] = self._harmless(tag, is_, Change.NARROWS)
+            tagged.types[RESULT_TAG] |= self._harmless(was, tag, Change.WIDENS)
+        Walk(self._sides, tagged.within(self._see)).types(whole[0], whole[1], spot)
 
 
 def _are_restricted(name: str, *sides: tuple[Method, Protocol]) -> bool:
     """Whether two messages have a property of their frame, and one says more about it than the frame does."""
     found: list[bool] = []
     for method, protocol in sides:
-        frame = protocol.definitions.get("JSONRPCRequest" if method.is_request else "JSONRPCNotification")
-        structs = protocol.definitions[method.message], frame
-        own, usual = (struct.field(name) if isinstance(struct, Struct) else None for struct in structs)
+        own, framed = _own_and_framed(name, method, protocol)
         if own is None:
             return False
-        found.append(usual is None or own.type != usual.type or own.type.opaque is not None)
+        found.append(framed is None or own.type != framed.type or own.type.opaque is not None)
     return any(found)
+
+
+def _own_and_framed(name: str, method: Method, protocol: Protocol) -> tuple[Field | None, Field | None]:
+    """Return a property as a message declares it, and as its JSON-RPC frame does."""
+    frame = "JSONRPCRequest" if method.is_request else "JSONRPCNotification"
+    return _field(method.message, name, protocol), _field(frame, name, protocol)
+
+
+def _field(owner: str, name: str, protocol: Protocol) -> Field | None:
+    struct = protocol.definitions.get(owner)
+    return struct.field(name) if isinstance(struct, Struct) else None
 
 
 def _params_of(method: Method) -> Field | None:

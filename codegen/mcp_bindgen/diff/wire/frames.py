@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.finding import FRAMES, Carrier, Travel
 from mcp_bindgen.diff.inputs import UNNAMED
+from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import ErrorSite, FrameSite, PropertySite, ResultTypeSite
 from mcp_bindgen.diff.wire.changes import Changes
 from mcp_bindgen.diff.wire.spot import Spot, root, through
-from mcp_bindgen.diff.wire.walk import Sides, Walk
+from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.leaves import forms, leaves
 from mcp_bindgen.ir.nodes import ANY, Field, Literal, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.values.builder import Step
@@ -38,17 +39,16 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
             if not is_inside or any(spot.effect(rule, site) for rule, _ in judge(site)):
                 changes.see(site, spot)
 
-        walk = Walk(sides, see, skipped=("result",))
         spot = Spot(before=root(FRAMES), after=root(FRAMES), carrier=Carrier("", FRAME, travel))
         for a, b in pairs:
             inside = spot.member(a, b)
             ends = through(inside.before, a, sides.old), through(inside.after, b, sides.new)
             inside = replace(inside, before=ends[0], after=ends[1])
-            walk.differing(a, b, inside)
-            for name in ("result",):
-                before, after = (_untyped(leaf, name, side) for leaf, side in ((a, sides.old), (b, sides.new)))
-                if (before and before.required) != (after and after.required):
-                    changes.see(PropertySite(before=before, after=after), inside.field(name, name))
+            known = Restricted(types={"method": _of_names(sides, a, b)})
+            Walk(sides, known.within(see), skipped=("result",)).differing(a, b, inside)
+            before, after = (_untyped(leaf, "result", side) for leaf, side in ((a, sides.old), (b, sides.new)))
+            if (before and before.required) != (after and after.required):
+                changes.see(PropertySite(before=before, after=after), inside.field("result", "result"))
         for leaf in old:
             if leaf not in [pair[0] for pair in pairs]:
                 changes.see(FrameSite(before=leaf, after=None), spot)
@@ -57,11 +57,23 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
                 changes.see(FrameSite(before=None, after=leaf), spot)
 
 
+def _of_names(sides: Sides, old: TypeRef, new: TypeRef) -> Change:
+    """Return the effects that no change of a frame's method has, since it is the name of a method of the sender."""
+    fields = _field(old, "method", sides.old), _field(new, "method", sides.new)
+    names = [Literal(values=tuple(method.name for method in side.methods)) for side in (sides.old, sides.new)]
+    found = sides.harmless(names[0], fields[1].type) & Change.NARROWS if fields[1] else Change.NONE
+    return found | (sides.harmless(fields[0].type, names[1]) & Change.WIDENS if fields[0] else Change.NONE)
+
+
 def _untyped(form: TypeRef, name: str, protocol: Protocol) -> Field | None:
     """Return a property of a frame without its type, which depends on the method."""
-    struct = protocol.resolve(form)
-    field = struct.field(name) if isinstance(struct, Struct) else None
+    field = _field(form, name, protocol)
     return replace(field, type=ANY) if field else None
+
+
+def _field(form: TypeRef, name: str, protocol: Protocol) -> Field | None:
+    struct = protocol.resolve(form)
+    return struct.field(name) if isinstance(struct, Struct) else None
 
 
 def compare_errors(sides: Sides, changes: Changes) -> None:

@@ -5,7 +5,7 @@ The walk pairs what corresponds; the rules decide whether something changed ther
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from mcp_bindgen.diff.finding import Carrier, Subject, Travel
@@ -31,6 +31,28 @@ See: TypeAlias = Callable[[object, Spot], None]
 """Receives each site that a walk visits, and its position."""
 
 
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """The properties of an object that more than its type restricts, and the effects that no change there can have.
+
+    `types` are those of a change of the property's type, `presence` of whether it is required.
+    """
+
+    types: dict[str, Change] = field(default_factory=dict[str, Change])
+    presence: dict[str, Change] = field(default_factory=dict[str, Change])
+
+    def within(self, see: See) -> See:
+        """Return `see` for the sites of the object."""
+
+        def see_within(site: object, spot: Spot) -> None:
+            fields = [step.name for step in spot.way if step.kind == "field"]
+            known = self.presence if isinstance(site, PropertySite) and len(fields) == 1 else self.types
+            harmless = known.get(fields[0], Change.NONE) if fields else Change.NONE
+            see(site, replace(spot, harmless=spot.harmless | harmless))
+
+        return see_within
+
+
 class Sides:
     """Two revisions, and which of their types are equivalent."""
 
@@ -41,8 +63,13 @@ class Sides:
         self.likeness = Likeness(old, new, self.same)
         self._known = Assumptions()
         self._untouched = untouched(old, new)
-        self._narrower = Containment(old, new, self.same)
-        self._wider = Containment(new, old, lambda a, b: self.same(b, a))
+        self._containments = {
+            strict: (
+                Containment(old, new, self.same, strict=strict),
+                Containment(new, old, lambda a, b: self.same(b, a), strict=strict),
+            )
+            for strict in (False, True)
+        }
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
         """Whether no rule finds a change between two types."""
@@ -57,10 +84,11 @@ class Sides:
             return False
         return True
 
-    def harmless(self, old: TypeRef, new: TypeRef) -> Change:
+    def harmless(self, old: TypeRef, new: TypeRef, *, strict: bool = False) -> Change:
         """Return the effects that no change between two types has: one of them admits all values of the other."""
-        narrows = Change.NARROWS if self._narrower.holds(old, new) else Change.NONE
-        return narrows | (Change.WIDENS if self._wider.holds(new, old) else Change.NONE)
+        narrower, wider = self._containments[strict]
+        narrows = Change.NARROWS if narrower.holds(old, new) else Change.NONE
+        return narrows | (Change.WIDENS if wider.holds(new, old) else Change.NONE)
 
 
 class _ChangedError(Exception):
