@@ -6,7 +6,7 @@ does not widen it, unless it was required.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Flag, StrEnum, auto
 from typing import Any, TypeAlias, TypeVar
 
@@ -47,10 +47,14 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How a rule finds its change: the kind of site that it checks, and the function that reads it."""
+    """How a rule finds its change: the kind of site that it checks, and the function that reads it.
+
+    If `is_reversed`, the function reads the site with its sides swapped, and so are the readings.
+    """
 
     site: type[object]
     readings: Callable[[Any], Iterable[Reading]]
+    is_reversed: bool = False
 
 
 def on(site: type[_Site], read: Callable[[_Site], Reading | None]) -> Check:
@@ -61,6 +65,11 @@ def on(site: type[_Site], read: Callable[[_Site], Reading | None]) -> Check:
         return () if found is None else (found,)
 
     return Check(site, readings)
+
+
+def added(site: type[Any], spell: Callable[[Any], str] = str) -> Check:
+    """Return a check for what only the new side of a site has."""
+    return on(site, lambda seen: (NOTHING, spell(seen.after)) if seen.after and not seen.before else None)
 
 
 def each(site: type[_Site], read: Callable[[_Site], Iterable[Reading]]) -> Check:
@@ -82,9 +91,7 @@ class Rule:
         change_at: the effect at one site, if it can be less than `change` says.
         severity: the severity of a change that breaks no peer; a change that breaks a peer is an error.
         breaks_source: whether Python code that uses the bindings may no longer type-check or run.
-        mirror: the id of the rule that finds the reverse change, which may be this one.
-        unmirrored: why there is no such rule, if so.
-        one_sided: whether the thing itself exists on one side only.
+        reverse: the id of the rule that finds the reverse change, if it is another one.
         unprovable: why no message can prove a break, if none can.
     """
 
@@ -97,10 +104,18 @@ class Rule:
     change_at: Callable[[object], Change] | None = None
     severity: Severity = Severity.INFO
     breaks_source: bool = False
-    mirror: str = ""
-    unmirrored: str = ""
-    one_sided: bool = False
+    reverse: str = ""
     unprovable: str = ""
+
+    @property
+    def mirror(self) -> str:
+        """The id of the rule that finds the reverse change; empty if nothing does."""
+        return self.reverse or (self.id if self.check else "")
+
+    @property
+    def unmirrored(self) -> str:
+        """Why there is no such rule; empty if there is one."""
+        return "" if self.mirror else "A contract is compared in one direction: only callers written for it can break."
 
     @property
     def view(self) -> View:
@@ -111,3 +126,23 @@ class Rule:
     def site(self) -> type[object] | None:
         """The kind of site that the rule checks."""
         return self.check.site if self.check else None
+
+
+_OPPOSITE = {Change.NARROWS: Change.WIDENS, Change.WIDENS: Change.NARROWS}
+
+
+def mirrors(rule: Rule, reverse: Rule) -> tuple[Rule, Rule]:
+    """Return a rule and the one that finds the reverse change.
+
+    The latter has the same check with the sides swapped, unless it has its own, the opposite effect, and at least the
+    same severity.
+    """
+    swapped = replace(rule.check, is_reversed=True) if rule.check else None
+    return replace(rule, reverse=reverse.id), replace(
+        reverse,
+        check=reverse.check or swapped,
+        change=_OPPOSITE.get(rule.change, rule.change),
+        severity=rule.severity if reverse.severity is Severity.INFO else reverse.severity,
+        breaks_source=rule.breaks_source or reverse.breaks_source,
+        reverse=rule.id,
+    )

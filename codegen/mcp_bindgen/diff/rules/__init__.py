@@ -1,7 +1,9 @@
 """The rules: every kind of change that a comparison can find, each as a value beside the check that finds it."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 from mcp_bindgen.diff.rule import Reading, Rule
 from mcp_bindgen.diff.rules import annotations, contracts, definitions, messages, properties, values
@@ -26,6 +28,10 @@ _BY_SITE: Mapping[type[object] | None, tuple[Rule, ...]] = {
 
 def judge(site: object) -> Iterator[tuple[Rule, Reading]]:
     """Iterate over what changed at a site: the rule that finds it, and the reading of each side."""
+    ends: Any = site
+    swapped = replace(ends, before=ends.after, after=ends.before)
     for rule in _BY_SITE[type(site)]:
-        if rule.check:
+        if rule.check and rule.check.is_reversed:
+            yield from ((rule, (old, new)) for new, old in rule.check.readings(swapped))
+        elif rule.check:
             yield from ((rule, reading) for reading in rule.check.readings(site))

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, on
+from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, added, mirrors, on
 from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
@@ -16,19 +16,16 @@ _REQUIREMENT = re.compile(r"\b(?:(?:MUST|SHALL|SHOULD)(?: NOT)?|MAY)\b")
 """The RFC 2119 keywords that MCP uses; they are requirements only in capitals (RFC 8174)."""
 _REVISION_IN_LINK = re.compile(r"(?<=/)(?:\d{4}-\d{2}-\d{2}|draft|latest)(?![\w.-])")
 
-DEPRECATED_ADDED = Rule(
-    id="deprecated-added",
-    purpose="A definition or property was deprecated.",
-    advice="Plan to stop using it.",
-    check=on(DeprecationSite, lambda site: (NOTHING, "deprecated") if site.after and not site.before else None),
-    mirror="deprecated-removed",
-)
-DEPRECATED_REMOVED = Rule(
-    id="deprecated-removed",
-    purpose="A definition or property is no longer deprecated.",
-    advice="No action needed.",
-    check=on(DeprecationSite, lambda site: ("deprecated", NOTHING) if site.before and not site.after else None),
-    mirror="deprecated-added",
+DEPRECATED_ADDED, DEPRECATED_REMOVED = mirrors(
+    Rule(
+        id="deprecated-added",
+        purpose="A definition or property was deprecated.",
+        advice="Plan to stop using it.",
+        check=added(DeprecationSite, lambda _: "deprecated"),
+    ),
+    Rule(
+        id="deprecated-removed", purpose="A definition or property is no longer deprecated.", advice="No action needed."
+    ),
 )
 
 
@@ -44,11 +41,6 @@ def _counted(words: Counter[str]) -> str:
 def _described(site: TextSite) -> Reading | None:
     is_new = not site.before and not _requirements(site)
     return (NOTHING, excerpt(site.after, 0)) if is_new and site.after else None
-
-
-def _undescribed(site: TextSite) -> Reading | None:
-    is_gone = not site.after and not _requirements(site)
-    return (excerpt(site.before, 0), NOTHING) if is_gone and site.before else None
 
 
 def _reworded(*, links: bool) -> Callable[[TextSite], Reading | None]:
@@ -76,26 +68,20 @@ def excerpt(text: str, start: int) -> str:
     return f"{'...' if start else ''}{shown}{'...' if start + MAX_EXCERPT < len(text) else ''}"
 
 
-DESCRIPTION_ADDED = Rule(
-    id="description-added",
-    purpose="A description was added.",
-    advice="No action needed.",
-    check=on(TextSite, _described),
-    mirror="description-removed",
-)
-DESCRIPTION_REMOVED = Rule(
-    id="description-removed",
-    purpose="A description was removed.",
-    advice="No action needed.",
-    check=on(TextSite, _undescribed),
-    mirror="description-added",
+DESCRIPTION_ADDED, DESCRIPTION_REMOVED = mirrors(
+    Rule(
+        id="description-added",
+        purpose="A description was added.",
+        advice="No action needed.",
+        check=on(TextSite, _described),
+    ),
+    Rule(id="description-removed", purpose="A description was removed.", advice="No action needed."),
 )
 DESCRIPTION_CHANGED = Rule(
     id="description-changed",
     purpose="A description was reworded without changing its number of requirements.",
     advice="Read the new description.",
     check=on(TextSite, _reworded(links=False)),
-    mirror="description-changed",
 )
 DESCRIPTION_REQUIREMENTS_CHANGED = Rule(
     id="description-requirements-changed",
@@ -103,14 +89,12 @@ DESCRIPTION_REQUIREMENTS_CHANGED = Rule(
     advice="Read the new requirements.",
     check=on(TextSite, _requirements),
     severity=Severity.WARNING,
-    mirror="description-requirements-changed",
 )
 DESCRIPTION_LINKS_CHANGED = Rule(
     id="description-links-changed",
     purpose="Links in a description point to another revision; nothing else changed.",
     advice="No action needed.",
     check=on(TextSite, _reworded(links=True)),
-    mirror="description-links-changed",
 )
 
 
@@ -124,23 +108,21 @@ DEFAULT_CHANGED = Rule(
     advice="Send the value explicitly instead of relying on the default.",
     check=on(DefaultSite, lambda s: (_shortened(s.before), _shortened(s.after)) if s.before != s.after else None),
     severity=Severity.WARNING,
-    mirror="default-changed",
 )
-CONSTANT_ADDED = Rule(
-    id="constant-added",
-    purpose="A constant other than an error code was added.",
-    advice="No action needed.",
-    check=on(ConstantSite, lambda site: (NOTHING, site.after) if site.after and not site.before else None),
-    mirror="constant-removed",
-)
-CONSTANT_REMOVED = Rule(
-    id="constant-removed",
-    purpose="A constant other than an error code was removed.",
-    advice="Remove imports of it.",
-    check=on(ConstantSite, lambda site: (site.before, NOTHING) if site.before and not site.after else None),
-    severity=Severity.WARNING,
-    breaks_source=True,
-    mirror="constant-added",
+CONSTANT_ADDED, CONSTANT_REMOVED = mirrors(
+    Rule(
+        id="constant-added",
+        purpose="A constant other than an error code was added.",
+        advice="No action needed.",
+        check=added(ConstantSite),
+    ),
+    Rule(
+        id="constant-removed",
+        purpose="A constant other than an error code was removed.",
+        advice="Remove imports of it.",
+        severity=Severity.WARNING,
+        breaks_source=True,
+    ),
 )
 CONSTANT_CHANGED = Rule(
     id="constant-changed",
@@ -149,7 +131,6 @@ CONSTANT_CHANGED = Rule(
     check=on(ConstantSite, lambda site: (site.before, site.after) if site.before and site.after else None),
     severity=Severity.WARNING,
     breaks_source=True,
-    mirror="constant-changed",
 )
 
 
@@ -162,21 +143,18 @@ DIALECT_CHANGED = Rule(
     purpose="The schema uses a different JSON Schema dialect.",
     advice="Use a validator that supports the new dialect.",
     check=on(SchemaSite, _feature(Feature.DIALECT)),
-    mirror="dialect-changed",
 )
 DEFINITIONS_CONTAINER_RENAMED = Rule(
     id="definitions-container-renamed",
     purpose="The definitions moved to a different keyword.",
     advice="Update JSON pointers into the schema.",
     check=on(SchemaSite, _feature(Feature.CONTAINER)),
-    mirror="definitions-container-renamed",
 )
 PROTOCOL_VERSION_CHANGED = Rule(
     id="protocol-version-changed",
     purpose="The revision date changed: peers that negotiate a version never mix the two.",
     advice="Negotiate the revision.",
     check=on(SchemaSite, _feature(Feature.REVISION)),
-    mirror="protocol-version-changed",
 )
 SAME_REVISION_CHANGED = Rule(
     id="same-revision-changed",
@@ -184,5 +162,4 @@ SAME_REVISION_CHANGED = Rule(
     advice="Record the SHA-256 of the file that you use.",
     check=on(SchemaSite, _feature(Feature.TEXT)),
     severity=Severity.WARNING,
-    mirror="same-revision-changed",
 )

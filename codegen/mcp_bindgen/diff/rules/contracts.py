@@ -2,28 +2,23 @@
 
 from mcp_bindgen.diff.rule import Change, Rule, Severity
 
-_CONTRACT = "A contract is compared in one direction: only callers written for it can break."
-
 TOOL_REMOVED = Rule(
     id="tool-removed",
     purpose="A tool was removed, so calls to it fail.",
     change=Change.NARROWS,
     advice="Keep the old name alongside the new one, or regenerate the client and update its callers.",
-    unmirrored=_CONTRACT,
 )
 TOOL_INPUT_NARROWED = Rule(
     id="tool-input-narrowed",
     purpose="Arguments that a tool used to accept may now be rejected.",
     change=Change.NARROWS,
     advice="Keep the schema backward compatible: make new arguments optional and keep old values.",
-    unmirrored=_CONTRACT,
 )
 TOOL_OUTPUT_WIDENED = Rule(
     id="tool-output-widened",
     purpose="Structured content may now contain values that the old schema ruled out.",
     change=Change.WIDENS,
     advice="Keep to the old schema, or update callers first.",
-    unmirrored=_CONTRACT,
 )
 TOOL_TASK_SUPPORT_CHANGED = Rule(
     id="tool-task-support-changed",
@@ -31,37 +26,29 @@ TOOL_TASK_SUPPORT_CHANGED = Rule(
     change=Change.NARROWS,
     advice="Keep task support optional while callers rely on it either way.",
     unprovable="no schema describes whether a call runs as a task",
-    unmirrored=_CONTRACT,
 )
 TOOL_LISTED_TWICE = Rule(
     id="tool-listed-twice",
     purpose="Two tools have the same name; the first one is used.",
     advice="List each tool once: clients differ in which one they call.",
     severity=Severity.WARNING,
-    unmirrored=_CONTRACT,
 )
 TOOL_LESS_SAFE = Rule(
     id="tool-less-safe",
     purpose="A tool's annotations now declare more risk than before.",
     advice="Check whether it was allowed on the strength of its old annotations.",
     severity=Severity.WARNING,
-    unmirrored=_CONTRACT,
 )
 TOOL_ADDED = Rule(
-    id="tool-added",
-    purpose="A tool was added.",
-    advice="No action needed; regenerate the client to call it.",
-    unmirrored=_CONTRACT,
+    id="tool-added", purpose="A tool was added.", advice="No action needed; regenerate the client to call it."
 )
 TOOL_CHANGED = Rule(
     id="tool-changed",
     purpose="A tool changed without breaking any caller.",
     advice="No action needed; regenerate the client to see the change in its types.",
-    unmirrored=_CONTRACT,
 )
 TOOL_DESCRIPTION_CHANGED = Rule(
     id="tool-description-changed",
     purpose="A tool's description changed.",
     advice="Read the new one: models choose and use tools by their descriptions.",
-    unmirrored=_CONTRACT,
 )

@@ -2,39 +2,25 @@
 
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, on
-from mcp_bindgen.diff.sites import Ground, MoveSite, PropertySite, RestSite
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, mirrors, on
+from mcp_bindgen.diff.sites import Ground, MoveSite, PropertySite, RestSite, UnsentSite
 from mcp_bindgen.ir.spell import spell
 
 _Read = Callable[[PropertySite], Reading | None]
 
 
-def _added(*grounds: Ground, required: bool) -> _Read:
+def _added(*grounds: Ground, required: tuple[bool, ...]) -> _Read:
     def read(site: PropertySite) -> Reading | None:
         new = site.after if site.before is None else None
-        return (NOTHING, spell(new.type)) if new and new.required is required and site.ground in grounds else None
+        return (NOTHING, spell(new.type)) if new and new.required in required and site.ground in grounds else None
 
     return read
 
 
-def _removed(*grounds: Ground, required: bool) -> _Read:
-    def read(site: PropertySite) -> Reading | None:
-        old = site.before if site.after is None else None
-        return (spell(old.type), NOTHING) if old and old.required is required and site.ground in grounds else None
-
-    return read
-
-
-def _now(*, required: bool) -> _Read:
-    readings = ("optional", "required") if required else ("required", "optional")
-
-    def read(site: PropertySite) -> Reading | None:
-        before, after = site.before, site.after
-        if before is None or after is None or before.required == after.required:
-            return None
-        return readings if after.required is required else None
-
-    return read
+def now_required(site: PropertySite | UnsentSite) -> Reading | None:
+    """Return the readings of a property that became required."""
+    is_changed = site.before and site.after and site.after.required and not site.before.required
+    return ("optional", "required") if is_changed else None
 
 
 def _renamed(site: PropertySite) -> Reading | None:
@@ -44,75 +30,54 @@ def _renamed(site: PropertySite) -> Reading | None:
     return before.wire_name, after.wire_name
 
 
-def _to_closed(site: PropertySite) -> Reading | None:
-    is_new = site.ground is Ground.CLOSED and site.before is None
-    return (NOTHING, spell(site.after.type)) if is_new and site.after else None
-
-
-def _from_closed(site: PropertySite) -> Reading | None:
-    is_gone = site.ground is Ground.CLOSED and site.after is None
-    return (spell(site.before.type), NOTHING) if is_gone and site.before else None
-
-
-PROPERTY_ADDED_OPTIONAL = Rule(
-    id="property-added-optional",
-    purpose="An optional property was added.",
-    advice="No action needed.",
-    check=on(PropertySite, _added(Ground.OPEN, required=False)),
-    mirror="property-removed-optional",
-    one_sided=True,
+PROPERTY_ADDED_OPTIONAL, PROPERTY_REMOVED_OPTIONAL = mirrors(
+    Rule(
+        id="property-added-optional",
+        purpose="An optional property was added.",
+        advice="No action needed.",
+        check=on(PropertySite, _added(Ground.OPEN, required=(False,))),
+    ),
+    Rule(
+        id="property-removed-optional",
+        purpose="An optional property was removed. Peers that still send it are ignored.",
+        advice="Do not rely on it.",
+        severity=Severity.WARNING,
+        breaks_source=True,
+    ),
 )
-PROPERTY_ADDED_REQUIRED = Rule(
-    id="property-added-required",
-    purpose="A required property was added.",
-    change=Change.NARROWS,
-    advice="Always send it.",
-    to_receivers="Accept its absence from peers of the old revision.",
-    check=on(PropertySite, _added(*Ground, required=True)),
-    breaks_source=True,
-    mirror="property-removed-required",
-    one_sided=True,
+PROPERTY_ADDED_REQUIRED, PROPERTY_REMOVED_REQUIRED = mirrors(
+    Rule(
+        id="property-added-required",
+        purpose="A required property was added.",
+        change=Change.NARROWS,
+        advice="Always send it.",
+        to_receivers="Accept its absence from peers of the old revision.",
+        check=on(PropertySite, _added(*Ground, required=(True,))),
+        breaks_source=True,
+    ),
+    Rule(
+        id="property-removed-required",
+        purpose="A required property was removed.",
+        advice="Keep sending it to peers of the old revision.",
+        to_receivers="Accept its absence.",
+    ),
 )
-PROPERTY_REMOVED_OPTIONAL = Rule(
-    id="property-removed-optional",
-    purpose="An optional property was removed. Peers that still send it are ignored.",
-    advice="Do not rely on it.",
-    check=on(PropertySite, _removed(Ground.OPEN, required=False)),
-    severity=Severity.WARNING,
-    breaks_source=True,
-    mirror="property-added-optional",
-    one_sided=True,
-)
-PROPERTY_REMOVED_REQUIRED = Rule(
-    id="property-removed-required",
-    purpose="A required property was removed.",
-    change=Change.WIDENS,
-    advice="Keep sending it to peers of the old revision.",
-    to_receivers="Accept its absence.",
-    check=on(PropertySite, _removed(*Ground, required=True)),
-    breaks_source=True,
-    mirror="property-added-required",
-    one_sided=True,
-)
-PROPERTY_NOW_REQUIRED = Rule(
-    id="property-now-required",
-    purpose="An optional property became required.",
-    change=Change.NARROWS,
-    advice="Always send it.",
-    to_receivers="Accept its absence from peers of the old revision.",
-    check=on(PropertySite, _now(required=True)),
-    breaks_source=True,
-    mirror="property-now-optional",
-)
-PROPERTY_NOW_OPTIONAL = Rule(
-    id="property-now-optional",
-    purpose="A required property became optional.",
-    change=Change.WIDENS,
-    advice="Keep sending it to peers of the old revision.",
-    to_receivers="Accept its absence.",
-    check=on(PropertySite, _now(required=False)),
-    breaks_source=True,
-    mirror="property-now-required",
+PROPERTY_NOW_REQUIRED, PROPERTY_NOW_OPTIONAL = mirrors(
+    Rule(
+        id="property-now-required",
+        purpose="An optional property became required.",
+        change=Change.NARROWS,
+        advice="Always send it.",
+        to_receivers="Accept its absence from peers of the old revision.",
+        check=on(PropertySite, now_required),
+        breaks_source=True,
+    ),
+    Rule(
+        id="property-now-optional",
+        purpose="A required property became optional.",
+        advice="Keep sending it to peers of the old revision.",
+        to_receivers="Accept its absence.",
+    ),
 )
 PROPERTY_RENAMED = Rule(
     id="property-renamed",
@@ -123,27 +88,23 @@ PROPERTY_RENAMED = Rule(
     check=on(PropertySite, _renamed),
     severity=Severity.WARNING,
     breaks_source=True,
-    mirror="property-renamed",
 )
-ADDITIONAL_PROPERTIES_CLOSED = Rule(
-    id="additional-properties-closed",
-    purpose="Undeclared properties are now rejected.",
-    change=Change.NARROWS,
-    advice="Send declared properties only.",
-    to_receivers="Ignore undeclared properties from peers of the old revision.",
-    check=on(RestSite, lambda site: ("open", "closed") if site.before and not site.after else None),
-    breaks_source=True,
-    mirror="additional-properties-opened",
-)
-ADDITIONAL_PROPERTIES_OPENED = Rule(
-    id="additional-properties-opened",
-    purpose="Undeclared properties are now accepted.",
-    change=Change.WIDENS,
-    advice="Send declared properties only to peers of the old revision.",
-    to_receivers="Ignore properties that you do not know.",
-    check=on(RestSite, lambda site: ("closed", "open") if site.after and not site.before else None),
-    breaks_source=True,
-    mirror="additional-properties-closed",
+ADDITIONAL_PROPERTIES_CLOSED, ADDITIONAL_PROPERTIES_OPENED = mirrors(
+    Rule(
+        id="additional-properties-closed",
+        purpose="Undeclared properties are now rejected.",
+        change=Change.NARROWS,
+        advice="Send declared properties only.",
+        to_receivers="Ignore undeclared properties from peers of the old revision.",
+        check=on(RestSite, lambda site: ("open", "closed") if site.before and not site.after else None),
+        breaks_source=True,
+    ),
+    Rule(
+        id="additional-properties-opened",
+        purpose="Undeclared properties are now accepted.",
+        advice="Send declared properties only to peers of the old revision.",
+        to_receivers="Ignore properties that you do not know.",
+    ),
 )
 PROPERTY_MOVED = Rule(
     id="property-moved",
@@ -154,66 +115,53 @@ PROPERTY_MOVED = Rule(
     check=on(MoveSite, lambda site: (site.before, site.after)),
     severity=Severity.WARNING,
     breaks_source=True,
-    mirror="property-moved",
 )
-PROPERTY_CONSTRAINT_ADDED = Rule(
-    id="property-constraint-added",
-    purpose="A keyword of an open JSON Schema now has a declared type.",
-    change=Change.NARROWS,
-    advice="Send only values of the declared type.",
-    to_receivers="Expect any value from peers of the old revision.",
-    check=on(PropertySite, _added(Ground.SCHEMA, required=False)),
-    breaks_source=True,
-    mirror="property-constraint-dropped",
-    one_sided=True,
+PROPERTY_CONSTRAINT_ADDED, PROPERTY_CONSTRAINT_DROPPED = mirrors(
+    Rule(
+        id="property-constraint-added",
+        purpose="A keyword of an open JSON Schema now has a declared type.",
+        change=Change.NARROWS,
+        advice="Send only values of the declared type.",
+        to_receivers="Expect any value from peers of the old revision.",
+        check=on(PropertySite, _added(Ground.SCHEMA, required=(False,))),
+        breaks_source=True,
+    ),
+    Rule(
+        id="property-constraint-dropped",
+        purpose="A keyword of an open JSON Schema no longer has a declared type: any value is valid.",
+        advice="Keep to the old type for peers of the old revision.",
+        to_receivers="Check its type before you use it.",
+    ),
 )
-PROPERTY_CONSTRAINT_DROPPED = Rule(
-    id="property-constraint-dropped",
-    purpose="A keyword of an open JSON Schema no longer has a declared type: any value is valid.",
-    change=Change.WIDENS,
-    advice="Keep to the old type for peers of the old revision.",
-    to_receivers="Check its type before you use it.",
-    check=on(PropertySite, _removed(Ground.SCHEMA, required=False)),
-    breaks_source=True,
-    mirror="property-constraint-added",
-    one_sided=True,
+PROPERTY_ADDED_TO_CLOSED, PROPERTY_REMOVED_FROM_CLOSED = mirrors(
+    Rule(
+        id="property-added-to-closed",
+        purpose="A property was added to a closed object; peers of the old revision reject it.",
+        change=Change.WIDENS,
+        advice="Send it only to peers of the new revision.",
+        to_receivers="Accept it.",
+        check=on(PropertySite, _added(Ground.CLOSED, required=(True, False))),
+    ),
+    Rule(
+        id="property-removed-from-closed",
+        purpose="A property of a closed object was removed and is now rejected.",
+        advice="Stop sending it to peers of the new revision.",
+        to_receivers="Keep accepting it from peers of the old revision.",
+        breaks_source=True,
+    ),
 )
-PROPERTY_ADDED_TO_CLOSED = Rule(
-    id="property-added-to-closed",
-    purpose="A property was added to a closed object; peers of the old revision reject it.",
-    change=Change.WIDENS,
-    advice="Send it only to peers of the new revision.",
-    to_receivers="Accept it.",
-    check=on(PropertySite, _to_closed),
-    mirror="property-removed-from-closed",
-    one_sided=True,
-)
-PROPERTY_REMOVED_FROM_CLOSED = Rule(
-    id="property-removed-from-closed",
-    purpose="A property of a closed object was removed and is now rejected.",
-    change=Change.NARROWS,
-    advice="Stop sending it to peers of the new revision.",
-    to_receivers="Keep accepting it from peers of the old revision.",
-    check=on(PropertySite, _from_closed),
-    breaks_source=True,
-    mirror="property-added-to-closed",
-    one_sided=True,
-)
-CAPABILITY_ADDED = Rule(
-    id="capability-added",
-    purpose="A capability was added.",
-    advice="Declare it if your program supports it.",
-    check=on(PropertySite, _added(Ground.CAPABILITIES, required=False)),
-    mirror="capability-removed",
-    one_sided=True,
-)
-CAPABILITY_REMOVED = Rule(
-    id="capability-removed",
-    purpose="A capability was removed.",
-    advice="Do not rely on the feature that it announced.",
-    check=on(PropertySite, _removed(Ground.CAPABILITIES, required=False)),
-    severity=Severity.WARNING,
-    breaks_source=True,
-    mirror="capability-added",
-    one_sided=True,
+CAPABILITY_ADDED, CAPABILITY_REMOVED = mirrors(
+    Rule(
+        id="capability-added",
+        purpose="A capability was added.",
+        advice="Declare it if your program supports it.",
+        check=on(PropertySite, _added(Ground.CAPABILITIES, required=(False,))),
+    ),
+    Rule(
+        id="capability-removed",
+        purpose="A capability was removed.",
+        advice="Do not rely on the feature that it announced.",
+        severity=Severity.WARNING,
+        breaks_source=True,
+    ),
 )

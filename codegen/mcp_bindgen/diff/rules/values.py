@@ -2,71 +2,55 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, each, on
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, each, mirrors, on
 from mcp_bindgen.diff.rules.annotations import excerpt, first_difference
 from mcp_bindgen.diff.sites import BoundSite, FormSite, OpaqueSite, TypeSite
 from mcp_bindgen.diff.types.scalars import contains, effect_of_bound, kind_of
 from mcp_bindgen.ir.nodes import ANY, NULL, Kind, Literal, Primitive, TypeRef
 from mcp_bindgen.ir.spell import spell, spell_bounds
 
-_ReadForm = Callable[[FormSite], Reading | None]
 
-
-def _form_added(*, null: bool) -> _ReadForm:
+def _form_added(*, null: bool) -> Callable[[FormSite], Reading | None]:
     def read(site: FormSite) -> Reading | None:
-        is_new = site.before is None and site.after is not None and (site.after == NULL) is null
+        is_new = site.before is None and (site.after == NULL) is null
         return (NOTHING, spell(site.after)) if is_new and site.after else None
 
     return read
 
 
-def _form_removed(*, null: bool) -> _ReadForm:
-    def read(site: FormSite) -> Reading | None:
-        is_gone = site.after is None and site.before is not None and (site.before == NULL) is null
-        return (spell(site.before), NOTHING) if is_gone and site.before else None
-
-    return read
-
-
-UNION_MEMBER_ADDED = Rule(
-    id="union-member-added",
-    purpose="A form was added to a value's type.",
-    change=Change.WIDENS,
-    advice="Send it only to peers of the new revision.",
-    to_receivers="Accept forms that you do not know.",
-    check=on(FormSite, _form_added(null=False)),
-    breaks_source=True,
-    mirror="union-member-removed",
+UNION_MEMBER_ADDED, UNION_MEMBER_REMOVED = mirrors(
+    Rule(
+        id="union-member-added",
+        purpose="A form was added to a value's type.",
+        change=Change.WIDENS,
+        advice="Send it only to peers of the new revision.",
+        to_receivers="Accept forms that you do not know.",
+        check=on(FormSite, _form_added(null=False)),
+        breaks_source=True,
+    ),
+    Rule(
+        id="union-member-removed",
+        purpose="A form was removed from a value's type.",
+        advice="Stop sending it to peers of the new revision.",
+        to_receivers="Keep accepting it from peers of the old revision.",
+    ),
 )
-UNION_MEMBER_REMOVED = Rule(
-    id="union-member-removed",
-    purpose="A form was removed from a value's type.",
-    change=Change.NARROWS,
-    advice="Stop sending it to peers of the new revision.",
-    to_receivers="Keep accepting it from peers of the old revision.",
-    check=on(FormSite, _form_removed(null=False)),
-    breaks_source=True,
-    mirror="union-member-added",
-)
-NULLABLE_ADDED = Rule(
-    id="nullable-added",
-    purpose="null is now accepted.",
-    change=Change.WIDENS,
-    advice="Do not send null to peers of the old revision.",
-    to_receivers="Accept null.",
-    check=on(FormSite, _form_added(null=True)),
-    breaks_source=True,
-    mirror="nullable-removed",
-)
-NULLABLE_REMOVED = Rule(
-    id="nullable-removed",
-    purpose="null is no longer accepted.",
-    change=Change.NARROWS,
-    advice="Leave the property out instead.",
-    to_receivers="Keep accepting null from peers of the old revision.",
-    check=on(FormSite, _form_removed(null=True)),
-    breaks_source=True,
-    mirror="nullable-added",
+NULLABLE_ADDED, NULLABLE_REMOVED = mirrors(
+    Rule(
+        id="nullable-added",
+        purpose="null is now accepted.",
+        change=Change.WIDENS,
+        advice="Do not send null to peers of the old revision.",
+        to_receivers="Accept null.",
+        check=on(FormSite, _form_added(null=True)),
+        breaks_source=True,
+    ),
+    Rule(
+        id="nullable-removed",
+        purpose="null is no longer accepted.",
+        advice="Leave the property out instead.",
+        to_receivers="Keep accepting null from peers of the old revision.",
+    ),
 )
 
 # Types with forms in common, or none
@@ -99,26 +83,10 @@ def _opened(*, strings: bool) -> Callable[[TypeSite], Reading | None]:
     return read
 
 
-def _closed(*, strings: bool) -> Callable[[TypeSite], Reading | None]:
-    def read(site: TypeSite) -> Reading | None:
-        for before, after in _scalars(site):
-            if contains(before, after) and (kind_of(before) is Kind.STRING) is strings and before != ANY:
-                return _spelled(site.before), spell(after)
-        return None
-
-    return read
-
-
 def _widened(site: TypeSite) -> Reading | None:
     if site.after == (ANY,) != site.before:
         return " | ".join(map(spell, site.before)), spell(ANY)
     return _opened(strings=False)(site)
-
-
-def _narrowed(site: TypeSite) -> Reading | None:
-    if site.before == (ANY,) != site.after:
-        return spell(ANY), " | ".join(map(spell, site.after))
-    return _closed(strings=False)(site)
 
 
 _NUMBERS = {Kind.INTEGER, Kind.NUMBER}
@@ -175,49 +143,39 @@ def _come(site: TypeSite) -> Iterable[Reading]:
     return () if _is_constant(site) else ((NOTHING, spell(value)) for value in _values(site)[1])
 
 
-def _gone(site: TypeSite) -> Iterable[Reading]:
-    return () if _is_constant(site) else ((spell(value), NOTHING) for value in _values(site)[0])
-
-
-ENUM_VALUE_ADDED = Rule(
-    id="enum-value-added",
-    purpose="A value was added to a closed set.",
-    change=Change.WIDENS,
-    advice="Send it only to peers of the new revision.",
-    to_receivers="Accept values that you do not know.",
-    check=each(TypeSite, _come),
-    breaks_source=True,
-    mirror="enum-value-removed",
+ENUM_VALUE_ADDED, ENUM_VALUE_REMOVED = mirrors(
+    Rule(
+        id="enum-value-added",
+        purpose="A value was added to a closed set.",
+        change=Change.WIDENS,
+        advice="Send it only to peers of the new revision.",
+        to_receivers="Accept values that you do not know.",
+        check=each(TypeSite, _come),
+        breaks_source=True,
+    ),
+    Rule(
+        id="enum-value-removed",
+        purpose="A value was removed from a closed set.",
+        advice="Stop sending it to peers of the new revision.",
+        to_receivers="Keep accepting it from peers of the old revision.",
+    ),
 )
-ENUM_VALUE_REMOVED = Rule(
-    id="enum-value-removed",
-    purpose="A value was removed from a closed set.",
-    change=Change.NARROWS,
-    advice="Stop sending it to peers of the new revision.",
-    to_receivers="Keep accepting it from peers of the old revision.",
-    check=each(TypeSite, _gone),
-    breaks_source=True,
-    mirror="enum-value-added",
-)
-ENUM_OPENED = Rule(
-    id="enum-opened",
-    purpose="A closed set of strings now admits any string.",
-    change=Change.WIDENS,
-    advice="Send only the listed strings to peers of the old revision.",
-    to_receivers="Accept values that you do not know.",
-    check=on(TypeSite, _opened(strings=True)),
-    breaks_source=True,
-    mirror="enum-closed",
-)
-ENUM_CLOSED = Rule(
-    id="enum-closed",
-    purpose="Only listed strings are now accepted.",
-    change=Change.NARROWS,
-    advice="Send nothing else to peers of the new revision.",
-    to_receivers="Keep accepting other strings from peers of the old revision.",
-    check=on(TypeSite, _closed(strings=True)),
-    breaks_source=True,
-    mirror="enum-opened",
+ENUM_OPENED, ENUM_CLOSED = mirrors(
+    Rule(
+        id="enum-opened",
+        purpose="A closed set of strings now admits any string.",
+        change=Change.WIDENS,
+        advice="Send only the listed strings to peers of the old revision.",
+        to_receivers="Accept values that you do not know.",
+        check=on(TypeSite, _opened(strings=True)),
+        breaks_source=True,
+    ),
+    Rule(
+        id="enum-closed",
+        purpose="Only listed strings are now accepted.",
+        advice="Send nothing else to peers of the new revision.",
+        to_receivers="Keep accepting other strings from peers of the old revision.",
+    ),
 )
 CONST_CHANGED = Rule(
     id="const-changed",
@@ -227,7 +185,6 @@ CONST_CHANGED = Rule(
     to_receivers="Accept both values.",
     check=on(TypeSite, _constant(selects=False)),
     breaks_source=True,
-    mirror="const-changed",
 )
 UNION_DISCRIMINATOR_CHANGED = Rule(
     id="union-discriminator-changed",
@@ -237,27 +194,23 @@ UNION_DISCRIMINATOR_CHANGED = Rule(
     to_receivers="Accept both values.",
     check=on(TypeSite, _constant(selects=True)),
     breaks_source=True,
-    mirror="union-discriminator-changed",
 )
-TYPE_WIDENED = Rule(
-    id="type-widened",
-    purpose="More types are accepted.",
-    change=Change.WIDENS,
-    advice="Send only the old types to peers of the old revision.",
-    to_receivers="Accept the new types.",
-    check=on(TypeSite, _widened),
-    breaks_source=True,
-    mirror="type-narrowed",
-)
-TYPE_NARROWED = Rule(
-    id="type-narrowed",
-    purpose="Fewer types are accepted.",
-    change=Change.NARROWS,
-    advice="Send only the remaining types.",
-    to_receivers="Keep accepting the other types from peers of the old revision.",
-    check=on(TypeSite, _narrowed),
-    breaks_source=True,
-    mirror="type-widened",
+TYPE_WIDENED, TYPE_NARROWED = mirrors(
+    Rule(
+        id="type-widened",
+        purpose="More types are accepted.",
+        change=Change.WIDENS,
+        advice="Send only the old types to peers of the old revision.",
+        to_receivers="Accept the new types.",
+        check=on(TypeSite, _widened),
+        breaks_source=True,
+    ),
+    Rule(
+        id="type-narrowed",
+        purpose="Fewer types are accepted.",
+        advice="Send only the remaining types.",
+        to_receivers="Keep accepting the other types from peers of the old revision.",
+    ),
 )
 TYPE_CHANGED = Rule(
     id="type-changed",
@@ -267,27 +220,23 @@ TYPE_CHANGED = Rule(
     to_receivers="Accept both types.",
     check=on(TypeSite, _changed),
     breaks_source=True,
-    mirror="type-changed",
 )
-INTEGER_TO_NUMBER = Rule(
-    id="integer-to-number",
-    purpose="Fractions are now accepted.",
-    change=Change.WIDENS,
-    advice="Send whole numbers to peers of the old revision.",
-    to_receivers="Accept fractions.",
-    check=on(TypeSite, _number(Kind.INTEGER, Kind.NUMBER)),
-    breaks_source=True,
-    mirror="number-to-integer",
-)
-NUMBER_TO_INTEGER = Rule(
-    id="number-to-integer",
-    purpose="Fractions are no longer accepted.",
-    change=Change.NARROWS,
-    advice="Send whole numbers.",
-    to_receivers="Keep accepting fractions from peers of the old revision.",
-    check=on(TypeSite, _number(Kind.NUMBER, Kind.INTEGER)),
-    breaks_source=True,
-    mirror="integer-to-number",
+INTEGER_TO_NUMBER, NUMBER_TO_INTEGER = mirrors(
+    Rule(
+        id="integer-to-number",
+        purpose="Fractions are now accepted.",
+        change=Change.WIDENS,
+        advice="Send whole numbers to peers of the old revision.",
+        to_receivers="Accept fractions.",
+        check=on(TypeSite, _number(Kind.INTEGER, Kind.NUMBER)),
+        breaks_source=True,
+    ),
+    Rule(
+        id="number-to-integer",
+        purpose="Fractions are no longer accepted.",
+        advice="Send whole numbers.",
+        to_receivers="Keep accepting fractions from peers of the old revision.",
+    ),
 )
 
 
@@ -304,7 +253,6 @@ OPAQUE_CHANGED = Rule(
     change=Change.BOTH,
     advice="Compare both texts: messages that were valid may now be invalid.",
     check=on(OpaqueSite, _opaque),
-    mirror="opaque-changed",
 )
 
 # Formats and bounds
@@ -326,21 +274,19 @@ def _format(*, was: bool, is_: bool) -> Callable[[TypeSite], Reading | None]:
     return read
 
 
-FORMAT_ADDED = Rule(
-    id="format-added",
-    purpose="A format was added to a string; peers need not check it.",
-    advice="Send strings of that format.",
-    check=on(TypeSite, _format(was=False, is_=True)),
-    severity=Severity.WARNING,
-    mirror="format-removed",
-)
-FORMAT_REMOVED = Rule(
-    id="format-removed",
-    purpose="The format of a string was removed; peers did not have to check it.",
-    advice="Do not rely on it.",
-    check=on(TypeSite, _format(was=True, is_=False)),
-    severity=Severity.WARNING,
-    mirror="format-added",
+FORMAT_ADDED, FORMAT_REMOVED = mirrors(
+    Rule(
+        id="format-added",
+        purpose="A format was added to a string; peers need not check it.",
+        advice="Send strings of that format.",
+        check=on(TypeSite, _format(was=False, is_=True)),
+        severity=Severity.WARNING,
+    ),
+    Rule(
+        id="format-removed",
+        purpose="The format of a string was removed; peers did not have to check it.",
+        advice="Do not rely on it.",
+    ),
 )
 FORMAT_CHANGED = Rule(
     id="format-changed",
@@ -348,7 +294,6 @@ FORMAT_CHANGED = Rule(
     advice="Accept both.",
     check=on(TypeSite, _format(was=True, is_=True)),
     severity=Severity.WARNING,
-    mirror="format-changed",
 )
 
 
@@ -361,23 +306,21 @@ def _bound(*, was: bool, is_: bool) -> Callable[[BoundSite], Reading | None]:
     return read
 
 
-CONSTRAINT_ADDED = Rule(
-    id="constraint-added",
-    purpose="A bound was added.",
-    change=Change.NARROWS,
-    advice="Stay within it.",
-    to_receivers="Expect values beyond it from peers of the old revision.",
-    check=on(BoundSite, _bound(was=False, is_=True)),
-    mirror="constraint-removed",
-)
-CONSTRAINT_REMOVED = Rule(
-    id="constraint-removed",
-    purpose="A bound was removed.",
-    change=Change.WIDENS,
-    advice="Stay within it for peers of the old revision.",
-    to_receivers="Do not rely on it.",
-    check=on(BoundSite, _bound(was=True, is_=False)),
-    mirror="constraint-added",
+CONSTRAINT_ADDED, CONSTRAINT_REMOVED = mirrors(
+    Rule(
+        id="constraint-added",
+        purpose="A bound was added.",
+        change=Change.NARROWS,
+        advice="Stay within it.",
+        to_receivers="Expect values beyond it from peers of the old revision.",
+        check=on(BoundSite, _bound(was=False, is_=True)),
+    ),
+    Rule(
+        id="constraint-removed",
+        purpose="A bound was removed.",
+        advice="Stay within it for peers of the old revision.",
+        to_receivers="Do not rely on it.",
+    ),
 )
 CONSTRAINT_CHANGED = Rule(
     id="constraint-changed",
@@ -387,5 +330,4 @@ CONSTRAINT_CHANGED = Rule(
     to_receivers="Accept values within either bound.",
     check=on(BoundSite, _bound(was=True, is_=True)),
     change_at=effect_of_bound,
-    mirror="constraint-changed",
 )

@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, breaks
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
+from mcp_bindgen.diff.sites import EnvelopeSite, ErrorSite, MethodSite, PropertySite
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.spot import Spot
 from mcp_bindgen.values.builder import Step
 
 Gate = Callable[[Carrier, Pair, frozenset[str]], str]
 """Return the gate that keeps a pair of peers from a message with a change that needs these capabilities, or ""."""
+
+
+_ONE_SIDED = (MethodSite, EnvelopeSite, ErrorSite, PropertySite)
+"""Sites of things that do not exist at all on a side that lacks them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Changes:
         """Iterate over the changes as findings, in a stable order; the pointers are those of the two sides."""
         for _, entry in sorted(self._entries.items(), key=lambda item: item[0]):
             rule, spot = entry.rule, entry.spot
-            is_new, is_gone = (rule.one_sided and reading == NOTHING for reading in (entry.old, entry.new))
+            is_new, is_gone = (rule.site in _ONE_SIDED and reading == NOTHING for reading in (entry.old, entry.new))
             yield Finding(
                 rule=rule,
                 place=spot.before.place,

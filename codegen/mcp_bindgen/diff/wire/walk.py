@@ -223,7 +223,7 @@ class Walk:
 
     def _property(self, name: str, pairing: Pairing, spot: Spot) -> None:
         before, after = pairing.before.get(name), pairing.after.get(name)
-        if before and before == after and self._sides.same(before.type, after.type):
+        if before and after and before == after and self._sides.same(before.type, after.type):
             return
         spot = self._needing(name, pairing, spot)
         forbidden = [side is not None and is_never(side.type) for side in (before, after)]
