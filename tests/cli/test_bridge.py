@@ -1,5 +1,6 @@
 """`mcp-bindgen bridge`: how differences are handled, and what is lost in each direction."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,24 @@ def test_distant_revisions_are_bridged_through_those_between(cli: Cli) -> None:
 
 def test_a_method_that_is_missing_is_named(cli: Cli) -> None:
     assert "    elicitation/create\n" in cli("bridge", "2025-03-26", "2025-06-18").out
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_methods_that_one_side_lacks_are_listed(cli: Cli, form: str) -> None:
+    printed = cli("bridge", "2025-11-25", "2026-07-28", "--format", form).out
+    lists = {
+        "text": (
+            "methods that a peer of 2025-11-25 does not have:",
+            "methods that a peer of 2026-07-28 does not have:",
+        ),
+        "markdown": (
+            "Methods that the older revision does not have: ",
+            "Methods that the newer revision does not have: ",
+        ),
+    }
+    older, newer = (re.split(r"\n\n|\n  \S", printed.split(start)[1])[0] for start in lists[form])
+    assert "server/discover" in older and "subscriptions/listen" in older and "tasks/get" not in older
+    assert "tasks/get" in newer and "resources/subscribe" in newer and "server/discover" not in newer
 
 
 def test_it_is_written_to_a_file(cli: Cli, tmp_path: Path) -> None:

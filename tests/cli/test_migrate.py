@@ -1,5 +1,6 @@
 """`mcp-bindgen migrate`: a guide that a person can work through."""
 
+import ast
 import asyncio
 import json
 import re
@@ -127,24 +128,61 @@ def test_every_note_applies_somewhere(cli: Cli) -> None:
     assert [note.text for note in NOTES if not any(note.text in guide for guide in guides)] == []
 
 
+def programs(text: str) -> dict[str, dict[str, str]]:
+    """Return the programs of a guide: name of what they define, revision, code."""
+    found: dict[str, dict[str, str]] = {"forecast": {}, "Weather": {}}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        revision = block.split(maxsplit=2)[1]
+        found["forecast" if "def forecast" in block else "Weather"][revision] = block
+    return found
+
+
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
 def test_its_code_runs(cli: Cli, old: str, new: str) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", guide(cli, old, new), re.DOTALL)
-    assert len(blocks) == 4
-    names: list[dict[str, Any]] = [{} for _ in blocks]
-    for block, defined in zip(blocks, names, strict=True):
-        exec(compile(block, "guide", "exec"), defined)
+    found = programs(guide(cli, old, new))
+    assert all(new in blocks for blocks in found.values())
+    caller, answerer = (dict[str, Any](), dict[str, Any]())
+    for name, defined in (("forecast", caller), ("Weather", answerer)):
+        exec(compile(found[name][new], "guide", "exec"), defined)
 
-    async def talk(caller: dict[str, Any], answerer: dict[str, Any]) -> str:
+    async def talk() -> str:
         async with together(caller["Client"], answerer["Weather"]()) as client:
             return str(await caller["forecast"](client))
 
-    for revision, caller, answerer in zip((old, new), names[:2], names[2:], strict=True):
-        if revision in LEGACY:
-            assert asyncio.run(talk(caller, answerer)) == "Sunny"
-        else:
-            result = asyncio.run(answerer["Weather"]().call_tool(None, None))
-            assert '"resultType":"complete"' in result.model_dump_json()
+    if new in LEGACY:
+        assert asyncio.run(talk()) == "Sunny"
+    else:
+        result = asyncio.run(answerer["Weather"]().call_tool(None, None))
+        assert '"resultType":"complete"' in result.model_dump_json()
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
+def test_programs_before_and_after_differ_and_use_what_they_import(cli: Cli, old: str, new: str) -> None:
+    text = guide(cli, old, new)
+    for name, blocks in programs(text).items():
+        shown = [block.partition("\n\n")[2] for block in blocks.values()]
+        assert len(set(shown)) == len(shown), "the same program twice"
+        if len(shown) == 1:
+            what = "client" if name == "forecast" else "server"
+            assert f"A {what} like this one only imports the bindings of {new} instead:" in text
+        for block in blocks.values():
+            tree = ast.parse(block)
+            imported = {a.name for node in tree.body if isinstance(node, ast.ImportFrom) for a in node.names}
+            assert imported <= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert len(programs(guide(cli, "2025-11-25", "2026-07-28"))["Weather"]) == 2
+
+
+def test_a_note_is_tied_to_a_form(cli: Cli) -> None:
+    """Other forms of results do not make a guide speak of the one that asks the client."""
+    assert "InputRequiredResult" not in guide(cli, "2025-06-18", "2025-11-25")
+    assert "A server asks by answering with an `InputRequiredResult`" in guide(cli, "2025-11-25", "2026-07-28")
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
+def test_it_says_what_it_covers_and_where_the_rest_is(cli: Cli, old: str, new: str) -> None:
+    page = f"https://modelcontextprotocol.io/specification/{new}/changelog"
+    covers = "This guide covers messages, types and methods. For everything else, read the"
+    assert f"{covers} [changes of {new}]({page})." in guide(cli, old, new)
 
 
 def test_names_of_the_bindings_are_python_names(cli: Cli) -> None:

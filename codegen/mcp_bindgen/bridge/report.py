@@ -65,13 +65,16 @@ def _page(bridge: Bridge) -> Iterator[str]:
     for entry in _rows(bridge.entries):
         yield f"| `{entry.kind}` | `{entry.place}` | `{_escaped(entry.new)}` | {entry.down} | {entry.reason} |"
     yield ""
-    for intro, kind, attribute in (
-        ("Methods that the older revision does not have", METHOD, "new"),
-        ("Capabilities that are not declared to it", CAPABILITY, "place"),
-        ("Properties that it does not declare, which are sent along (`undeclared`)", ALONG, "place"),
+    for intro, found in (
+        ("Methods that the older revision does not have", _methods(bridge, "added")),
+        ("Methods that the newer revision does not have", _methods(bridge, "removed")),
+        ("Capabilities that are not declared to the older revision", _listed(_of(bridge, CAPABILITY), "place")),
+        (
+            "Properties that it does not declare, which are sent along (`undeclared`)",
+            _listed(_of(bridge, ALONG), "place"),
+        ),
     ):
-        names = list(_listed(_of(bridge, kind), attribute))
-        yield f"{intro}: {', '.join(f'`{name}`' for name in names) if names else 'none'}."
+        yield f"{intro}: {', '.join(f'`{name}`' for name in found) or 'none'}."
         yield ""
     lost = [f"`{e.place}` ({e.up})" for e in _lost(bridge)]
     yield f"Lost on the way to a peer of {new}: {', '.join(lost) if lost else 'nothing'}."

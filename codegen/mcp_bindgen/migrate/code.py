@@ -30,10 +30,17 @@ def before_and_after(old: Protocol, new: Protocol) -> Iterator[str]:
         return
     yield from ("", "## Before and after")
     for title, template in (("A client", CLIENT), ("A server", SERVER)):
-        yield from ("", f"{title}, written for {old.revision} and then for {new.revision}:")
-        for protocol in (old, new):
-            text = template.format(folder=revision_folder(protocol.revision), more=_more(protocol))
-            yield from ("", "```python", f"# {protocol.revision}", *text.rstrip().split("\n"), "```")
+        programs = {
+            protocol.revision: template.format(folder="{folder}", more=_more(protocol)) for protocol in (old, new)
+        }
+        if programs[old.revision] == programs[new.revision]:
+            del programs[old.revision]
+            yield from ("", f"{title} like this one only imports the bindings of {new.revision} instead:")
+        else:
+            yield from ("", f"{title}, written for {old.revision} and then for {new.revision}:")
+        for revision, program in programs.items():
+            text = program.replace("{folder}", revision_folder(revision))
+            yield from ("", "```python", f"# {revision}", *text.rstrip().split("\n"), "```")
 
 
 def _more(protocol: Protocol) -> str:
