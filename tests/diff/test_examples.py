@@ -181,6 +181,11 @@ EXAMPLES: dict[str, tuple[str, Edit, set[Pair]]] = {
         {NEW_CLIENT},
     ),
     "a reference with a sibling": (MODERN, reference_with_sibling, {NEW_CLIENT}),
+    "a sibling of the reference to params": (
+        NOVEMBER,
+        lambda d: d["ListResourcesRequest"]["properties"]["params"].update(required=["cursor"]),
+        {OLD_CLIENT},
+    ),
     # Roles and witnesses
     "Tool.title is forbidden": (MODERN, member("Tool", "title", False), {NEW_CLIENT}),
     "prefixItems": (MODERN, prefix_items, BOTH),
@@ -195,6 +200,16 @@ EXAMPLES: dict[str, tuple[str, Edit, set[Pair]]] = {
         NOVEMBER,
         lambda d: d["Annotations"]["properties"]["priority"].update(type="integer"),
         BOTH,
+    ),
+    "a tag that its form cannot have": (
+        MODERN,
+        lambda d: d["ListResourcesResult"]["properties"]["resultType"].update(pattern="^[a-c]+$"),
+        {NEW_CLIENT},
+    ),
+    "long names of properties": (
+        NOVEMBER,
+        lambda d: d["ClientCapabilities"]["properties"]["experimental"].update(propertyNames={"maxLength": 12}),
+        {OLD_CLIENT},
     ),
     # What nobody can send
     "params that JSON-RPC refuses": ("2025-03-26", member("PingRequest", "params", {}), NEITHER),

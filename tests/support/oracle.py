@@ -87,6 +87,15 @@ class Side:
         node = self.all.get(name, {}).get("properties", {}).get("resultType", {})
         return str(node.get("const") or TAGS.get(name, "complete"))
 
+    def _makes_tasks(self, message: str) -> bool:
+        """Whether a request may be answered with a task, in a revision whose results have no tag: its params ask."""
+        tagged = "resultType" in self.all.get("Result", {}).get("properties", {})
+        params = self.all[message].get("properties", {}).get("params", {})
+        own = [params, self.all.get(params.get("$ref", "").rpartition("/")[2], {})]
+        return (
+            not tagged and "CreateTaskResult" in self.all and any("task" in node.get("properties", {}) for node in own)
+        )
+
     def takes_frame(self, message: Json) -> bool:
         """Whether a frame is valid: receivers tell the kinds apart by their properties."""
         keys = message.keys() if is_object(message) else set[str]()
@@ -127,15 +136,7 @@ class Side:
             return not sends and not is_request
         tag = result.get("resultType", "complete") if is_object(result) else "complete"
         forms = self.forms(name)
-        if (
-            (
-                "CreateTaskResult" in self.all
-                and "Result" in self.all
-                and "resultType" not in self.all["Result"]["properties"]
-            )
-            and is_object(result)
-            and "task" in result
-        ):
+        if is_object(result) and "task" in result and self._makes_tasks(name):
             return self.accepts("CreateTaskResult", result)
         fitting = [form for form in forms if self.tag(form) == (tag if isinstance(tag, str) else "complete")]
         return any(self.accepts(form, result) for form in fitting)

@@ -151,6 +151,7 @@ class Builder:
                 case MapOf(value=value):
                     one = self.smallest(value)
                     yield from ({f"{ANY_KEY}{n}": one for n in range(size)} for size in (1, *self._sizes))
+                    yield from ({word: one} for word in self._words)
                 case Struct() as struct:
                     yield from self._objects(struct, within)
                 case _:

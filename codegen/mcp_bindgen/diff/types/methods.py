@@ -26,14 +26,11 @@ COMPLETE = "complete"
 
 def result_tag(protocol: Protocol, result: str) -> str:
     """Return the value of `resultType` in a result: its constant, or as schema/defaults.toml says; or an empty text."""
-    struct = protocol.resolve(Ref(name=result))
-    field = struct.field(RESULT_TAG) if isinstance(struct, Struct) else None
-    if field is None or not isinstance(struct, Struct):
-        return ""
-    if isinstance(field.type, Literal) and len(field.type.values) == 1:
+    rows, struct = default_rows(), protocol.resolve(Ref(name=result))
+    name, field = (struct.name, struct.field(RESULT_TAG)) if isinstance(struct, Struct) else (result, None)
+    if field and isinstance(field.type, Literal) and len(field.type.values) == 1:
         return str(field.type.values[0])
-    rows = default_rows()
-    return str(rows.get(f"{struct.name}.{RESULT_TAG}", rows[RESULT_TAG]))
+    return str(rows.get(f"{name}.{RESULT_TAG}", rows[RESULT_TAG] if field else ""))
 
 
 def result_forms(protocol: Protocol, method: Method) -> Mapping[str, tuple[str, ...]]:

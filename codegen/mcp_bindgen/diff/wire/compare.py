@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Travel, breaks
 from mcp_bindgen.diff.rule import Change
-from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, PropertySite
+from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, OpaqueSite, PropertySite
 from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag, settle
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.changes import Changes
@@ -14,6 +14,7 @@ from mcp_bindgen.diff.wire.gates import Gates, needs_of_result
 from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.nodes import Direction, Field, Literal, Method, Protocol, Ref, Struct, Union
+from mcp_bindgen.ir.opaque import opaque_text
 
 TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
     Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),
@@ -124,10 +125,9 @@ class _Methods:
                 self._see(site, _spot(before, after, travel, name))
 
     def _is_typed(self, method: Method, protocol: Protocol) -> bool:
-        """Whether the params of a message, if it declares any, are an object with a name."""
-        message = protocol.definitions[method.message]
-        declared = isinstance(message, Struct) and message.field("params") is not None
-        return declared is (method.params is not None)
+        """Whether the params of a message, if it declares any, are an object with a name and nothing more."""
+        params = _field(method.message, "params", protocol)
+        return (params is None) is (method.params is None) and not (params and opaque_text(params.type))
 
     def _framed(self, before: Method, after: Method) -> Restricted:
         """Return what the frames restrict: each message is also a request or a notification of JSON-RPC."""
@@ -171,6 +171,8 @@ class _Methods:
         if before.result is None or after.result is None:
             return
         spot = Spot(before=root(before.result), after=root(after.result), carrier=carrier)
+        texts = _said_of_result(before, self._sides.old), _said_of_result(after, self._sides.new)
+        self._see(OpaqueSite(before=texts[0], after=texts[1]), replace(spot, unsure=True))
         old, new = dict(result_forms(self._sides.old, before)), dict(result_forms(self._sides.new, after))
         for form in [form for form in old if form in new]:
             self._form(form, old.pop(form), new.pop(form), carrier)
@@ -218,6 +220,12 @@ def _own_and_framed(name: str, method: Method, protocol: Protocol) -> tuple[Fiel
     """Return a property as a message declares it, and as its JSON-RPC frame does."""
     frame = "JSONRPCRequest" if method.is_request else "JSONRPCNotification"
     return _field(method.message, name, protocol), _field(frame, name, protocol)
+
+
+def _said_of_result(method: Method, protocol: Protocol) -> str:
+    """Return what the response of a request says about its result beyond the result's types."""
+    result = _field(f"{method.message.removesuffix('Request')}ResultResponse", "result", protocol)
+    return opaque_text(result.type) if result else ""
 
 
 def _field(owner: str, name: str, protocol: Protocol) -> Field | None:

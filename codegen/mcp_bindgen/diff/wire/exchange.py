@@ -136,11 +136,13 @@ class Exchange:
         method, payload = self._methods.get(carrier.method), message.payload()
         if carrier.part == ERROR:
             code: object = cast(Mapping[str, Any], payload).get("code") if isinstance(payload, Mapping) else None
-            known = self._errors.get(code) if isinstance(code, int) else None
-            return _errors(self._validator(known), payload) if known else []
+            error = self._errors.get(code) if isinstance(code, int) else None
+            return _errors(self._validator(error), payload) if error else []
         if method is None:
-            whole = form if form in self.protocol.definitions else FRAMES
-            return None if carrier.method else _errors(self._validator(whole), payload)
+            known = self.protocol.definitions.get(form)
+            if isinstance(known, Struct) and not known.field("method") and "method" in message.frame:
+                return []  # It is a request or a notification, which this form is not.
+            return None if carrier.method else _errors(self._validator(form if known else FRAMES), payload)
         if message.is_left_out:
             missing = ValidationError(f"'{carrier.part}' is a required property", validator="required")
             return [missing] if method.params_required else []
@@ -168,8 +170,9 @@ class Exchange:
 
     def messages(self, carrier: Carrier, way: tuple[Step, ...], hints: tuple[float | str, ...]) -> Iterator[Message]:
         """Iterate over candidate frames."""
-        builder = Builder(self.protocol, hints)
         method = self._methods.get(carrier.method)
+        tags = result_forms(self.protocol, method) if method and carrier.part == "result" else ()
+        builder = Builder(self.protocol, (*hints, *tags))
         if carrier.part == ERROR and way and int(way[0].name) in self._errors:
             for error in builder.along(Ref(name=self._errors[int(way[0].name)]), way[1:]):
                 yield Message({"jsonrpc": "2.0", "id": 1, ERROR: error}, (ERROR,))
