@@ -140,6 +140,10 @@ class MemoryEventStore:
 
     async def append(self, events: Sequence[Event]) -> None:
         """Store messages, and drop the oldest ones beyond the limits; see `EventStore.append`."""
+        self.append_now(events)
+
+    def append_now(self, events: Sequence[Event]) -> None:
+        """Do the same without a coroutine, since nothing is waited for."""
         now = self._clock()
         for session, stream, number, message in events:
             held = self._sessions.get(session)

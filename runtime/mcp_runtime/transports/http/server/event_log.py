@@ -9,7 +9,7 @@ from typing import Final
 from mcp_runtime.connection.background import bounded
 from mcp_runtime.errors import clipped
 from mcp_runtime.protocol.jsonrpc import Fault, parse
-from mcp_runtime.transports.http.events import Event, EventStore
+from mcp_runtime.transports.http.events import Event, EventStore, MemoryEventStore
 from mcp_runtime.transports.http.server.checks import not_now
 
 log: Final = logging.getLogger("mcp_runtime")
@@ -38,6 +38,8 @@ class EventLog:
 
     def __init__(self, store: EventStore, *, timeout: float | None = None, pause: float | None = None) -> None:
         self._store = store
+        # A task, a timer and a batch for each stream would cost more than storing its events. Subclasses may wait.
+        self._append_now = store.append_now if type(store) is MemoryEventStore else None
         self._timeout = TIMEOUT if timeout is None else timeout
         self._pause = PAUSE if pause is None else pause
         self._waiting = _Batch()
@@ -48,8 +50,11 @@ class EventLog:
         self._lost: dict[str, int] = {}
 
     def append(self, session: str, stream: int, number: int, message: bytes) -> None:
-        """Store one message, asynchronously."""
+        """Store one message, asynchronously unless the store is in memory."""
         waiting, event = self._waiting, Event(session, stream, number, message)
+        if self._append_now is not None:
+            self._append_now((event,))
+            return
         if self._resting_until and time.monotonic() < self._resting_until:
             self._lose(event)
             return
