@@ -7,6 +7,7 @@ SHELL := /bin/bash
 
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
+BENCH_NODE ?= .bench-node
 SITE_VENV ?= .venv-site
 # Chromium's driver and axe, which look at the site.
 SITE_CHECK ?= .site-check
@@ -23,6 +24,8 @@ SCHEMA ?=
 TYPESCRIPT ?=
 # The extension whose structure `make add-extension` takes.
 EXTENSION ?=
+# Which rows `make bench` measures; empty means all of them.
+ONLY ?=
 # How many cases `make fuzz` tries per test.
 CASES ?= 10000
 # LONG=1 makes `make soak` and `make test-all` run their long versions; SEED repeats a run of `make soak`.
@@ -47,7 +50,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-BENCH_READY := $(BENCH_VENV)/.ready
+BENCH_READY := $(BENCH_VENV)/.ready $(BENCH_NODE)/.ready
 PEERS_READY := $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(PEERS)/.ready
 
 SOURCES := $(wildcard codegen runtime generated tests benchmarks examples scripts)
@@ -66,8 +69,14 @@ $(READY): pyproject.toml requirements/dev.txt scripts/venv.sh
 	@scripts/venv.sh $(VENV) requirements/dev.txt .
 	@touch $@
 
-$(BENCH_READY): requirements/bench-mcp.txt scripts/venv.sh
+$(BENCH_VENV)/.ready: requirements/bench-mcp.txt scripts/venv.sh
 	@scripts/venv.sh $(BENCH_VENV) requirements/bench-mcp.txt
+	@touch $@
+
+$(BENCH_NODE)/.ready: benchmarks/npm/package.json benchmarks/npm/package-lock.json
+	@mkdir -p $(BENCH_NODE)
+	@cp $^ $(BENCH_NODE)
+	@npm ci --prefix $(BENCH_NODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(SITE_VENV)/.ready: requirements/site.txt scripts/venv.sh
@@ -213,8 +222,10 @@ fuzz: $(READY) ## Run the differential tests with CASES=10000 generated inputs e
 	$(BIN)/pytest -q -n $(JOBS) -m differential --timeout 0 --cases $(CASES)
 
 .PHONY: bench
-bench: $(READY) $(BENCH_READY) ## Measure against the official SDK, side by side.
-	MCP_BENCH_PYTHON=$(BENCH_VENV)/bin/python $(BIN)/python benchmarks/run.py
+bench: $(READY) $(BENCH_READY) ## Measure against the official SDKs, side by side.
+	@scripts/debian.sh wrk
+	MCP_BENCH_PYTHON=$(BENCH_VENV)/bin/python MCP_BENCH_NODE=$(abspath $(BENCH_NODE))/node_modules \
+		$(BIN)/python benchmarks/run.py $(if $(ONLY),$(addprefix --only ,$(ONLY)))
 
 .PHONY: format
 format: $(READY) ## Sort imports, apply safe fixes and format.
@@ -227,5 +238,5 @@ lock: ## Update the lock files from pyproject.toml, with UPGRADE=1 to the newest
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds; the bindings stay.
-	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-site .site-check .venv-mcp1 .venv-mcp2 .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-lowest .venv-newest .venv-bench .bench-node .venv-site .site-check .venv-mcp1 .venv-mcp2 .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(SOURCES) -type d -name __pycache__ -prune -exec rm -rf {} +

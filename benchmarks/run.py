@@ -16,6 +16,7 @@ import decorated
 import differences
 import generate
 import import_time
+import load
 import proxying
 import session
 from measure import PEER_PYTHON, Row
@@ -28,6 +29,7 @@ MEASURES: Mapping[str, Callable[[bool], Iterator[Row]]] = {
     "diff": differences.measure,
     "bridge": bridging.measure,
     "runtime": session.measure,
+    "http": load.measure,
     "app": decorated.measure,
     "proxy": proxying.measure,
 }
@@ -65,6 +67,8 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the rows there too")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: a first impression")
     arguments = parser.parse_args()
+    if "http" in (arguments.only or MEASURES) and (reason := load.missing()):
+        parser.error(f"{reason}; or choose other rows with --only")
 
     where = f"Python {platform.python_version()}, pydantic {version('pydantic')}, {platform.machine()}"
     peer = "mcp 2.3.0" if PEER_PYTHON else "none, set MCP_BENCH_PYTHON"

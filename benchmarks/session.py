@@ -1,7 +1,6 @@
 """Rows of the runtime: whole conversations, in memory, over stdio and over HTTP, of ours and of the peer, in turn.
 
-CPU seconds are those of both ends of a conversation together; the floor is lines echoed between two processes,
-and over HTTP a bare ASGI application that sends the same bytes.
+CPU seconds are those of both ends of a conversation together; the floor is lines echoed between two processes.
 """
 
 import json
@@ -126,16 +125,6 @@ def _stdio(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
 
 
 def _http(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
-    for answer, shown, most in (
-        ("json", "JSON", 1.3),
-        ("stream", "a stream", 1.5),
-        ("modern-json", "JSON, modern", 1.3),
-        ("modern-stream", "a stream, modern", 1.5),
-    ):
-        found = _run(sides, f"{answer}:sequential", POSTED, rounds)
-        server = {side: _each(figures, "server", 1e6 / POSTED) for side, figures in found.items()}
-        what = f"tools/call over HTTP, answered with {shown}, server"
-        yield _row(what, "us", server, (at_most(most, "x floor"),))
     found = _run(sides, "http:sequential", POSTED, rounds)
     cpu = {side: _each(figures, "cpu", 1e6 / POSTED) for side, figures in found.items()}
     yield _row("tools/call over HTTP, own client and server", "us", cpu, (faster(2),))

@@ -1,8 +1,4 @@
-"""The floor of the conversations: nothing is read and nothing is checked.
-
-Over stdio lines are echoed between two processes by asyncio; over HTTP an ASGI application answers with the bytes that
-our server answers with, in as many parts.
-"""
+"""The floor of the conversations over stdio: two processes echo lines with asyncio, and nothing is checked."""
 
 import asyncio
 import os
@@ -11,7 +7,6 @@ from collections import deque
 from contextlib import AsyncExitStack
 from typing import Any
 
-import http_raw
 from session_worker import usage
 
 ASK_USAGE = b"?"
@@ -94,34 +89,7 @@ async def stdio(stack: AsyncExitStack) -> Client:
     return client
 
 
-OPEN = {
-    "stdio": stdio,
-    "json": http_raw.opener(__file__, "echo"),
-    "stream": http_raw.opener(__file__, "stream"),
-    "modern-json": http_raw.opener(__file__, "echo", is_modern=True),
-    "modern-stream": http_raw.opener(__file__, "stream", is_modern=True),
-}
-
-_RESULT = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"%s"}]}}'
-_PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}'
-_EVENTS = ("id: 0123456789abcdef-1\ndata: \n\n", f"id: 0123456789abcdef-2\ndata: {_PROGRESS}\n\n")
-_LAST = f"id: 0123456789abcdef-3\ndata: {_RESULT % 'hello'}\n\n"
-
-
-async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Answer a POST: with a stream if it calls the tool `stream`, otherwise with JSON."""
-    body, more = b"", True
-    while more:
-        event = await receive()
-        body, more = body + event["body"], event["more_body"]
-    is_stream = b'"stream"' in body
-    text = (_RESULT % ("{} {}".format(*usage()) if b'"usage"' in body else "hello")).encode()
-    kind = (b"content-type", b"text/event-stream" if is_stream else b"application/json")
-    length = [] if is_stream else [(b"content-length", b"%d" % len(text))]
-    await send({"type": "http.response.start", "status": 200, "headers": [kind, *length]})
-    for part in _EVENTS if is_stream else ():
-        await send({"type": "http.response.body", "body": part.encode(), "more_body": True})
-    await send({"type": "http.response.body", "body": _LAST.encode() if is_stream else text})
+OPEN = {"stdio": stdio}
 
 
 async def serve() -> None:
@@ -131,4 +99,4 @@ async def serve() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(http_raw.serve(app) if "--http" in sys.argv else serve())
+    asyncio.run(serve())

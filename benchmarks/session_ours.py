@@ -43,8 +43,6 @@ class EchoServer(v.Server):
         if params.name == "text":
             text: v.CallToolResult = _result("tools/call", "escaped-result")
             return text
-        if params.name == "stream":
-            await ctx.report_progress(1)
         return v.CallToolResult(content=[v.TextContent(text=(params.arguments or {})["text"])])
 
 
@@ -80,15 +78,12 @@ class ModernServer(m.Server):
     options = EchoServer.options
 
     async def list_tools(self, params: m.PaginatedRequestParams | None, ctx: m.Context) -> m.ListToolsResult:
-        schema = m.ToolInputSchema()
-        return m.ListToolsResult(tools=[m.Tool(name=name, input_schema=schema) for name in ("echo", "stream")])
+        return m.ListToolsResult(tools=[m.Tool(name="echo", input_schema=m.ToolInputSchema())])
 
     async def call_tool(self, params: m.CallToolRequestParams, ctx: m.Context) -> m.CallToolResult:
         if params.name == "usage":
             seconds, peak = usage()
             return m.CallToolResult(content=[m.TextContent(text=f"{seconds} {peak}")])
-        if params.name == "stream":
-            await ctx.report_progress(1)
         return m.CallToolResult(content=[m.TextContent(text=(params.arguments or {})["text"])])
 
 
@@ -145,10 +140,6 @@ OPEN = {
     "stdio": stdio,
     "http": http,
     "http-modern": http_modern,
-    "json": http_raw.opener(__file__, "echo"),
-    "stream": http_raw.opener(__file__, "stream"),
-    "modern-json": http_raw.opener(__file__, "echo", is_modern=True),
-    "modern-stream": http_raw.opener(__file__, "stream", is_modern=True),
 }
 
 if __name__ == "__main__":

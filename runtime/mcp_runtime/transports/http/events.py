@@ -143,7 +143,11 @@ class MemoryEventStore:
         self.append_now(events)
 
     def append_now(self, events: Sequence[Event]) -> None:
-        """Do the same without a coroutine, since nothing is waited for."""
+        """Do the same without a coroutine, since nothing is waited for.
+
+        Args:
+            events: the messages, in order.
+        """
         now = self._clock()
         for session, stream, number, message in events:
             held = self._sessions.get(session)

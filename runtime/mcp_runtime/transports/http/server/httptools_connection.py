@@ -1,13 +1,11 @@
 """A connection parsed by httptools, which is several times as fast as h11, and refuses what httptools lets through."""
 
-import asyncio
 from collections import deque
 from typing import Any, Final
 
 import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-from uvicorn.server import ServerState
 
 MAX_PIPELINED: Final = 16
 """The maximum number of requests on a connection that are not answered yet."""
@@ -21,14 +19,8 @@ class HttptoolsConnection(HttpToolsProtocol):
     of a request with `Upgrade` for the next request.
     """
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
+    def __init__(self, config: uvicorn.Config, *others: Any, **named: Any) -> None:
+        super().__init__(config, *others, **named)
         # In order of arrival; responses are sent in this order.
         self._open: deque[RequestResponseCycle] = deque()
         # The setting's name is that of the other parser.
