@@ -213,7 +213,7 @@ EXAMPLES: dict[str, tuple[str, Edit, set[Pair]]] = {
     ),
     # What nobody can send
     "params that JSON-RPC refuses": ("2025-03-26", member("PingRequest", "params", {}), NEITHER),
-    "a method that is no name": (
+    "a method that is not a name": (
         REVISIONS[0],
         member("JSONRPCNotification", "method", {"type": ["string", "null"]}),
         NEITHER,
