@@ -99,7 +99,7 @@ def impact(
             answer(f"wrote stubs of {', '.join(packages)} to {marks}")
         report(diagnostics, verbose=verbose, quiet=quiet)
         return
-    gc.disable()  # Syntax trees are many objects, and all are needed to the end: it takes half of the time otherwise.
+    gc.disable()  # All syntax trees are needed to the end: to look for garbage among them takes half of the time.
     try:
         found = find_impact(Stubs(changes), paths or [], packages, CHECKERS[checker.value], diagnostics)
     finally:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.diff.finding import Carrier, Finding, Subject, Travel
+from mcp_bindgen.diff.finding import Finding, Subject, Travel
 from mcp_bindgen.diff.rule import Change, View
 from mcp_bindgen.diff.rules.definitions import BASE_REMOVED
 from mcp_bindgen.diff.rules.messages import METHOD_RENAMED, RESULT_ALTERNATIVE_ADDED, RESULT_ALTERNATIVE_REMOVED
@@ -19,23 +19,27 @@ from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.package import package_view
 from mcp_bindgen.emit.python.spelling import Speller
 from mcp_bindgen.ir.facts import params_structs
-from mcp_bindgen.ir.nodes import Direction, Protocol, Struct
+from mcp_bindgen.ir.nodes import Protocol, Struct
 
 RECORDS = "METHODS"
 """The owner of the names of method records."""
 EXTRA = "model_extra"
 """The attribute that contains the properties that a class does not declare."""
-CALLERS = ("Client", "ConnectedClient")
+CALLERS = frozenset(("Client", "ConnectedClient"))
 """The classes whose methods call the peer."""
 HANDLERS = frozenset(("Server", "ClientHandlers"))
 """The classes whose methods handle the peer's messages."""
 
-_STUBS = {Travel.TO_SERVER: "Client", Travel.TO_CLIENT: "ConnectedClient"}
-_HANDLERS = {Travel.TO_SERVER: "Server", Travel.TO_CLIENT: "ClientHandlers"}
-_SENT = {
-    Travel.TO_SERVER: (Direction.CLIENT_TO_SERVER, Direction.BOTH),
-    Travel.TO_CLIENT: (Direction.SERVER_TO_CLIENT, Direction.BOTH),
+_ENDS = {
+    (True, Travel.TO_SERVER): ("Client", "Server"),
+    (True, Travel.TO_CLIENT): ("ConnectedClient", "ClientHandlers"),
+    (False, Travel.TO_SERVER): ("ClientHandlers", "ConnectedClient"),
+    (False, Travel.TO_CLIENT): ("Server", "Client"),
 }
+"""Whether a value is in params, and its direction -> the class whose methods send it, and that of those who receive it.
+
+A narrowing affects the sender, a widening the receiver.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,12 +107,10 @@ class Bindings:
         fields = self.classes[cls.owner].every_field if cls.owner in self.classes else ()
         return next((field.name for field in fields if spelled in (field.name, field.wire_name)), spelled or "")
 
-    def alike(self, name: PythonName) -> Iterator[PythonName]:
-        """Iterate over the stub methods that send the same request: a method, and its iterator."""
-        known = self.stubs.get(name.owner, {})
-        for other, function in known.items():
-            if name.member in known and function.method == known[name.member].method:
-                yield PythonName(name.owner, other)
+    def methods(self, owner: str, method: str) -> list[PythonName]:
+        """Return the methods of a stub that send a message, iterators included, or the handler that answers it."""
+        found = self.stubs.get(owner, {}).values()
+        return [PythonName(owner, function.name) for function in found if function.method == method]
 
     def fills(self, function: views.Function, parameter: views.Parameter) -> Iterator[PythonName]:
         """Iterate over the fields that a stub's parameter fills: one for each form of the params that has it."""
@@ -131,18 +133,6 @@ class Bindings:
             return None
         return PythonName(self._names.classes[struct.name], self._names.attribute(struct, wire_name))
 
-    def stub(self, carrier: Carrier) -> PythonName:
-        """Return the stub method that sends the request or notification of a carrier."""
-        method = self._methods[carrier.method]
-        prefix = "" if method.is_request else "notify_"
-        return PythonName(_STUBS[_asked(carrier)], f"{prefix}{self._names.stubs[method.name]}")
-
-    def handler(self, carrier: Carrier) -> PythonName:
-        """Return the handler of the request or notification of a carrier."""
-        method = self._methods[carrier.method]
-        prefix = "" if method.is_request else "on_"
-        return PythonName(_HANDLERS[_asked(carrier)], f"{prefix}{self._names.stubs[method.name]}")
-
     def of_finding(self, finding: Finding, new: "Bindings") -> Iterator[PythonName]:
         """Iterate over the Python names of a finding in the bindings of this side, the old one.
 
@@ -154,12 +144,11 @@ class Bindings:
             yield PythonName(RECORDS, finding.old)
         elif finding.is_about_method:
             yield from self._of_messages(finding, new)
-        elif finding.rule is BASE_REMOVED:
+        elif finding.rule in (BASE_REMOVED, RESULT_ALTERNATIVE_REMOVED):
             yield from self._of_definition(finding.old)
         elif finding.rule is RESULT_ALTERNATIVE_ADDED:
-            yield from (self.handler(carrier) for carrier in finding.carriers)
-        elif finding.rule is RESULT_ALTERNATIVE_REMOVED:
-            yield from self._of_definition(finding.old)
+            for carrier in finding.carriers:
+                yield from self.methods(_ENDS[carrier.part == "params", carrier.travel][0], carrier.method)
         else:
             yield from self._of_place(finding)
 
@@ -176,28 +165,15 @@ class Bindings:
             member = member.partition(".")[0]
         return Subject(definition=definition, member=member)
 
-    def _sends(self, method: str, travel: Travel) -> bool:
-        known = self._methods.get(method)
-        return known is not None and known.direction in _SENT[travel]
-
-    def _answers(self, method: str, travel: Travel) -> bool:
-        """Whether this side has a handler for a method in that direction, including embedded requests."""
-        known = self._methods.get(method)
-        embedded = known is not None and known.direction is Direction.EMBEDDED and travel is Travel.TO_CLIENT
-        return embedded or self._sends(method, travel)
-
     def _struct(self, definition: str) -> Struct | None:
         found = self.protocol.definitions.get(definition)
         return found if isinstance(found, Struct) else None
 
     def _of_messages(self, finding: Finding, new: "Bindings") -> Iterator[PythonName]:
         for carrier in finding.carriers:
-            if carrier.method not in self._methods:
-                continue
-            if not new._sends(carrier.method, carrier.travel):
-                yield self.stub(carrier)
-            if not new._answers(carrier.method, carrier.travel):
-                yield self.handler(carrier)
+            for owner in _ENDS[carrier.part == "params", carrier.travel]:
+                if not new.methods(owner, carrier.method):
+                    yield from self.methods(owner, carrier.method)
             if carrier.method not in new._methods:
                 yield PythonName(RECORDS, carrier.method)
 
@@ -212,35 +188,22 @@ class Bindings:
         if subject.member and struct is not None:
             name = self.attribute(struct.name, subject.member)
             yield name or PythonName(self._names.classes[struct.name], subject.member)
-            if subject.member == "params":
-                yield from self._handlers_of(struct.name)
+            messages = [each.name for each in self.protocol.methods if each.message == struct.name]
+            for method in messages if subject.member == "params" else ():
+                for owner in sorted(HANDLERS):
+                    yield from self.methods(owner, method)
         elif finding.methods and finding.rule.view is View.WIRE:
             yield from self._peers(finding)
         else:
             yield from self._of_definition(subject.definition)
 
-    def _handlers_of(self, message: str) -> Iterator[PythonName]:
-        for method in self.protocol.methods:
-            for travel in Travel:
-                if method.message == message and self._answers(method.name, travel):
-                    yield self.handler(Carrier(method.name, "params", travel))
-
     def _peers(self, finding: Finding) -> Iterator[PythonName]:
-        """The stub methods and handlers that a change of whole params or a whole result affects.
-
-        A narrowing affects the sender, a widening the receiver.
-        """
+        """The stub methods and handlers that a change of whole params or a whole result affects."""
         for carrier in finding.carriers:
-            if carrier.method not in self._methods:
-                continue
-            receives = carrier.part == "params"
-            concerned = {
-                receives if change is Change.WIDENS else not receives
-                for change in (Change.WIDENS, Change.NARROWS)
-                if change in finding.change
-            }
-            for handler in sorted(concerned):
-                yield self.handler(carrier) if handler else self.stub(carrier)
+            ends = _ENDS[carrier.part == "params", carrier.travel]
+            for change, owner in zip((Change.NARROWS, Change.WIDENS), ends, strict=True):
+                if change in finding.change:
+                    yield from self.methods(owner, carrier.method)
 
 
 class Package(Bindings):
@@ -260,10 +223,3 @@ class Package(Bindings):
         sides = {"Client": client.calls, "ConnectedClient": server.calls}
         sides |= {"ClientHandlers": client.handlers, "Server": server.handlers}
         self.stubs = {owner: {function.name: function for function in found} for owner, found in sides.items()}
-
-
-def _asked(carrier: Carrier) -> Travel:
-    """The direction of the carrier's request: a result has the opposite direction."""
-    if carrier.part == "params":
-        return carrier.travel
-    return Travel.TO_CLIENT if carrier.travel is Travel.TO_SERVER else Travel.TO_SERVER

@@ -119,8 +119,7 @@ class Marks:
             if finding.rule in TOUCHES:
                 for name in dict.fromkeys(old.of_finding(finding, new)):
                     if self._is_real(name, finding):
-                        for alike in dict.fromkeys((name, *old.alike(name))):
-                            self._add(alike, finding)
+                        self._add(name, finding)
 
     @property
     def names(self) -> Iterator[tuple[Finding, PythonName]]:
