@@ -60,15 +60,17 @@ class Job:
     texts: Mapping[Path, str] = field(default_factory=dict[Path, str])
     everything: bool = False
 
-    def environment(self, settings: Any, *names: str) -> Path | None:
-        """Return the Python environment to check with, None if the settings choose one.
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of the checker: those that name the Python environment, which its settings override.
 
         It is the active one, that of the project, or the one that this program is installed in.
         """
-        if any(name in settings for name in names):
-            return None
-        active, local = os.environ.get("VIRTUAL_ENV"), self.root / ".venv"
-        return Path(active) if active else local if local.is_dir() else Path(sys.prefix)
+        local = self.root / ".venv"
+        prefix = os.environ.get("VIRTUAL_ENV") or str(local if local.is_dir() else sys.prefix)
+        programs = os.path.join(prefix, "Scripts" if os.name == "nt" else "bin")
+        found = {**os.environ, "VIRTUAL_ENV": prefix, "PATH": os.pathsep.join([programs, os.environ.get("PATH", "")])}
+        return {name: value for name, value in found.items() if name != "PYTHONPATH"}
 
     @property
     def sources(self) -> list[Path]:
@@ -105,10 +107,9 @@ class Checker:
         """
         program = self._program()
         command = [program, *self.command(job)]
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         try:
             done = subprocess.run(
-                command, cwd=job.root, env=environment, capture_output=True, check=False, timeout=MAX_SECONDS
+                command, cwd=job.root, env=job.environment, capture_output=True, check=False, timeout=MAX_SECONDS
             )
         except subprocess.TimeoutExpired:
             raise self._failed(program, f"still running after {MAX_SECONDS} seconds") from None
@@ -167,15 +168,12 @@ def _settings(root: Path, file: str, table: str) -> tuple[Path | None, Any]:
 
 
 def _ty(job: Job) -> list[str]:
-    settings = _settings(job.root, "ty.toml", "ty")[1].get("environment", {})
-    python = job.environment(settings, "python")
-    kept = [*map(str, settings.get("extra-paths", ())), *map(str, job.stated)]
     command = ["check", "--project", str(job.root), "--output-format", "gitlab", "--no-progress"]
     command += [] if job.everything else ["--ignore", "all"]
     command += ["--warn", "deprecated", "--exit-zero", "--no-respect-ignore-files", "--no-force-exclude"]
-    command += [part for path in (str(job.stubs), *kept) for part in ("--extra-search-path", path)]
+    command += [part for path in (job.stubs, *job.stated) for part in ("--extra-search-path", str(path))]
     command += ["--config", "analysis.respect-type-ignore-comments=false"]
-    return [*command, *(["--python", str(python)] if python else []), *map(str, job.files)]
+    return [*command, *map(str, job.files)]
 
 
 def _from_ty(output: Any, root: Path) -> Iterator[Report]:
@@ -188,7 +186,6 @@ def _from_ty(output: Any, root: Path) -> Iterator[Report]:
 
 def _pyright(job: Job) -> list[str]:
     path, settings = _settings(job.root, "pyrightconfig.json", "pyright")
-    python = job.environment(settings, "venv", "venvPath")
     kept = [job.root / extra for extra in settings.get("extraPaths", ())]
     for folder in [folder for folder in job.stubs.rglob("*") if folder.is_dir()]:
         (folder / "__init__.pyi").touch()  # A package without this file comes after all others.
@@ -215,8 +212,7 @@ def _pyright(job: Job) -> list[str]:
     }
     config = job.scratch / "pyrightconfig.json"
     config.write_text(json.dumps(ours), "utf-8")
-    command = ["--project", str(config), "--outputjson"]
-    return [*command, *(["--pythonpath", str(_interpreter(python))] if python else [])]
+    return ["--project", str(config), "--outputjson"]
 
 
 def _from_pyright(output: Any, root: Path) -> Iterator[Report]:
@@ -229,12 +225,11 @@ def _from_pyright(output: Any, root: Path) -> Iterator[Report]:
 
 def _pyrefly(job: Job) -> list[str]:
     settings = _settings(job.root, "pyrefly.toml", "pyrefly")[1]
-    python = job.environment(settings, "python-interpreter-path", "python_interpreter_path", "conda-environment")
     kept = [job.root / extra for extra in settings.get("search-path", settings.get("search_path", ()))]
     folders = [job.stubs, *kept, *job.sources]
     command = ["check", "--output-format", "json", "--error", "deprecated,reveal-type"]
+    command += ["--use-ignore-files=false", "--enabled-ignores=zuban"]  # It cannot be none; zuban's are the rarest.
     command += [part for folder in folders for part in ("--search-path", str(folder))]
-    command += ["--python-interpreter-path", str(_interpreter(python))] if python else []
     return [*command, *map(str, job.files)]
 
 
@@ -242,11 +237,6 @@ def _from_pyrefly(output: Any, root: Path) -> Iterator[Report]:
     for found in output["errors"]:
         begin, end = (int(found["line"]), int(found["column"])), (int(found["stop_line"]), int(found["stop_column"]))
         yield Report(root / found["path"], begin, end, str(found["description"]))
-
-
-def _interpreter(environment: Path) -> Path:
-    windows = environment / "Scripts" / "python.exe"
-    return windows if windows.exists() else environment / "bin" / "python"
 
 
 DEFAULT = "ty"
