@@ -149,7 +149,7 @@ def _check_key(key: object) -> None:
         raise TypeError(f"key: must be a non-empty string, not {key!r:.60}")
 
 
-_DEFAULTS: Final = CallOptions()
+NO_OPTIONS: Final = CallOptions()
 
 
 def call_options(options: object) -> CallOptions:
@@ -159,7 +159,7 @@ def call_options(options: object) -> CallOptions:
         TypeError: `options` is not a `CallOptions`.
     """
     if options is None:
-        return _DEFAULTS
+        return NO_OPTIONS
     if not isinstance(options, CallOptions):
         raise TypeError(f"options: must be a CallOptions, such as CallOptions(timeout=5), not {options!r:.60}")
     return options

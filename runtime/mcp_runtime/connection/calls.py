@@ -277,7 +277,10 @@ class Asked(SentCall):
         channel: Channel,
         whole: asyncio.Timeout | None,
     ) -> None:
-        super().__init__(method.name, None if options.progress is None else NEVER)
+        # Not by the constructor of the base class: every request is one.
+        self.id = 0
+        self.name = method.name
+        self.progress = None if options.progress is None else NEVER
         self.method = method
         self.type = type_
         self.future = future

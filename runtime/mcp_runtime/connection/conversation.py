@@ -292,7 +292,7 @@ class Conversation(Receiver):
             # The request that this notification belongs to is gone, or came over another channel.
             return ACCEPTED
         call = self._handling.new(message, channel)
-        call.open(channel.calls, is_modern=True)
+        link.session.book(call, channel.calls, is_modern=True)
         link.opened(call)
         try:
             assert self.on_modern is not None

@@ -345,7 +345,6 @@ class Inbound:
                 home._kept[call] = None
                 call.keeper.hold(answer)
             elif call.book is not None:
-                home._reports.finish(call)
                 call.is_open = False
                 await home._hand_in(call, answer)
         finally:
@@ -353,6 +352,8 @@ class Inbound:
 
     async def _hand_in(self, call: Call, answer: bytes) -> None:
         """Send an answer and wait until there is room for more, unless the peer has left too many unread."""
+        if call.gate is not None or call.channel.logs is not None:
+            self._reports.finish(call)
         channel = call.channel
         if channel.owed_bytes and channel.owed_bytes + len(answer) > self._link.limits.max_unread_bytes:
             self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")

@@ -24,7 +24,7 @@ from mcp_runtime.errors import (
     clipped,
 )
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
-from mcp_runtime.options import CallOptions, Progress, call_options
+from mcp_runtime.options import NO_OPTIONS, CallOptions, Progress, call_options
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import NEVER, Progressed, SentCall
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
@@ -92,7 +92,7 @@ class Outbound:
                 return await self._ask_inside(method, params, type_, options)
         elif (wire := self._link.requester.wire) is not None and method.name in wire.stand_ins:
             return cast("T", await wire.stand_ins[method.name](params))
-        call = self._begin(method, params, type_, call_options(options), whole)
+        call = self._begin(method, params, type_, NO_OPTIONS if options is None else call_options(options), whole)
         # Wait for the answer, not for the transport: a transport that is stuck would outlast every timeout.
         try:
             result: Any = await call.future
@@ -121,7 +121,7 @@ class Outbound:
 
     def open(self, method: RequestMethod[Any, R], params: Any) -> "tuple[Id, asyncio.Future[R | None]]":
         """Send a request that stays open for as long as both sides like; return its id, and a future of its result."""
-        call = self._begin(method, params, method.result, call_options(None), None)
+        call = self._begin(method, params, method.result, NO_OPTIONS, None)
         self.deadlines.drop(call.id)
         return call.id, call.future
 

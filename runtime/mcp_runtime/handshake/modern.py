@@ -16,7 +16,7 @@ from mcp_runtime.features.inputs.suspended import Suspensions
 from mcp_runtime.features.listeners import Listeners
 from mcp_runtime.features.utilities import Logging
 from mcp_runtime.handlers import answer_with
-from mcp_runtime.handshake.offer import Offer, Served, identity, identity_of, server_features
+from mcp_runtime.handshake.offer import Offer, Served, identity_of, server_features
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CacheHint
 from mcp_runtime.protocol import modern
@@ -25,6 +25,7 @@ from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.settings import ServerOptions, Suspended
 
+_NO_HEADERS: Final[Mapping[str, str]] = {}
 MAX_SHARED: Final = 256
 """How many requesters are cached for their further requests."""
 MAX_SHARED_LENGTH: Final = 16_384
@@ -76,14 +77,13 @@ class Requesters:
         meta: Any = (request.params or {}).get("_meta")
         if meta.__class__ is not dict or modern.VERSION not in meta:
             raise self._stray(request)
-        principal, headers = identity(channel)
         said: _Said = (
             meta[modern.VERSION],
             meta.get(modern.CLIENT_CAPABILITIES),
             meta.get(modern.CLIENT_INFO),
             meta.get(modern.LOG_LEVEL),
-            principal,
-            headers,
+            getattr(channel, "principal", None),
+            getattr(channel, "headers", _NO_HEADERS),
         )
         # Most requests come from the same sender as the one before.
         if self._last is None or self._last[0] != said:

@@ -13,7 +13,6 @@ from mcp_runtime.binding import Binding, Bridges, Wire
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.on_behalf import Feature
-from mcp_runtime.connection.transport import Channel
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.features.utilities import KeepAlive, Logging, RelatedTasks
 from mcp_runtime.handlers import Handlers, ServerHandlers
@@ -210,11 +209,6 @@ def named(name: str, own: str, title: str) -> dict[str, str]:
 def identity_of(server: ServerHandlers, options: ServerOptions) -> dict[str, str]:
     """Return a server's name and version, keyed by wire names."""
     return named(options.name or type(server).__name__, options.version, options.title)
-
-
-def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:
-    """Return the principal of a channel and the headers of its messages, as far as its transport has them."""
-    return getattr(channel, "principal", None), getattr(channel, "headers", {})
 
 
 @cache

@@ -16,7 +16,6 @@ from mcp_runtime.handshake.offer import (
     Offer,
     Served,
     check_handlers,
-    identity,
     identity_of,
     server_features,
     warn_of_gaps,
@@ -178,8 +177,8 @@ class _Reception:
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
         offer = Offer(connection, server.answered(), server_features(options), options)
-        principal, headers = identity(channel)
-        offer.settle(params["capabilities"], info=params["clientInfo"], principal=principal, headers=headers)
+        known = {"principal": getattr(channel, "principal", None), "headers": getattr(channel, "headers", {})}
+        offer.settle(params["capabilities"], info=params["clientInfo"], **known)
         if wire is not None:
             wire.begin_session(connection)
         remember(server, connection)

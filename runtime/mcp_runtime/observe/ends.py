@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.observe.judge import Judge
-from mcp_runtime.protocol.calls import NEVER, SentCall, progress_token
-from mcp_runtime.protocol.jsonrpc import Id, Message, Notification, Request, is_id, is_object
+from mcp_runtime.protocol.calls import NEVER, SentCall
+from mcp_runtime.protocol.jsonrpc import Id, Message, Notification, Request, is_id, is_object, progress_token
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step
 from mcp_runtime.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED

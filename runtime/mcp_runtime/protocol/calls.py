@@ -1,6 +1,6 @@
 """Open requests, one record each from the parse to the answer, and the other events of a session."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from mcp_runtime.protocol.jsonrpc import (
@@ -12,7 +12,6 @@ from mcp_runtime.protocol.jsonrpc import (
     Notification,
     Request,
     Result,
-    is_id,
     write_error,
 )
 
@@ -69,12 +68,6 @@ class ReceivedCall:
         self.token: Id | None = None
         self.progress: float | None = None
 
-    def open(self, book: dict[Id, Any], *, is_modern: bool = False) -> None:
-        """Enter the request in a `book`; `is_modern` says whether it is independent of any session."""
-        self.book, self.is_modern = book, is_modern
-        self.token = progress_token(self.message.params)
-        book[self.id] = self
-
 
 class SentCall:
     """A request of this side that is not answered yet.
@@ -93,15 +86,6 @@ class SentCall:
         self.id: Id = 0
         self.name = name
         self.progress = progress
-
-
-def progress_token(params: Mapping[str, Any] | None) -> Id | None:
-    """Return the progress token of a request; None if it has no valid one."""
-    if not params or "_meta" not in params:
-        return None
-    meta: Any = params["_meta"]
-    token: Any = meta.get("progressToken") if meta.__class__ is dict else None
-    return token if token is None or is_id(token) else None
 
 
 class Cancelled:

@@ -32,9 +32,9 @@ class Fault(Exception):
         is_answer: whether it was meant as an answer; answers are not answered.
         is_unclear: whether its kind cannot be determined.
         is_message: whether it is a message at all.
+        answer: the response to send; it may be empty.
 
     Attributes:
-        answer: the response to send; the session sets it, and it may be empty.
         failed: the `SentCall` whose answer it made unusable, or None.
     """
 
@@ -49,6 +49,7 @@ class Fault(Exception):
         is_answer: bool = False,
         is_unclear: bool = False,
         is_message: bool = False,
+        answer: bytes = b"",
     ) -> None:
         super().__init__(reason)
         self.code = code
@@ -59,7 +60,7 @@ class Fault(Exception):
         self.is_answer = is_answer
         self.is_unclear = is_unclear
         self.is_message = is_message
-        self.answer = b""
+        self.answer = answer
         self.failed: Any = None
 
 
@@ -127,6 +128,15 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 def is_id(value: Any) -> bool:
     """Whether a parsed JSON value can be the id of a request."""
     return value.__class__ is int or value.__class__ is str
+
+
+def progress_token(params: Mapping[str, Any] | None) -> Id | None:
+    """Return the progress token of a request; None if it has no valid one."""
+    if not params or "_meta" not in params:
+        return None
+    meta: Any = params["_meta"]
+    token: Any = meta.get("progressToken") if meta.__class__ is dict else None
+    return token if token is None or is_id(token) else None
 
 
 def is_number(value: Any) -> bool:

@@ -231,10 +231,16 @@ class Session:
                 return _fault(reason, request.method, answer=jsonrpc.write_error(id_, INVALID_REQUEST, reason))
             self._step(Step.ASK)
         call = self._new_call(request, channel, batch)
-        call.open(self.incoming)
+        self.book(call, self.incoming)
         if batch is not None:
             batch.open += 1
         return call
+
+    def book(self, call: ReceivedCall, book: dict[Id, Any], *, is_modern: bool = False) -> None:
+        """Enter a request in a `book`; `is_modern` says whether it is independent of this session."""
+        call.book, call.is_modern = book, is_modern
+        call.token = jsonrpc.progress_token(call.message.params)
+        book[call.id] = call
 
     def _receive_notification(self, notification: Notification) -> Event:
         method = notification.method
@@ -271,11 +277,9 @@ class Session:
         return self._release(call.batch) if call.batch is not None else b""
 
     def _receive_progress(self, notification: Notification) -> Event:
-        params = notification.params or {}
-        token: Any = params.get("progressToken")
-        progress: Any = params.get("progress")
-        total: Any = params.get("total")
-        message: Any = params.get("message")
+        params: Any = notification.params or {}
+        token, progress = params.get("progressToken"), params.get("progress")
+        total, message = params.get("total"), params.get("message")
         if not jsonrpc.is_number(progress) or not (total is None or jsonrpc.is_number(total)):
             return _fault("progress and total must be numbers", NOTIFICATIONS_PROGRESS, "/params")
         outgoing = self.reported(token) if jsonrpc.is_id(token) else None
@@ -390,9 +394,7 @@ class Session:
 
 def _fault(reason: str, method: str | None = None, pointer: str = "/method", *, answer: bytes = b"") -> Fault:
     """Return the fault of a message that is not allowed."""
-    fault = Fault(INVALID_REQUEST, reason, method=method, pointer=pointer, is_message=True)
-    fault.answer = answer
-    return fault
+    return Fault(INVALID_REQUEST, reason, method=method, pointer=pointer, is_message=True, answer=answer)
 
 
 _NEW, _READY = State.NEW, State.READY  # once, since Python 3.11 runs code to find a member of an enumeration
