@@ -12,6 +12,7 @@ from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBE
 
 from .common import ClientCapabilities, PaginatedRequestParams, RequestId, Result, ResultType
 from .completion import CompleteRequest, CompleteResult
+from .discover import DiscoverRequest, DiscoverResult
 from .elicitation import ElicitRequest
 from .notifications import (
     CancelledNotification,
@@ -34,7 +35,6 @@ from .resources import (
 )
 from .roots import ListRootsRequest
 from .sampling import CreateMessageRequest
-from .server_ import DiscoverRequest, DiscoverResult
 from .subscriptions import SubscriptionsListenRequest, SubscriptionsListenResult
 from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult
 

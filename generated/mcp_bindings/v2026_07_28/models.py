@@ -59,6 +59,14 @@ if TYPE_CHECKING:
         AudioContent as AudioContent,
         ContentBlock as ContentBlock,
     )
+    from .discover import (
+        DiscoverRequest as DiscoverRequest,
+        ServerCapabilitiesPrompts as ServerCapabilitiesPrompts,
+        ServerCapabilitiesResources as ServerCapabilitiesResources,
+        ServerCapabilitiesTools as ServerCapabilitiesTools,
+        ServerCapabilities as ServerCapabilities,
+        DiscoverResult as DiscoverResult,
+    )
     from .elicitation import (
         StringSchema as StringSchema,
         NumberSchema as NumberSchema,
@@ -184,14 +192,6 @@ if TYPE_CHECKING:
         ToolChoice as ToolChoice,
         CreateMessageRequestParams as CreateMessageRequestParams,
         CreateMessageRequest as CreateMessageRequest,
-    )
-    from .server_ import (
-        DiscoverRequest as DiscoverRequest,
-        ServerCapabilitiesPrompts as ServerCapabilitiesPrompts,
-        ServerCapabilitiesResources as ServerCapabilitiesResources,
-        ServerCapabilitiesTools as ServerCapabilitiesTools,
-        ServerCapabilities as ServerCapabilities,
-        DiscoverResult as DiscoverResult,
     )
     from .subscriptions import (
         SubscriptionFilter as SubscriptionFilter,

@@ -169,6 +169,7 @@ class TestRules:
             ("../../etc", "member"),
             ("__init__", "init"),
             ("client", "client_"),
+            ("server/discover", "discover"),
             ("class", "class_"),
             ("Öl", "l"),
             ("x" * 5000, "x" * 200),

@@ -2,7 +2,8 @@
 
 1. An inline object goes with the definition that contains it.
 2. A definition that no method reaches goes to `messages`: the frames, and the unions over all messages.
-3. A definition that only one feature's methods reach goes to the feature's module: the first segment of their names.
+3. A definition that only one feature's methods reach goes to the feature's module: the first segment of their names, or
+   the second if the first is taken (``server/discover`` to `discover`).
 4. A definition that several features reach goes to the module of its `@category` (``tools/list`` to `tools`,
    ``Content`` to `content`), unless that names a feature that does not reach it itself.
 
@@ -92,9 +93,10 @@ def _wish(
 
 
 def _module(path: str, known: Iterable[str] = ()) -> str:
-    """Name a module after the first segment of a method or of a category."""
-    name = identifier(snake(path.partition("/")[0][:MAX_LENGTH]).removesuffix("_types"))
-    return f"{name}_" if name in RESERVED.difference(known) else name
+    """Name a module after the first segment of a method or of a category, or the next if that is a module's name."""
+    names = [identifier(snake(part[:MAX_LENGTH]).removesuffix("_types")) for part in path.split("/")]
+    free = (name for name in names if name not in RESERVED.difference(known))
+    return next(free, f"{names[0]}_")
 
 
 def _users_first(needs: Needs) -> list[str]:

@@ -34,11 +34,11 @@ else:
         "ClientRequest": "messages",
         "ConnectedClient": "server",
         "Context": "server",
-        "DiscoverRequest": "server_",
-        "DiscoverResult": "server_",
+        "DiscoverRequest": "discover",
+        "DiscoverResult": "discover",
         "METHODS": "methods",
         "RequestMetaObject": "common",
-        "RequestParams": "server_",
+        "RequestParams": "discover",
         "Server": "server",
     }
     __all__ = ["REVISION", *_HOMES]

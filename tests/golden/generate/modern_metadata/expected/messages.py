@@ -9,8 +9,8 @@ from typing import Annotated, TypeAlias
 
 from mcp_runtime.model import Tagged
 
+from .discover import DiscoverRequest
 from .oracle import AskRequest
-from .server_ import DiscoverRequest
 
 ClientRequest: TypeAlias = Annotated[DiscoverRequest | AskRequest, Tagged("method")]
 """Any message that a client may send and that expects an answer.

@@ -10,6 +10,11 @@ from typing import Any, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .common import RequestMetaObject as RequestMetaObject
+    from .discover import (
+        RequestParams as RequestParams,
+        DiscoverRequest as DiscoverRequest,
+        DiscoverResult as DiscoverResult,
+    )
     from .messages import ClientRequest as ClientRequest
     from .oracle import (
         AskByText as AskByText,
@@ -17,11 +22,6 @@ if TYPE_CHECKING:
         AskRequestParams as AskRequestParams,
         AskRequest as AskRequest,
         AskResult as AskResult,
-    )
-    from .server_ import (
-        RequestParams as RequestParams,
-        DiscoverRequest as DiscoverRequest,
-        DiscoverResult as DiscoverResult,
     )
 else:
 

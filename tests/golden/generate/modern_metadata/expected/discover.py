@@ -3,7 +3,7 @@
 #   source:   schema.json sha256:8c6ee86d9ce669b53a480e1b47cc310c6e20e7ed0a5f87bdf17fd283b1d82215
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""Types of `server_`. Revision 2099-01-01."""
+"""Types of `discover`. Revision 2099-01-01."""
 
 from typing import Annotated, Literal
 

@@ -4,7 +4,7 @@
 #   source:   schema/2026-07-28/typescript.json sha256:e93cc32875a2e03e4c4e5ceebac384ced871111661bd057658f28083f0c0cc3b
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2026-07-28
-"""Types of `server_`. Revision 2026-07-28."""
+"""Types of `discover`. Revision 2026-07-28."""
 
 from typing import Literal
 
