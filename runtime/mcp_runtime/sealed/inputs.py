@@ -15,12 +15,12 @@ from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.requester import Effect, Handler, Requester, run_once
 from mcp_runtime.errors import LocalProtocolError, PeerError, clipped
-from mcp_runtime.features.inputs.questions import Record, digest_of, read_answers, unknown_state
+from mcp_runtime.features.inputs.questions import digest_of, read_answers, unknown_state
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
-from mcp_runtime.sealed.replay import Run
+from mcp_runtime.sealed.replay import Record, Run
 from mcp_runtime.sealed.seal import Seal, Unsealable
 
 KEY_BYTES: Final = 32
