@@ -119,6 +119,23 @@ def test_bindings_in_a_custom_package_are_found(
     assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, *options, expect=1).out
 
 
+def test_names_of_the_newest_revision_are_those_of_the_package(cli: Cli, app: Path) -> None:
+    (app / "src" / "app.py").write_text(
+        "from mcp_bindings import METHODS, Tool\n"
+        "from mcp_bindings.v2025_06_18 import Tool as Old\n"
+        "def show(tool: Tool, old: Old) -> None:\n"
+        "    print(old.title, METHODS)\n"
+        "    print(tool.title)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    schema = json.loads((root / "schema" / "2026-07-28" / "schema.json").read_bytes())
+    del schema["$defs"]["BaseMetadata"]["properties"]["title"], schema["$defs"]["Tool"]["properties"]["title"]
+    (app / "schema.json").write_text(json.dumps(schema))
+    answer = cli("impact", "src", "--from", "2026-07-28", "--to", "schema.json", "--format", "json", expect=1).json
+    assert {(each["line"], each["name"]) for each in answer["affected"]} == {(5, "Tool.title")}
+    assert answer["unresolved"] == []
+
+
 @pytest.mark.slow
 def test_generated_bindings_are_not_scanned(cli: Cli, app: Path) -> None:
     cli("generate", "2025-11-25", "--out", "src", "--package", "acme.mcp")

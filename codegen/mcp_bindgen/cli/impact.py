@@ -123,7 +123,7 @@ def _packages(asked: str | None, settings: Settings, revision: str) -> Iterator[
 
     A user's package contains one revision, or several in a folder each.
     """
-    from mcp_bindgen.ingest.revisions import revision_folder
+    from mcp_bindgen.ingest.revisions import released, revision_folder
 
     name = asked or settings.package or DEFAULT_PACKAGE
     if not is_package_name(name):
@@ -135,3 +135,5 @@ def _packages(asked: str | None, settings: Settings, revision: str) -> Iterator[
     yield folder
     if name != DEFAULT_PACKAGE and not asked:
         yield f"{DEFAULT_PACKAGE}.{revision_folder(revision)}"
+    if revision == max(released()):
+        yield DEFAULT_PACKAGE  # It has the names of the newest revision.

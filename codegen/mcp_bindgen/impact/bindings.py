@@ -65,6 +65,7 @@ class Bindings:
         codes: the same by the code.
         records: the methods that constants name.
         exports: the names that can be imported.
+        modules: the modules of the package, from which they can be imported too.
     """
 
     def __init__(self, protocol: Protocol, names: Names, modules: Iterable[views.Module], title: str) -> None:
@@ -79,6 +80,7 @@ class Bindings:
         self.codes: dict[str, str] = {}
         self.records: dict[str, str] = {}
         self.exports = {view.name for view in found}
+        self.modules = {module.name for module in modules}
 
     @property
     def callers(self) -> list[str]:
@@ -219,6 +221,7 @@ class Package(Bindings):
         self.codes = {str(error.code): self.errors[error.name] for error in self.view.errors}
         self.records = {method.name: method.method for method in self.view.methods}
         self.exports = {export.name for export in self.view.exports} | {"ERRORS", *self.records}
+        self.modules |= {export.module for export in self.view.exports} | {"models"}
         client, server = self.view.client, self.view.server
         sides = {"Client": client.calls, "ConnectedClient": server.calls}
         sides |= {"ClientHandlers": client.handlers, "Server": server.handlers}

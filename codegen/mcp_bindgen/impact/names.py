@@ -144,9 +144,11 @@ class Scan:
         package = self._modules.package_of(name) if home is None else ""
         if not package:
             return ()
-        self.used.add(self._module)
         parts = tuple(name.removeprefix(package).split(".")[1:])
-        return parts if not parts or parts[0] in self._marks.old.exports else parts[1:]
+        if parts and parts[0] not in {*self._marks.old.exports, *self._marks.old.modules, "*"}:
+            return ()  # A package of another revision.
+        self.used.add(self._module)
+        return parts[1:] if parts and parts[0] in self._marks.old.modules else parts
 
     def _bound(self, node: ast.expr) -> tuple[str, ...]:
         return self._parts(dotted(node))

@@ -19,6 +19,7 @@ from mcp_bindgen.impact.names import Question, Scan
 from mcp_bindgen.impact.report import Impact, Spot, Touched, Unresolved
 from mcp_bindgen.impact.stubs import Note, Stubs
 from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.request import DEFAULT_PACKAGE
 
 _MARK = re.compile(r"\[mcp-bindgen (\d+)\]")
 _PROBE = "reveal_type("
@@ -37,7 +38,7 @@ def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str]) -> None:
         InputError: the folder cannot be written.
     """
     files = stubs.files(f"mcp-bindgen impact --marks {folder.name}")
-    for package in packages:
+    for package in {*packages} - {DEFAULT_PACKAGE}:  # Its names are those of the package of a revision in it.
         for name, text in files.items():
             path = folder.joinpath(*package.split("."), name)
             try:
