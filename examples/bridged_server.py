@@ -19,7 +19,7 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.bridge import MissingInRevision, bridge
+from mcp_runtime.bridge import MissingInRevision
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
 
@@ -42,4 +42,4 @@ class Theatre(Server):
 
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__).parse_args()
-    serve_stdio(bridge(Theatre()))
+    serve_stdio(Theatre())

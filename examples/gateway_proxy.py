@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from mcp_bindings.v2025_11_25 import METHODS, Client, ClientHandlers, Server
-from mcp_runtime.bridge import bridge
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection import Connection
 from mcp_runtime.errors import MissingCapability, PeerError
@@ -102,8 +101,8 @@ async def main(command: str, arguments: list[str]) -> None:
     abilities: dict[str, Any] = {"sampling": {}, "elicitation": {}, "roots": {"listChanged": True}}
     options = ClientOptions(name="gateway", capabilities=abilities)
     async with connect_stdio(command, *arguments) as peer:
-        upstream = await Client.open(peer, handlers=back, options=options, bridge=True)
-        await serve(StdioServerTransport(), bridge(Gateway(upstream, back)))
+        upstream = await Client.open(peer, handlers=back, options=options)
+        await serve(StdioServerTransport(), Gateway(upstream, back))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_11_25
-from mcp_runtime.client import open_any
+from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import UnsupportedRevision
 from mcp_runtime.transports.stdio import connect_stdio
 
@@ -34,7 +34,7 @@ async def main() -> None:
         await ask(await v2024_11_05.Client.open(peer))
     async with connect_stdio(sys.executable, SERVER) as peer:
         try:
-            await v2025_03_26.Client.open(peer)
+            await v2025_03_26.Client.open(peer, options=ClientOptions(revisions="own"))
         except UnsupportedRevision as error:
             print(error)
 

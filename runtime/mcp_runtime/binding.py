@@ -1,10 +1,10 @@
 """What a generated revision passes to the runtime."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
-from mcp_runtime.errors import BindingFormatError, PeerError
+from mcp_runtime.errors import BindingFormatError, PeerError, UnsupportedRevision
 from mcp_runtime.method import AnyMethod, MethodTable, WireType
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Binding:
     """
 
     __slots__ = (
+        "_all",
+        "_is_asked",
         "bridging",
         "era",
         "errors",
@@ -73,6 +75,33 @@ class Binding:
         self.methods = methods
         self.errors = errors
         self.bridging = bridging
+        self._all: Bridges | None = None
+        self._is_asked = False
+
+    def bridges(self, revisions: "Revisions") -> "Bridges | None":
+        """Return the bridges of an implementation of this revision; None if it speaks no other.
+
+        Args:
+            revisions: which revisions it speaks.
+
+        Raises:
+            ValueError: a string that is neither ``all`` nor ``own``; or its package has no conversions.
+            UnsupportedRevision: a revision is not installed.
+            BindingFormatError: the conversions were generated for another version of the runtime.
+        """
+        if revisions == "own":
+            return None
+        if revisions == "all":
+            # A package of one revision has no conversions, and sessions over HTTP ask again and again.
+            if not self._is_asked:
+                with suppress(ValueError, UnsupportedRevision):
+                    self._all = self.bridging.bridges(self)
+                self._is_asked = True
+            return self._all
+        if isinstance(revisions, str):
+            raise ValueError(f"revisions: 'all', 'own', a list or a Bridging, not {revisions!r}")
+        bridging = self.bridging.limited(tuple(revisions)) if isinstance(revisions, Sequence) else revisions
+        return bridging.bridges(self)
 
     def error(self, code: int, message: str, data: Any = None) -> PeerError:
         """Return the exception for an error response, of the class registered for its code.
@@ -202,28 +231,14 @@ class Bridges(Protocol):
 class Bridging(Protocol):
     """Which revisions to offer besides an implementation's own; `mcp_runtime.bridge.Bridging` is what programs use."""
 
+    def limited(self, revisions: tuple[str, ...]) -> "Bridging":
+        """Return the same for these revisions only."""
+        ...
+
     def bridges(self, binding: Binding) -> Bridges:
         """Return the bridges of an implementation that is written against a revision."""
         ...
 
 
-class Bound(Protocol):
-    """An object of a generated class, as far as a bridge uses it."""
-
-    __binding__: ClassVar[Binding]
-
-
-Server_co = TypeVar("Server_co", bound=Bound, covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class BridgedServer(Generic[Server_co]):
-    """A server bridged to other revisions. Serve it like the server itself; see `mcp_runtime.bridge.bridge`.
-
-    Attributes:
-        server: the implementation.
-        bridges: its bridges.
-    """
-
-    server: Server_co
-    bridges: Bridges
+Revisions: TypeAlias = Literal["all", "own"] | Sequence[str] | Bridging
+"""The revisions that an implementation speaks: all that are installed, its own only, or a list beside its own."""

@@ -159,7 +159,7 @@ class RequestTimeout(McpError, TimeoutError):
 
 
 _MORE_REVISIONS = (
-    "pass open_any() a client of each revision that the peer may speak, or use a bridge: Client.open(peer, bridge=True)"
+    "pass open_any() a client of each revision that the peer may speak, or allow more: ClientOptions(revisions='all')"
 )
 
 

@@ -9,12 +9,11 @@ from mcp_runtime.connection.transport import Transport
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.functions import blocks
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
-from mcp_runtime.handshake.server import AnyServer, start_server
+from mcp_runtime.handshake.server import start_server
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.settings import ServerOptions
 
 __all__ = [
-    "AnyServer",
     "Connection",
     "ServerHandlers",
     "ServerOptions",
@@ -77,7 +76,7 @@ def _check(capabilities: Collection[str], names: Collection[str], params: Any, c
         raise MissingCapability(missing[0], ctx.exchange.method.name, *missing[1:])
 
 
-async def serve(transport: Transport, *servers: AnyServer) -> str:
+async def serve(transport: Transport, *servers: ServerHandlers) -> str:
     """Serve one client until it disconnects; return why the connection ended.
 
     Args:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from mcp_runtime.binding import Revisions
 from mcp_runtime.connection.calls import Proceed
 from mcp_runtime.connection.connection import Connection, Middleware
 from mcp_runtime.connection.on_behalf import Feature
@@ -86,6 +87,8 @@ class Settings(Limits):
     """How a connection behaves, and the middleware around its messages.
 
     Attributes:
+        revisions: the revisions to speak with peers: ``all`` that are installed, which are bridged to that of the
+            program; ``own`` for that one only; a list; or a `mcp_runtime.bridge.Bridging` with a policy.
         middleware: wraps every request and notification; the first one is outermost.
         capabilities: declared in addition to those implied by the handlers, keyed by wire names: ``{"sampling":
             {"tools": {}}}``; None removes one.
@@ -94,6 +97,7 @@ class Settings(Limits):
             (2025-11-25, `mcp_runtime.extensions.tasks`).
     """
 
+    revisions: Revisions = "all"
     middleware: tuple[Middleware, ...] = ()
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     experimental: Mapping[str, Any] = field(default_factory=dict[str, Any])

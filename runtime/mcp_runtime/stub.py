@@ -7,7 +7,7 @@ writes models does not load it.
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from mcp_runtime.binding import Binding, Bridging
+from mcp_runtime.binding import Binding
 from mcp_runtime.handlers import Context, Handlers, ServerHandlers
 from mcp_runtime.options import Caller, CallOptions
 from mcp_runtime.peer import Stub
@@ -42,17 +42,14 @@ class ClientStub(Stub, Generic[HandlersT]):
         handlers: HandlersT | None = None,
         options: "ClientOptions | None" = None,
         require: Sequence[str] = (),
-        bridge: bool | Bridging = False,
     ) -> "Self":
-        """Open a conversation with a server in exactly this revision, unless it is bridged to others.
+        """Open a conversation with a server of any revision, in the types of this one (`ClientOptions.revisions`).
 
         Args:
             peer: the server, as `connect_stdio` yields it.
             handlers: answers the server's requests; what it implements determines the declared capabilities.
             options: the client's identity, timeouts and strictness.
             require: capabilities that the server must declare, as paths: ``tools``, ``resources.subscribe``.
-            bridge: whether to accept servers of other revisions, or how to talk to them; the program uses the types of
-                this revision in any case.
 
         Raises:
             UnsupportedRevision: the server supports neither this revision nor one that it is bridged to.
@@ -62,7 +59,7 @@ class ClientStub(Stub, Generic[HandlersT]):
         """
         from mcp_runtime.handshake.client import open_client
 
-        return await open_client(cls, peer, handlers=handlers, options=options, require=require, bridge=bridge)
+        return await open_client(cls, peer, handlers=handlers, options=options, require=require)
 
     async def listen(
         self,

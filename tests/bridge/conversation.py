@@ -11,7 +11,8 @@ from bridge.messages import accepts
 from differential.subjects import subject
 from mcp_bindings import v2025_11_25 as newest
 from mcp_bindings.v2025_11_25 import Context, Server
-from mcp_runtime.bridge import Bridging, Loss, MissingInRevision, NotExpressible, bridge
+from mcp_runtime.binding import Revisions
+from mcp_runtime.bridge import Bridging, Loss, MissingInRevision, NotExpressible
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection import Connection
 from mcp_runtime.errors import MissingCapability
@@ -20,6 +21,7 @@ from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
+from support.own import own, speaking
 from support.talk import bindings
 
 OPENING = frozenset(("initialize", "server/discover"))
@@ -153,7 +155,7 @@ async def converse(
     revision: str,
     *,
     handlers: Handlers | None = None,
-    bridged: bool | Bridging = False,
+    bridged: Revisions | None = None,
     losses: list[Loss] | None = None,
     revisions: Sequence[str] | None = None,
     policy: Any = None,
@@ -169,10 +171,12 @@ async def converse(
         assert is_object(parsed)
         messages.append({**parsed, "way": way})
 
-    served = server if bridged else bridge(server, revisions, policy=policy, on_loss=reported.append)
+    offered = None if revisions is None else tuple(revisions)
+    bridging = Bridging(revisions=offered, policy=policy or {}, on_loss=reported.append)
+    served = own(server) if bridged else speaking(server, bridging)
     connection = await start_server(there, served)
-    said = ClientOptions(strict=True, check_sent=True, trace=trace, **options)
-    client = await bindings(revision).Client.open(Peer(here), handlers=handlers, options=said, bridge=bridged)
+    said = ClientOptions(strict=True, check_sent=True, trace=trace, revisions=bridged or "own", **options)
+    client = await bindings(revision).Client.open(Peer(here), handlers=handlers, options=said)
     try:
         yield Conversation(client=client, server=connection, losses=reported, messages=messages)
     finally:

@@ -6,9 +6,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bridge.everyone import make_server
-from mcp_runtime.bridge import bridge
 from mcp_runtime.transports.stdio import serve_stdio
+from support.own import own
 
 if __name__ == "__main__":
     server = make_server(sys.argv[1])
-    serve_stdio(bridge(server) if sys.argv[2] == "server" else server)
+    serve_stdio(server if sys.argv[2] == "server" else own(server))

@@ -9,7 +9,7 @@ from bridge.conversation import converse
 from bridge.everyone import URI, Received, make_handlers, make_server
 from mcp_bindings import v2025_11_25 as old
 from mcp_bindings import v2026_07_28 as new
-from mcp_runtime.bridge import MissingInRevision, bridge
+from mcp_runtime.bridge import MissingInRevision
 from mcp_runtime.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.errors import McpError, PeerError
 from mcp_runtime.options import CacheHint
@@ -107,7 +107,7 @@ class TestServerOfTheLegacyEra:
                     streams.receiver.channel_lost(self, None)
 
         streams, channels = Streams(), (Losing(), Stream())
-        connection = await start_server(streams, bridge(self.Noting()))
+        connection = await start_server(streams, self.Noting())
         asked: dict[str, Any] = {"_meta": of_sender(NEW, {}), "notifications": {"toolsListChanged": True}}
         for channel in channels:
             streams.deliver(channel, id=1, method="subscriptions/listen", params=asked)
@@ -170,13 +170,13 @@ class TestServerOfTheModernEra:
 
 class TestClientOfTheLegacyEra:
     async def test_tasks_are_not_available_in_the_modern_era(self) -> None:
-        async with converse(make_server(NEW), OLD, bridged=True) as talk:
+        async with converse(make_server(NEW), OLD, bridged="all") as talk:
             with pytest.raises(MissingInRevision, match="tasks/list does not exist in revision 2026-07-28"):
                 await talk.client.list_tasks()
 
     async def test_its_log_level_is_sent_with_each_request(self) -> None:
         received = Received()
-        async with converse(make_server(NEW), OLD, bridged=True, handlers=make_handlers(OLD, received)) as talk:
+        async with converse(make_server(NEW), OLD, bridged="all", handlers=make_handlers(OLD, received)) as talk:
             await talk.client.call_tool(name="plain")
             assert received.logs == []
             await talk.client.set_level(level="warning")
@@ -185,7 +185,7 @@ class TestClientOfTheLegacyEra:
             assert talk.params_of("tools/call")["_meta"]["io.modelcontextprotocol/logLevel"] == "warning"
 
     async def test_a_change_of_its_roots_needs_no_message(self) -> None:
-        async with converse(make_server(NEW), OLD, bridged=True) as talk:
+        async with converse(make_server(NEW), OLD, bridged="all") as talk:
             await talk.client.notify_roots_list_changed()
             assert "notifications/roots/list_changed" not in [m.get("method") for m in talk.messages]
 
@@ -194,7 +194,7 @@ class TestClientOfTheModernEra:
     @pytest.mark.usefixtures("virtual_time")
     async def test_changed_roots_reach_the_server(self) -> None:
         options: dict[str, Any] = {"roots": ["file:///one"], "ping_interval": 0.05, "ping_timeout": 5}
-        async with converse(make_server(OLD), NEW, bridged=True, options=options) as talk:
+        async with converse(make_server(OLD), NEW, bridged="all", options=options) as talk:
             assert talk.params_of("initialize")["capabilities"]["roots"] == {"listChanged": True}
             await talk.client.set_roots(["file:///two"])
             assert (await talk.client.call_tool(name="roots")).content[0].text == "file:///two"
@@ -203,14 +203,14 @@ class TestClientOfTheModernEra:
             assert "notifications/roots/list_changed" in methods and "ping" in methods
 
     async def test_requests_omit_what_only_its_own_era_has(self) -> None:
-        async with converse(make_server(OLD), NEW, bridged=True) as talk:
+        async with converse(make_server(OLD), NEW, bridged="all") as talk:
             await talk.client.list_tools(meta={"trace": "kept"})
             assert talk.params_of("tools/list") == {"_meta": {"trace": "kept"}}
             await talk.client.list_tools()
             assert talk.params_of("tools/list") == {}
 
     async def test_discovery_returns_the_information_of_the_handshake(self) -> None:
-        async with converse(make_server(OLD), NEW, bridged=True) as talk:
+        async with converse(make_server(OLD), NEW, bridged="all") as talk:
             meta = new.RequestMetaObject.model_validate(talk.client.connection.request_meta())
             params = new.RequestParams(meta=meta)
             found = await talk.client.connection.request(new.methods.SERVER_DISCOVER, params, None)
@@ -218,7 +218,7 @@ class TestClientOfTheModernEra:
             assert found.capabilities.tools is not None
 
     async def test_two_listeners_share_a_subscription(self) -> None:
-        async with converse(make_server(OLD), NEW, bridged=True) as talk:
+        async with converse(make_server(OLD), NEW, bridged="all") as talk:
             first = await talk.client.listen(resources=[URI])
             second = await talk.client.listen(resources=[URI])
             await first.aclose()
@@ -229,7 +229,7 @@ class TestClientOfTheModernEra:
             assert talk.messages[-2]["method"] == "resources/unsubscribe"
 
     async def test_listening_ends_with_the_connection(self) -> None:
-        async with converse(make_server(OLD), NEW, bridged=True) as talk:
+        async with converse(make_server(OLD), NEW, bridged="all") as talk:
             changes = await talk.client.listen(tools=True)
             await talk.server.aclose()
             with pytest.raises(McpError):

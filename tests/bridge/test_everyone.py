@@ -10,11 +10,11 @@ from bridge.conversation import converse
 from bridge.everyone import Received, expected, make_handlers, make_server, use_everything
 from bridge.messages import LEGACY, PAIRS, REVISIONS
 from mcp_bindings.bridges import ERAS
-from mcp_runtime.bridge import bridge
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.transports.http import asgi_app, connect_http
 from mcp_runtime.transports.stdio import connect_stdio
 from support.http import served
+from support.own import OWN, own
 from support.talk import bindings
 
 PROGRAM = Path(__file__).with_name("everyone_program.py")
@@ -25,7 +25,12 @@ ACROSS = [(s, c) for s, c in PAIRS if ERAS[s] != ERAS[c]]
 @pytest.mark.parametrize(("server", "client"), list(product(REVISIONS, REVISIONS)))
 async def test_each_pair_exchanges_everything_both_support(server: str, client: str, bridged: str) -> None:
     received = Received()
-    talk = converse(make_server(server), client, handlers=make_handlers(client, received), bridged=bridged == "client")
+    talk = converse(
+        make_server(server),
+        client,
+        handlers=make_handlers(client, received),
+        bridged="all" if bridged == "client" else None,
+    )
     async with talk as both:
         assert await use_everything(both.client, received) == expected(server, client)
         spoken = both.client.connection.revision
@@ -42,8 +47,7 @@ async def test_the_same_with_processes(server: str, client: str, bridged: str) -
         opened = await bindings(client).Client.open(
             peer,
             handlers=make_handlers(client, received),
-            options=ClientOptions(strict=True, check_sent=True),
-            bridge=bridged == "client",
+            options=ClientOptions(strict=True, check_sent=True, revisions="all" if bridged == "client" else "own"),
         )
         assert await use_everything(opened, received) == expected(server, client)
 
@@ -60,9 +64,9 @@ async def test_the_same_over_http_in_the_revisions_that_have_a_handshake(
     server: str, client: str, bridged: str
 ) -> None:
     received, endpoint = Received(), make_server(server)
-    app = asgi_app(bridge(endpoint) if bridged == "server" else endpoint)
+    app = asgi_app(endpoint if bridged == "server" else own(endpoint))
     async with served(app) as url, connect_http(f"{url}/mcp") as peer:
         opened = await bindings(client).Client.open(
-            peer, handlers=make_handlers(client, received), bridge=bridged == "client"
+            peer, handlers=make_handlers(client, received), options=OWN if bridged == "server" else None
         )
         assert await use_everything(opened, received) == expected(server, client)

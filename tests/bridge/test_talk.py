@@ -14,12 +14,13 @@ from bridge.messages import LEGACY
 from mcp_bindings import v2024_11_05, v2025_06_18
 from mcp_bindings import v2025_11_25 as newest
 from mcp_runtime.binding import FORMAT, Binding
-from mcp_runtime.bridge import Action, Bridging, Loss, MissingInRevision, bridge
+from mcp_runtime.bridge import Action, Bridging, Loss, MissingInRevision
 from mcp_runtime.errors import BindingFormatError, PeerError, UnsupportedRevision
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import start_server
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
+from support.own import speaking
 from support.talk import bindings, raw
 
 NEWEST = LEGACY[-1]
@@ -148,7 +149,7 @@ class TestServer:
         async def main() -> None:
             info = {"name": "old", "version": "1"}
             hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": info}
-            async with raw(bridge(Answering())) as line:
+            async with raw(Answering()) as line:
                 await line.ask("initialize", hello)
                 line.tell(method="notifications/initialized")
                 answer = await line.ask("tasks/list", id_=2)
@@ -173,7 +174,8 @@ class TestServer:
                 return v2024_11_05.ListToolsResult(tools=[])
 
         async def main() -> None:
-            for servers in ((bridge(Everything()), Old()), (Old(), bridge(Everything()))):
+            everything = speaking(Everything(), Bridging())
+            for servers in ((everything, Old()), (Old(), everything)):
                 here, there = memory_pair()
                 connection = await start_server(there, *servers)
                 from mcp_runtime.peer import Peer
@@ -233,7 +235,7 @@ class TestClient:
 
     def test_an_old_client_talks_to_a_newer_server(self) -> None:
         async def main() -> None:
-            async with converse(Everything(), "2024-11-05", bridged=True) as talk:
+            async with converse(Everything(), "2024-11-05", bridged="all") as talk:
                 assert talk.client.connection.revision == NEWEST
                 result = await talk.client.call_tool(name="speak")
                 assert [type(block) for block in result.content] == [v2024_11_05.TextContent] * 3
@@ -264,7 +266,7 @@ class TestPolicy:
                     await talk.client.call_tool(name="speak")
                 return talk.losses
 
-        with caplog.at_level(logging.WARNING, "mcp_runtime.bridge"):
+        with caplog.at_level(logging.DEBUG, "mcp_runtime.bridge"):
             losses = asyncio.run(main())
         found = {(loss.kind, loss.method, loss.part, loss.path, loss.revision) for loss in losses}
         assert found == {
@@ -322,7 +324,7 @@ class TestPolicy:
 
     def test_a_kind_that_does_not_exist_is_an_error(self) -> None:
         with pytest.raises(ValueError, match="video"):
-            bridge(Everything(), policy={"video": Action.DROP})
+            Everything.__binding__.bridges(Bridging(policy={"video": Action.DROP}))
 
 
 def test_capabilities_beyond_the_revision_are_ignored() -> None:
@@ -330,7 +332,7 @@ def test_capabilities_beyond_the_revision_are_ignored() -> None:
     hello: Any = {"protocolVersion": "2024-11-05", "capabilities": {"elicitation": {}, "roots": {}}, "clientInfo": info}
 
     async def main() -> None:
-        async with raw(bridge(Everything())) as line:
+        async with raw(Everything()) as line:
             await line.ask("initialize", hello)
             assert line.server.declared[Side.CLIENT] == {"roots": {}}
 
@@ -340,12 +342,12 @@ def test_capabilities_beyond_the_revision_are_ignored() -> None:
 SAME = """
 import asyncio, sys
 from mcp_bindings.v2025_11_25 import Client, Server
-from mcp_runtime.bridge import bridge
+
 from mcp_runtime.transports.memory import connect_memory
 
 async def main():
-    async with connect_memory(bridge(Server())) as peer:
-        await (await Client.open(peer, bridge=True)).ping()
+    async with connect_memory(Server()) as peer:
+        await (await Client.open(peer)).ping()
 
 asyncio.run(main())
 converts = ("mcp_runtime.bridge.wire", "mcp_bindings.bridges.v")

@@ -16,6 +16,7 @@ from support.command import Cli
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SUM = ("--", sys.executable, str(EXAMPLES / "sum_server.py"))
+ERAS = ("--", sys.executable, EXAMPLES / "eras_server.py")
 SECRET = "Bearer s3cret-value"
 SCHEMA = {
     "type": "object",
@@ -54,7 +55,7 @@ class TestOverview:
     def test_a_server_is_shown_in_tables(self, cli: Cli) -> None:
         assert cli("inspect", *SUM).out == """\
 server        calculator 1.0
-revision      2025-11-25
+revision      2026-07-28
 capabilities  logging, tools
 
 instructions
@@ -107,7 +108,7 @@ instructions
             ["<-", "result", "tools/list"],
         ]
         assert '"protocolVersion": "2025-11-25"' in printed
-        assert '"method": "tools/list", "params": {}' in cli("inspect", "--trace", *SUM).err
+        assert '"method": "tools/list", "params": {"_meta": {' in cli("inspect", "--trace", *SUM).err
         assert " ms\n" in printed
 
     def test_a_violation_of_the_protocol_is_reported(self, tmp_path: Path, cli: Cli) -> None:
@@ -214,7 +215,7 @@ class TestBadInput:
             (("--header", "A=env:B", *SUM), "error: inspect: --header is for a server with a URL"),
             (("--revision", "2020-01-01", *SUM), "error: --revision: '2020-01-01' is not a released revision"),
             (("--", "no-such-program"), "error: no-such-program: inspecting the server failed: cannot start"),
-            (("--revision", "2024-11-05", *SUM), "it does not speak 2024-11-05; it speaks 2025-11-25"),
+            (("--revision", "2024-11-05", *ERAS), "it does not speak 2024-11-05; it speaks 2025-11-25"),
             (("--read", "x://", *SUM), "resources/read needs the capability server.resources"),
         ],
     )

@@ -14,6 +14,7 @@ import pytest
 from mcp_bindings import bridges
 from mcp_bindings import v2026_07_28 as modern
 from mcp_bindings.v2025_11_25 import Client
+from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import UnsupportedRevision
 from mcp_runtime.transports.stdio import connect_stdio
 from support.command import Cli
@@ -81,11 +82,12 @@ async def test_stdio_clients_of_other_revisions_are_served(folder: Path, server:
 
 @pytest.mark.slow
 async def test_a_bridged_server_offers_only_the_revisions_that_it_names(folder: Path) -> None:
-    limited = "from mcp_runtime.bridge import bridge\n" + SERVER + 'only = bridge(app, ["2025-06-18"])\n'
+    options = "only = App(options=ServerOptions(revisions=['2025-06-18']))"
+    limited = f"{SERVER}from mcp_runtime.server import ServerOptions\n{options}\n"
     (folder / "server.py").write_text(limited, "utf-8")
     async with connect_stdio(*COMMAND, str(folder / "server.py:only")) as peer:
         with pytest.raises(UnsupportedRevision, match="2026-07-28"):
-            await modern.Client.open(peer)
+            await modern.Client.open(peer, options=ClientOptions(revisions="own"))
 
 
 @pytest.mark.slow
@@ -120,7 +122,8 @@ async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> No
             "/bad.py:3: tool f: parameter x has no type",
         ),
         (
-            "from mcp_bindings import bridges, v2025_11_25\ndel bridges.ERAS\napp = v2025_11_25.App('a')\n",
+            "from mcp_bindings import bridges, v2025_11_25 as v\nfrom mcp_runtime.server import ServerOptions\n"
+            "del bridges.ERAS\napp = v.App('a', options=ServerOptions(revisions=['2024-11-05']))\n",
             "bad.py",
             "mcp_bindings.bridges was generated in format 1",
         ),

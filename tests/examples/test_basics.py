@@ -119,7 +119,7 @@ def test_several_revisions() -> None:
         "  text: 6",
         "no revision in common: this side speaks 2025-03-26, the peer speaks 2025-11-25; "
         "pass open_any() a client of each revision that the peer may speak, "
-        "or use a bridge: Client.open(peer, bridge=True)",
+        "or allow more: ClientOptions(revisions='all')",
     ]
 
 

@@ -23,9 +23,7 @@ def test_an_old_client_reaches_a_new_server_and_its_questions_come_back() -> Non
         '{"content":[{"type":"text","text":"old model said something"},'
         '{"type":"text","text":"[audio: audio/wav, 3 bytes]"}],"x-vendor":[1]}',
     ]
-    assert complaints == [
-        "result of tools/call, /content/1: audio, which 2024-11-05 cannot express, was expressed differently"
-    ]
+    assert complaints == []
 
 
 def test_a_new_client_reaches_an_old_server() -> None:
@@ -35,7 +33,4 @@ def test_a_new_client_reaches_an_old_server() -> None:
         '{"content":[{"type":"text","text":'
         '"new model said: [audio: audio/wav, 3 bytes]\\n[audio: audio/wav, 3 bytes]"}],"x-vendor":[1]}',
     ]
-    assert [line.partition(":")[0] for line in complaints] == [
-        "params of initialize, /capabilities/elicitation",
-        "result of sampling/createMessage, /content",
-    ]
+    assert complaints == []

@@ -42,7 +42,7 @@ async def main() -> None:
     )
     async with connect_stdio(*arguments.command) as peer:
         assert isinstance(host, newest.ClientHandlers)
-        client = await newest.Client.open(peer, handlers=host, options=options, bridge=True)
+        client = await newest.Client.open(peer, handlers=host, options=options)
         for name, scenario in scenarios(Bridged(client, host), arguments.revision).items():
             try:
                 async with asyncio.timeout(40):

@@ -4,8 +4,7 @@ python -m interop.bridged_server        # in tests/
 """
 
 from interop.our_server import Everything20251125
-from mcp_runtime.bridge import bridge
 from mcp_runtime.transports.stdio import serve_stdio
 
 if __name__ == "__main__":
-    serve_stdio(bridge(Everything20251125()))
+    serve_stdio(Everything20251125())

@@ -10,7 +10,6 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.bridge import bridge
 from mcp_runtime.errors import PeerError
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.sealed import InputState
@@ -123,7 +122,7 @@ class Legacy(v2025_11_25.Server):
 if __name__ == "__main__":
     served: tuple[Any, ...] = (Modern(), *([Legacy()] if "--both" in sys.argv else []))
     if "--bridged" in sys.argv:
-        served = (bridge(Bridged()),)
+        served = (Bridged(),)
     if "--http" in sys.argv:
         serve_http(*served, port=0, started=lambda url: print(f"{url}/mcp", flush=True))
     else:

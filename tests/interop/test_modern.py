@@ -126,7 +126,7 @@ async def test_our_client_of_2025_11_25_is_bridged_to_their_server() -> None:
     server = (interpreter(SDK2.runs), str(TESTS / "interop" / "peers" / "sdk_modern_server.py"))
     options = ClientOptions(timeout=60, era="modern")
     async with connect_stdio(*server, env={"PYTHONPATH": str(TESTS)}) as peer:
-        client = await v2025_11_25.Client.open(peer, handlers=OlderHost(), options=options, bridge=True)
+        client = await v2025_11_25.Client.open(peer, handlers=OlderHost(), options=options)
         assert client.connection.revision == "2026-07-28"
         await client.ping()
         for name, said in (("three", "one two three"), ("both", "file:///home HELLO")):
@@ -139,7 +139,7 @@ async def test_our_client_of_2025_11_25_is_bridged_to_their_server() -> None:
 
 async def test_our_client_is_bridged_to_their_legacy_server() -> None:
     async with connect_stdio(*SDK1.server_command()) as peer:
-        client = await v.Client.open(peer, bridge=True)
+        client = await v.Client.open(peer)
         assert client.connection.revision == v2025_11_25.REVISION
         assert [tool.name async for tool in client.iter_tools()]
 

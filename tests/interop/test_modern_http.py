@@ -81,7 +81,7 @@ async def test_a_legacy_server_is_detected(server: str) -> None:
             with pytest.raises(UnsupportedRevision, match=r"this side speaks 2026-07-28"):
                 await v.Client.open(peer, options=OPTIONS)
         async with connect_http(url) as peer:
-            bridged = await v.Client.open(peer, options=OPTIONS, bridge=True)
+            bridged = await v.Client.open(peer, options=OPTIONS)
             assert bridged.connection.revision == v2025_11_25.REVISION
 
 
@@ -91,7 +91,7 @@ async def test_a_client_of_2025_11_25_is_bridged_to_a_modern_server() -> None:
             with pytest.raises(PeerError):
                 await v2025_11_25.Client.open(peer, options=OPTIONS)
         async with connect_http(url) as peer:
-            client = await v2025_11_25.Client.open(peer, options=OPTIONS, bridge=True)
+            client = await v2025_11_25.Client.open(peer, options=OPTIONS)
             assert client.connection.revision == v.REVISION
             assert "weigh" in [tool.name async for tool in client.iter_tools()]
             result = await client.call_tool(name="weigh", arguments={"region": "us"})

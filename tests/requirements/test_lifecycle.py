@@ -20,6 +20,7 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
+from support.own import OWN, own
 from support.requirement_table import LEGACY
 from support.roles import TEXT, Hold, RawServer, answering, make_handlers, make_server, returns
 from support.talk import Raw, bindings, raw, talk
@@ -35,7 +36,7 @@ INFO = {"name": "raw", "version": "0"}
 
 @requirement("lifecycle.initialize-first")
 async def test_a_server_refuses_requests_before_the_handshake(revision: str) -> None:
-    async with raw(make_server(revision, list_tools=returns("ListToolsResult", tools=[]))) as line:
+    async with raw(own(make_server(revision, list_tools=returns("ListToolsResult", tools=[])))) as line:
         error = (await line.ask("tools/list"))["error"]
         assert error["code"] == -32600 and "initialize first" in error["message"]
         await line.shake_hands(revision)
@@ -169,7 +170,7 @@ async def test_a_server_of_all_revisions_answers_with_the_same(revision: str) ->
 @requirement("lifecycle.version-other")
 @pytest.mark.parametrize("wanted", ["2026-07-28", "1.0.0", ""])
 async def test_a_server_answers_with_a_revision_that_it_supports(revision: str, wanted: str) -> None:
-    async with raw(make_server(revision)) as line:
+    async with raw(own(make_server(revision))) as line:
         info = {"name": "raw", "version": "0"}
         params = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": info}
         assert (await line.ask("initialize", params))["result"]["protocolVersion"] == revision
@@ -177,7 +178,7 @@ async def test_a_server_answers_with_a_revision_that_it_supports(revision: str, 
 
 @requirement("lifecycle.version-other-latest")
 async def test_a_server_offers_its_newest_revision(revision: str) -> None:
-    async with raw(*(make_server(other) for other in LEGACY if other <= revision)) as line:
+    async with raw(*(own(make_server(other)) for other in LEGACY if other <= revision)) as line:
         assert (await line.shake_hands("1.0.0"))["protocolVersion"] == revision
 
 
@@ -185,9 +186,9 @@ async def test_a_server_offers_its_newest_revision(revision: str) -> None:
 async def test_a_client_disconnects_from_a_server_of_another_revision(revision: str) -> None:
     other = next(each for each in LEGACY if each != revision)
     here, there = memory_pair()
-    server = await start_server(there, make_server(other))
+    server = await start_server(there, own(make_server(other)))
     with pytest.raises(UnsupportedRevision, match=f"speaks {revision}, the peer speaks {other}"):
-        await bindings(revision).Client.open(Peer(here))
+        await bindings(revision).Client.open(Peer(here), options=OWN)
     assert await server.wait_closed() == "the peer closed the connection"
 
 

@@ -11,6 +11,7 @@ from mcp_runtime.options import CallOptions
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import connect_memory
 from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
+from support.own import OWN, own
 from support.roles import make_server, returns
 from support.samples import REVISIONS
 from support.talk import bindings, talk
@@ -139,11 +140,11 @@ async def test_a_command_line_in_one_string_is_refused() -> None:
 async def test_a_revision_error_says_how_to_support_more_revisions() -> None:
     from mcp_bindings import v2024_11_05, v2025_03_26
 
-    advice = r"; pass open_any\(\) a client of each revision that the peer may speak, or use a bridge: .*bridge=True"
-    async with connect_memory(Tools()) as peer:
+    advice = r"; pass open_any\(\) a client of each revision that the peer may speak, or allow .*revisions='all'"
+    async with connect_memory(own(Tools())) as peer:
         with pytest.raises(UnsupportedRevision, match=advice):
-            await v2024_11_05.Client.open(peer)
-    async with connect_memory(Tools()) as peer:
+            await v2024_11_05.Client.open(peer, options=OWN)
+    async with connect_memory(own(Tools())) as peer:
         with pytest.raises(UnsupportedRevision, match=advice):
             await open_any(peer, v2024_11_05.Client, v2025_03_26.Client)
 

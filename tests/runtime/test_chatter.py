@@ -10,6 +10,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.transports.stdio import connect_stdio
+from support.own import own
 from support.roles import make_server
 from support.stdio_peers import eventually
 from support.talk import raw
@@ -89,7 +90,7 @@ async def test_the_traceback_of_a_crashed_server_is_shown_as_lines() -> None:
 
 
 async def test_a_probing_client_is_logged_at_debug_level(caplog: pytest.LogCaptureFixture) -> None:
-    async with raw(make_server("2025-11-25")) as line:
+    async with raw(own(make_server("2025-11-25"))) as line:
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
         with caplog.at_level(logging.DEBUG, "mcp_runtime"):
             answer = await line.ask("server/discover", {"_meta": meta})

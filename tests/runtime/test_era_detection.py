@@ -14,6 +14,7 @@ from mcp_runtime.errors import ConnectionClosed, PeerError, UnsupportedRevision
 from mcp_runtime.transports.memory import connect_memory
 from mcp_runtime.transports.stdio import connect_stdio
 from support import legacy_program
+from support.own import OWN, own
 from support.roles import make_server
 
 PROGRAM = str(Path(legacy_program.__file__))
@@ -84,7 +85,7 @@ async def test_a_modern_server_is_not_mistaken_for_a_legacy_one() -> None:
 async def test_without_a_legacy_client_a_crash_is_reported() -> None:
     async with connect_stdio(sys.executable, PROGRAM, "crash") as peer:
         with pytest.raises(ConnectionClosed, match="status 3"):
-            await v.Client.open(peer)
+            await v.Client.open(peer, options=OWN)
 
 
 async def test_the_modern_era_is_preferred() -> None:
@@ -94,12 +95,12 @@ async def test_the_modern_era_is_preferred() -> None:
 
 
 async def test_a_legacy_client_learns_the_revisions_of_a_modern_server() -> None:
-    async with connect_memory(make_server("2026-07-28")) as peer:
+    async with connect_memory(own(make_server("2026-07-28"))) as peer:
         with pytest.raises(UnsupportedRevision, match="this side speaks 2025-11-25, the peer speaks 2026-07-28"):
-            await v2025_11_25.Client.open(peer)
+            await v2025_11_25.Client.open(peer, options=OWN)
 
 
 async def test_options_that_leave_no_revision_are_refused() -> None:
     async with connect_memory(make_server("2026-07-28")) as peer:
         with pytest.raises(ValueError, match=r"the options .era='legacy'.* leave no revision of 2026-07-28"):
-            await v.Client.open(peer, options=ClientOptions(era="legacy"))
+            await v.Client.open(peer, options=ClientOptions(era="legacy", revisions="own"))

@@ -17,6 +17,7 @@ from mcp_runtime.middleware.rate_limit import RateLimit
 from mcp_runtime.server import start_server
 from mcp_runtime.settings import ServerOptions
 from support.channels import Stream, Streams
+from support.own import own
 from support.posting import answer, post, shake_hands
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -189,7 +190,7 @@ async def test_reports_and_logs_are_sent_before_the_answer_only() -> None:
     ],
 )
 async def test_the_sender_information_is_checked(said: Any, code: int, reason: str) -> None:
-    async with serving(New()) as (streams, connection):
+    async with serving(own(New())) as (streams, connection):
         channel = Stream()
         outcome = streams.deliver(channel, id=1, **call("wait", said))
         assert outcome.verdict is Verdict.REJECTED and outcome.code == code
@@ -328,7 +329,7 @@ async def test_a_request_of_neither_era_gets_advice_on_how_to_begin() -> None:
 
 @pytest.mark.requirement("modern.initialize-refused")
 async def test_a_server_of_the_modern_era_alone_has_no_sessions() -> None:
-    async with serving(New()) as (streams, _):
+    async with serving(own(New())) as (streams, _):
         await fail_to_shake_hands(streams)
         streams.deliver(streams, id=2, method="ping")
         assert (await answer(streams, 2))["error"]["code"] == -32602

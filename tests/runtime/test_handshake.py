@@ -11,6 +11,7 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.server import start_server
 from mcp_runtime.transports.memory import memory_pair
+from support.own import OWN, own
 from support.talk import LEGACY, bindings, raw, talk
 from support.tools_server import Host, Tools
 
@@ -57,9 +58,9 @@ async def test_required_capabilities() -> None:
 
 async def test_a_server_of_another_revision() -> None:
     here, there = memory_pair()
-    await start_server(there, Tools())
+    await start_server(there, own(Tools()))
     with pytest.raises(UnsupportedRevision, match="speaks 2024-11-05, the peer speaks 2025-11-25"):
-        await bindings("2024-11-05").Client.open(Peer(here))
+        await bindings("2024-11-05").Client.open(Peer(here), options=OWN)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ async def test_the_newest_common_revision(served: str) -> None:
 
 async def test_no_common_revision() -> None:
     here, there = memory_pair()
-    await start_server(there, bindings("2025-03-26").Server())
+    await start_server(there, own(bindings("2025-03-26").Server()))
     with pytest.raises(UnsupportedRevision, match="the peer speaks 2025-03-26"):
         await open_any(Peer(here), bindings("2024-11-05").Client, bindings("2025-11-25").Client)
 
@@ -124,7 +125,7 @@ async def test_capabilities_beyond_the_handlers() -> None:
 async def test_handlers_of_another_revision_answer_nothing() -> None:
     """The client offers sampling in 2025-11-25, the server chooses 2024-11-05, for which there are no handlers."""
     here, there = memory_pair()
-    server = await start_server(there, bindings("2024-11-05").Server())
+    server = await start_server(there, own(bindings("2024-11-05").Server()))
     clients = (bindings(revision).Client for revision in ("2024-11-05", "2025-11-25"))
     client = await open_any(Peer(here), *clients, handlers=[Host()])
     assert client.connection.revision == "2024-11-05"

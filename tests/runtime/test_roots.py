@@ -17,6 +17,7 @@ from mcp_runtime.features.roots import UnsafePath, read_path
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.transports.memory import memory_pair
+from support.own import own
 from support.talk import LEGACY, Talk, bindings, raw, talk
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -256,7 +257,7 @@ class TestKeeping:
 
     async def test_roots_are_served_in_the_negotiated_revision(self) -> None:
         here, there = memory_pair()
-        server = await start_server(there, v2025_06_18.Server())
+        server = await start_server(there, own(v2025_06_18.Server()))
         options = ClientOptions(roots=["file:///one"])
         client = await open_any(Peer(here), v.Client, v2025_06_18.Client, options=options)
         assert isinstance(client, v2025_06_18.Client)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.bridge import bridge
 from mcp_runtime.sealed import InputState
 from mcp_runtime.server import ServerOptions, start_server
 from support.asking import Line, asked, text
@@ -32,7 +31,7 @@ def shop(revision: str, done: list[str]) -> Any:
         return build(revision, "ListToolsResult", tools=[])
 
     options = ServerOptions(name="shop", inputs=InputState(keys=[bytes(32)]))
-    return bridge(make_server(revision, options, call_tool=call_tool, list_tools=list_tools))
+    return make_server(revision, options, call_tool=call_tool, list_tools=list_tools)
 
 
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])

@@ -13,6 +13,7 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
+from support.own import own
 from support.roles import make_server
 from support.together import together
 
@@ -103,11 +104,11 @@ async def test_many_calls_share_one_stream() -> None:
 
 async def test_a_server_of_another_revision_refuses_and_nothing_stays_open() -> None:
     here, there = memory_pair()
-    served = await start_server(there, make_server("2025-11-25"))
+    served = await start_server(there, own(make_server("2025-11-25")))
     peer = Peer(here)
     said = "this side speaks 2026-07-28, the server answered server/discover with an error: "
     with pytest.raises(UnsupportedRevision, match=said):
-        await v.Client.open(peer, options=ClientOptions(timeout=5))
+        await v.Client.open(peer, options=ClientOptions(timeout=5, revisions="own"))
     assert peer.connection is not None
     assert str(peer.connection.closed_because).startswith("the handshake failed:")
     await served.wait_closed()

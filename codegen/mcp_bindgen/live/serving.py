@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp_bindgen.diagnostics import printable
 
@@ -43,7 +43,8 @@ def serve_file(arguments: Sequence[str]) -> int:
     try:
         # The file's output must not mix with the messages.
         with redirect_stdout(sys.stderr):
-            server = _for_all_clients(_find(*_split(given.target)))
+            server = _find(*_split(given.target))
+            _check_bridges(server)
     except _Unusable as error:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
@@ -68,25 +69,6 @@ def _serve_http(server: Any, host: str, port: int, hosts: list[str] | None) -> i
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     return 0
-
-
-def _for_all_clients(server: Any) -> Any:
-    """Bridge a server to all other revisions, of both eras, if its bindings have conversions.
-
-    Raises:
-        _Unusable: the conversions were generated for another version of the runtime.
-    """
-    from mcp_runtime.bridge import BridgedServer, bridge
-    from mcp_runtime.errors import BindingFormatError, UnsupportedRevision
-
-    if isinstance(server, BridgedServer):
-        return cast("Any", server)
-    try:
-        return bridge(server)
-    except (ValueError, UnsupportedRevision):
-        return server
-    except BindingFormatError as error:
-        raise _Unusable(str(error)) from None
 
 
 def _split(target: str) -> tuple[Path, str]:
@@ -118,11 +100,24 @@ def _find(path: Path, name: str) -> Any:
     return next(iter(servers.values()))
 
 
+def _check_bridges(server: Any) -> None:
+    """Check that the server can be bridged to the revisions that it is to speak.
+
+    Raises:
+        _Unusable: it cannot; says why.
+    """
+    from mcp_runtime.errors import McpError
+
+    try:
+        server.__binding__.bridges(server.effective_options().revisions)
+    except (ValueError, McpError) as error:
+        raise _Unusable(str(error)) from None
+
+
 def _is_server(value: Any) -> bool:
-    from mcp_runtime.bridge import BridgedServer
     from mcp_runtime.handlers import ServerHandlers
 
-    return isinstance(value, ServerHandlers | BridgedServer)
+    return isinstance(value, ServerHandlers)
 
 
 def _is_class_of_servers(value: Any) -> bool:

@@ -1,24 +1,22 @@
 """The revisions that an implementation is bridged to."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from mcp_runtime.binding import Binding, Bound, BridgedServer
+from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.policy import Action, OnLoss
 from mcp_runtime.errors import BindingFormatError, UnsupportedRevision
 
 if TYPE_CHECKING:
     from mcp_runtime.bridge.wire import Wire
 
-ServerT = TypeVar("ServerT", bound=Bound)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridging:
-    """How to talk to peers of other revisions.
+    """How to talk to peers of other revisions: ``ServerOptions(revisions=Bridging(...))``, and ClientOptions likewise.
 
     Attributes:
         revisions: the revisions to offer; that of the implementation is always among them. None for all that are
@@ -30,6 +28,14 @@ class Bridging:
     revisions: tuple[str, ...] | None = None
     policy: Mapping[str, Action] = field(default_factory=dict[str, Action])
     on_loss: OnLoss | None = None
+
+    def limited(self, revisions: tuple[str, ...]) -> "Bridging":
+        """Return the same for these revisions only.
+
+        Args:
+            revisions: the revisions to offer besides that of the implementation.
+        """
+        return replace(self, revisions=revisions)
 
     def bridges(self, binding: Binding) -> "Bridges":
         """Return the bridges of an implementation.
@@ -109,28 +115,3 @@ def _index(package: str) -> Any:
     except ModuleNotFoundError as error:
         reason = f"{package or 'the package'} has no conversions; generate two revisions or more: mcp-bindgen generate"
         raise ValueError(reason) from error
-
-
-def bridge(
-    server: ServerT,
-    revisions: Sequence[str] | None = None,
-    *,
-    policy: Mapping[str, Action] | None = None,
-    on_loss: OnLoss | None = None,
-) -> BridgedServer[ServerT]:
-    """Let a server of one revision talk to clients of several.
-
-    Args:
-        server: an object of a generated `Server`; its handlers see only the types of its own revision.
-        revisions: the revisions to offer in addition to its own; None for all that are installed.
-        policy: the action for each kind of value that a revision cannot express (docs/bridging.md); `Action.FALLBACK`
-            by default.
-        on_loss: called with each loss, once per kind, connection, method and place. Losses are also logged.
-
-    Raises:
-        ValueError: the server's package has no conversions, or the policy names an unknown kind.
-        UnsupportedRevision: a revision is not installed.
-    """
-    offered = None if revisions is None else tuple(revisions)
-    bridging = Bridging(revisions=offered, policy=policy or {}, on_loss=on_loss)
-    return BridgedServer(server, bridging.bridges(server.__binding__))

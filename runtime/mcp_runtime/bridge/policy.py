@@ -69,7 +69,7 @@ def telling(on_loss: OnLoss | None) -> OnLoss:
     """Return a function that logs a loss and calls a callback, whose exceptions it logs."""
 
     def tell(loss: Loss) -> None:
-        log.warning("%s", loss)
+        log.debug("%s", loss)
         if on_loss is not None:
             try:
                 on_loss(loss)

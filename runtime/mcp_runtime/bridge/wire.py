@@ -124,11 +124,23 @@ class Wire:
         """
         self.check(method)
         converter = None if self._is_native(method) else self._out.converter(method.name, part)
-        if converter is None:
+        if converter is not None and converter.concerns(encoded):
+            encoded = to_json(converter.convert(from_json(encoded), self._tell, self._told))
+        elif converter is not None:
+            encoded = converter.filled(encoded)
+        return self._untagged(encoded) if part != PARAMS else encoded
+
+    def _untagged(self, encoded: bytes) -> bytes:
+        """Return a result without the tag that the negotiated revision does not have."""
+        tag = self._own.result_tag
+        if not tag or tag == self.binding.result_tag or tag.encode() not in encoded:
             return encoded
-        if not converter.concerns(encoded):
-            return converter.filled(encoded)
-        return to_json(converter.convert(from_json(encoded), self._tell, self._told))
+        last = b',"%b":"complete"}' % tag.encode()
+        if encoded.endswith(last):
+            return encoded[: -len(last)] + b"}"
+        result = from_json(encoded)
+        result.pop(tag, None)
+        return to_json(result)
 
     def _is_native(self, method: AnyMethod) -> bool:
         """Whether a message already belongs to the negotiated revision, because its sender or handler uses that one."""

@@ -120,7 +120,12 @@ class Conversation(Receiver):
         channel.link = link
         try:
             value = jsonrpc.parse(message)
-            if self.on_modern is not None and (outcome := self._take_modern(value, message, channel)) is not None:
+            if (
+                self.on_modern is not None
+                # In a session, messages without this word are of the legacy era, unless modern requests are open.
+                and (b"protocolVersion" in message or link.session.state is _NEW or channel.calls)
+                and (outcome := self._take_modern(value, message, channel)) is not None
+            ):
                 return outcome
             if value.__class__ is list:
                 events = link.session.receive_batch(value, channel)

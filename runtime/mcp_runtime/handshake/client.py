@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from mcp_runtime.binding import Binding, Bridges, Bridging, Wire
+from mcp_runtime.binding import Binding, Bridges, Wire
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.on_behalf import Feature
@@ -18,6 +18,7 @@ from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED, SERVER_DISCOVER
 from mcp_runtime.settings import ClientOptions
@@ -43,14 +44,10 @@ async def open_client(
     handlers: Handlers | None = None,
     options: ClientOptions | None = None,
     require: Sequence[str] = (),
-    bridge: bool | Bridging = False,
 ) -> ClientT:
     """Open a conversation in the client's revision, or in one that it is bridged to; see `ClientStub.open`."""
     opening = Opening(peer, ClientOptions() if options is None else options)
-    if bridge:
-        bridging = client.__binding__.bridging if isinstance(bridge, bool) else bridge
-        return await opening.open_bridged(client, handlers, require, bridging)
-    return await opening.open((client,), () if handlers is None else (handlers,), require)
+    return await opening.open((client,), () if handlers is None else (handlers,), require, others=True)
 
 
 class Opening:
@@ -67,22 +64,23 @@ class Opening:
         self._offer: Offer
 
     async def open(
-        self, clients: Sequence[type[ClientT]], handlers: Sequence[Handlers], require: Sequence[str]
+        self,
+        clients: Sequence[type[ClientT]],
+        handlers: Sequence[Handlers],
+        require: Sequence[str],
+        *,
+        others: bool = False,
     ) -> ClientT:
-        """Open a conversation in the newest common revision; see `mcp_runtime.client.open_any`."""
-        check_opening(self._options, handlers, require, [client.__binding__ for client in clients])
+        """Open a conversation in a revision of the clients or, for one client, in others that the options allow."""
+        bindings = [client.__binding__ for client in clients]
+        check_opening(self._options, handlers, require, bindings)
         by_revision = {client.__binding__.revision: client for client in clients}
-        return await self._open(by_revision, {handler.__binding__.revision: handler for handler in handlers}, require)
-
-    async def open_bridged(
-        self, client: type[ClientT], handlers: Handlers | None, require: Sequence[str], bridging: Bridging
-    ) -> ClientT:
-        """Open a conversation in the newest revision that the server supports and the client is bridged to."""
-        check_opening(self._options, () if handlers is None else (handlers,), require, [client.__binding__])
-        self._bridges = bridging.bridges(client.__binding__)
-        revisions = self._bridges.revisions
-        own_handlers = dict.fromkeys(revisions, handlers) if handlers else {}
-        return await self._open(dict.fromkeys(revisions, client), own_handlers, require)
+        own_handlers = {handler.__binding__.revision: handler for handler in handlers}
+        if others and (bridges := bindings[0].bridges(self._options.revisions)) is not None:
+            self._bridges = bridges
+            by_revision = dict.fromkeys(bridges.revisions, clients[0])
+            own_handlers = dict.fromkeys(bridges.revisions, handlers[0]) if handlers else {}
+        return await self._open(by_revision, own_handlers, require)
 
     async def _open(
         self, clients: Mapping[str, type[ClientT]], own_handlers: Mapping[str, Handlers], require: Sequence[str]
@@ -115,8 +113,12 @@ class Opening:
     async def _begin(self) -> None:
         """Ask a server of either era for the newest common revision."""
         stateless, legacy = self._of_era("modern"), self._of_era("legacy")
-        if stateless and legacy and self._is_written_for_sessions:
-            await self._begin_session(max(legacy), max(stateless))
+        own = self._bridges.binding.revision if self._bridges else ""
+        if own in legacy:
+            if stateless:
+                await self._begin_session(own, max(stateless))
+            else:
+                await self._initialize(own)
             return
         if not stateless:
             await self._initialize(max(legacy))
@@ -179,15 +181,12 @@ class Opening:
         try:
             await self._initialize(legacy)
         except PeerError as refused:
+            if refused.code == INTERNAL_ERROR:
+                raise
             try:
                 await self._discover(stateless)
             except NotModern:
                 raise refused from None
-
-    @property
-    def _is_written_for_sessions(self) -> bool:
-        """Whether this is a legacy-era client that is bridged to others."""
-        return self._bridges is not None and self._bridges.binding.era == "legacy"
 
     def _era(self, revision: str) -> str:
         return self._clients[revision].__binding__.era if self._bridges is None else self._bridges.era(revision)

@@ -57,8 +57,9 @@ class Requesters:
         self._legacy = tuple(sorted(legacy))
         self._supported = sorted({*legacy, *servers})
         self._servers = servers
-        # A bridge has a cost, and many legacy-era clients need none.
-        self._bases = {name: self._set_up(name, found) for name, found in servers.items() if found.bridges is None}
+        # A bridge has a cost, and many clients need none.
+        own = {name: found for name, found in servers.items() if found.server.__binding__.revision == name}
+        self._bases = {name: self._set_up(name, found) for name, found in own.items()}
         self._shared: OrderedDict[str, Requester] = OrderedDict()
         self._last: tuple[_Said, Requester] | None = None
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, NoReturn, TypeAlias
 
-from mcp_runtime.binding import Binding, BridgedServer
+from mcp_runtime.binding import Binding
 from mcp_runtime.connection.connection import Connection, Middleware
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Transport
@@ -28,11 +28,8 @@ from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.validation import Reader
 from mcp_runtime.settings import ServerOptions
 
-AnyServer: TypeAlias = "ServerHandlers | BridgedServer[ServerHandlers]"
-"""An object of a generated `Server`, or a bridged one (`mcp_runtime.bridge`)."""
 
-
-async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
+async def start_server(transport: Transport, *servers: ServerHandlers) -> Connection:
     """Begin to serve one client, each message in the era that it is of; see `mcp_runtime.server.serve`."""
     by_revision = _by_revision(servers)
     if not by_revision:
@@ -52,10 +49,10 @@ async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
     return connection
 
 
-async def start_session(transport: Transport, *servers: AnyServer) -> Connection:
+async def start_session(transport: Transport, *servers: ServerHandlers) -> Connection:
     """Start serving one client in a revision with a handshake, and refuse messages of the modern era.
 
-    A bridged server is served in those of its revisions that have a handshake.
+    It is served in those of its revisions that have a handshake.
     """
     by_revision = _by_revision(servers)
     legacy = {revision: served for revision, served in by_revision.items() if served.era(revision) == "legacy"}
@@ -71,7 +68,7 @@ Identify: TypeAlias = Callable[[Request, Channel], Requester]
 
 async def start_modern(
     transport: Transport,
-    *servers: AnyServer,
+    *servers: ServerHandlers,
     check: Callable[[Identify, Request, Channel], Requester],
     settings: Callable[[ServerOptions], ServerOptions],
     middleware: Sequence[Middleware] = (),
@@ -106,7 +103,7 @@ class Spoken:
     modern: frozenset[str]
 
 
-def revisions_of(servers: Sequence[AnyServer]) -> Spoken:
+def revisions_of(servers: Sequence[ServerHandlers]) -> Spoken:
     """Return the revisions of several servers.
 
     Raises:
@@ -123,20 +120,31 @@ def revisions_of(servers: Sequence[AnyServer]) -> Spoken:
 def _requesters(
     connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]
 ) -> Callable[[Request, Channel], Requester]:
-    # A legacy-only server does not pay for the modern era.
-    from mcp_runtime.handshake.modern import Requesters
+    @cache
+    def made() -> Callable[[Request, Channel], Requester]:
+        from mcp_runtime.handshake.modern import Requesters
 
-    return Requesters(connection, servers, legacy).of
+        return Requesters(connection, servers, legacy).of
+
+    if any(served.server.__binding__.era == "modern" for served in servers.values()):
+        return made()
+
+    # Legacy-era servers do not pay for the modern era before a client of it comes.
+    def of(request: Request, channel: Channel) -> Requester:
+        return made()(request, channel)
+
+    return of
 
 
-def _by_revision(servers: Sequence[AnyServer]) -> dict[str, Served]:
+def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, Served]:
     found: dict[str, Served] = {}
     bridged: dict[str, Served] = {}
-    for given in servers:
-        server, bridges = (given.server, given.bridges) if isinstance(given, BridgedServer) else (given, None)
+    for server in servers:
         check_handlers(server, ServerHandlers)
         warn_of_gaps(server)
-        binding = server.__binding__
+        binding, revisions = server.__binding__, server.effective_options().revisions
+        # Several servers share the revisions out, unless they say otherwise.
+        bridges = binding.bridges("own" if revisions == "all" and len(servers) > 1 else revisions)
         if binding.revision in found:
             raise ValueError(f"two servers speak {binding.revision}; one per revision is enough")
         found[binding.revision] = Served(server, bridges)

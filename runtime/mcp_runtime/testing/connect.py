@@ -95,19 +95,11 @@ async def connect(
     if scripted and handlers:
         raise ValueError("pass either handlers or scripted answers, not both")
     chosen = _listening(options or ClientOptions(), heard, roots)
-    async with connect_memory(_bridged(server, binding.revision)) as peer:
+    async with connect_memory(server) as peer:
         made = await open_client(wanted, peer, handlers=handlers or scripted, options=chosen)
         heard.attach(made.connection)
         yield made
     script.check()
-
-
-def _bridged(server: ServerHandlers, revision: str) -> Any:
-    if server.__binding__.revision == revision:
-        return server
-    from mcp_runtime.bridge import bridge
-
-    return bridge(server, [revision])
 
 
 def _listening(options: ClientOptions, heard: Heard, roots: Sequence[Any] | None) -> ClientOptions:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 
 if TYPE_CHECKING:
-    from mcp_runtime.handshake.server import AnyServer
+    from mcp_runtime.handlers import ServerHandlers
     from mcp_runtime.peer import Peer
 
 __all__ = ["MemoryTransport", "connect_memory", "memory_pair"]
@@ -134,7 +134,7 @@ def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
 
 
 @asynccontextmanager
-async def connect_memory(*servers: "AnyServer") -> AsyncGenerator["Peer"]:
+async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
     """Connect to a server within this process, for as long as the context lasts.
 
     Args:

@@ -24,7 +24,7 @@ from mcp_runtime.transports.stdio_client import (
 )
 
 if TYPE_CHECKING:
-    from mcp_runtime.handshake.server import AnyServer
+    from mcp_runtime.handlers import ServerHandlers
     from mcp_runtime.peer import Peer
 
 __all__ = [
@@ -252,7 +252,7 @@ async def connect_stdio(
         await peer.aclose()
 
 
-def serve_stdio(*servers: "AnyServer", end_timeout: float = 3.0, **options: Unpack[StdioServerOptions]) -> None:
+def serve_stdio(*servers: "ServerHandlers", end_timeout: float = 3.0, **options: Unpack[StdioServerOptions]) -> None:
     """Serve the client that started this process, until it disconnects; SIGINT and SIGTERM end it too.
 
     From here on, printed output goes to standard error. Uses uvloop if that is installed.
@@ -273,7 +273,7 @@ def serve_stdio(*servers: "AnyServer", end_timeout: float = 3.0, **options: Unpa
     ending.over()
 
 
-async def _serve(servers: tuple["AnyServer", ...], options: StdioServerOptions, ending: Ending) -> None:
+async def _serve(servers: tuple["ServerHandlers", ...], options: StdioServerOptions, ending: Ending) -> None:
     from mcp_runtime.handshake.server import start_server
 
     task = asyncio.current_task()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from mcp_runtime.transports.http.events import Event, EventStore, HttpLimits, MemoryEventStore
 
 if TYPE_CHECKING:
-    from mcp_runtime.handshake.server import AnyServer
+    from mcp_runtime.handlers import ServerHandlers
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.client.endpoint import HttpClientOptions
     from mcp_runtime.transports.http.client.posting import SseClientOptions
@@ -73,7 +73,7 @@ class HttpServerOptions(TypedDict, total=False):
     limits: HttpLimits
 
 
-def asgi_app(*servers: "AnyServer", **options: "Unpack[HttpServerOptions]") -> "HttpApp":
+def asgi_app(*servers: "ServerHandlers", **options: "Unpack[HttpServerOptions]") -> "HttpApp":
     """Create an MCP endpoint: an ASGI application that answers every path routed to it.
 
     Mount it in a Starlette or FastAPI application, and use `HttpApp.lifespan` as its ``lifespan``; or run it on its
@@ -100,7 +100,7 @@ def asgi_app(*servers: "AnyServer", **options: "Unpack[HttpServerOptions]") -> "
 
 
 def serve_http(
-    *servers: "AnyServer",
+    *servers: "ServerHandlers",
     host: str = "127.0.0.1",
     port: int = 8000,
     path: str = "/mcp",
@@ -172,7 +172,7 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
         await peer.aclose()
 
 
-def sse_app(*servers: "AnyServer", **options: "Unpack[SseServerOptions]") -> "SseApp":
+def sse_app(*servers: "ServerHandlers", **options: "Unpack[SseServerOptions]") -> "SseApp":
     """Create an ASGI application for clients of 2024-11-05 with their HTTP+SSE transport, which is deprecated.
 
     It answers every path routed to it, in any revision with a handshake. Offer it next to `asgi_app`, at another path,

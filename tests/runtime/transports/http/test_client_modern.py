@@ -16,6 +16,7 @@ from mcp_runtime.options import CallOptions
 from mcp_runtime.transports.http import connect_http
 from mcp_runtime.transports.http.client.endpoint import HttpClientOptions
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, listed, modern_endpoint, text
+from support.own import OWN
 from support.stdio_peers import eventually
 
 QUICK = CallOptions(timeout=0.6)
@@ -302,4 +303,4 @@ async def test_a_version_that_is_not_spoken() -> None:
 
     async with modern_endpoint(server__discover=refusing) as endpoint, connect_http(endpoint.url) as peer:
         with pytest.raises(Exception, match="speaks 2026-07-28, the peer speaks 2099-01-01"):
-            await v.Client.open(peer)
+            await v.Client.open(peer, options=OWN)

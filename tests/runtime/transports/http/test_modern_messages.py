@@ -6,13 +6,13 @@ import pytest
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.bridge import bridge
 from mcp_runtime.client import open_any
 from mcp_runtime.handshake.discovery import MODERN_ERRORS
 from mcp_runtime.transports.http import asgi_app, connect_http
 from support.http import BOTH, SESSION, RawClient, call, hello, raw_client, request, served
 from support.http_modern import MODERN, asked, called, meta, modern_client
 from support.http_server import chatty
+from support.own import own
 
 LEGACY = "2025-11-25"
 DISCOVER = asked("server/discover")
@@ -24,7 +24,7 @@ def alone() -> Any:
 
 
 def bridged() -> Any:
-    return (bridge(chatty(LEGACY)),)
+    return (chatty(LEGACY),)
 
 
 def both() -> Any:
@@ -73,7 +73,7 @@ async def test_a_session_on_the_same_endpoint(make: Any) -> None:
 
 
 async def test_only_post_where_there_are_no_sessions() -> None:
-    async with modern_client(asgi_app(*alone())) as client:
+    async with modern_client(asgi_app(*map(own, alone()))) as client:
         for method in ("GET", "DELETE", "PUT"):
             answer = await client.http.request(method, "/mcp", headers=BOTH)
             assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
@@ -96,12 +96,12 @@ class TestNotServed:
     """A legacy-only server refuses them in a way that makes clients of both eras start a session."""
 
     async def test_without_a_session(self, message: Any) -> None:
-        async with raw_client(asgi_app(chatty(LEGACY))) as client:
+        async with raw_client(asgi_app(own(chatty(LEGACY)))) as client:
             assert "initialize" in await refused(client, message, mcp_protocol_version=MODERN)
             assert "initialize" in await refused(client, message)
 
     async def test_in_a_session(self, message: Any) -> None:
-        async with raw_client(asgi_app(chatty(LEGACY))) as client:
+        async with raw_client(asgi_app(own(chatty(LEGACY)))) as client:
             await client.shake_hands(LEGACY)
             assert "begin a session with initialize" in await refused(client, message)
             assert LEGACY in await refused(client, message, mcp_protocol_version=MODERN)
@@ -109,7 +109,7 @@ class TestNotServed:
             assert answer.json()["result"]["content"][0]["text"].endswith(LEGACY), "the session continues"
 
     async def test_where_there_are_no_sessions(self, message: Any) -> None:
-        async with raw_client(asgi_app(chatty(LEGACY), stateless=True)) as client:
+        async with raw_client(asgi_app(own(chatty(LEGACY)), stateless=True)) as client:
             assert LEGACY in await refused(client, message, mcp_protocol_version=MODERN)
             assert "initialize" in await refused(client, message, mcp_protocol_version=LEGACY)
             assert "initialize" in await refused(client, message)
@@ -123,12 +123,12 @@ async def test_initialize_is_of_one_era() -> None:
 
 @pytest.mark.parametrize("is_stateless", [False, True])
 async def test_a_client_of_both_eras_begins_a_session(is_stateless: bool) -> None:
-    async with served(asgi_app(chatty(LEGACY), stateless=is_stateless)) as url:
+    async with served(asgi_app(own(chatty(LEGACY)), stateless=is_stateless)) as url:
         async with connect_http(url) as peer:
             client = await open_any(peer, v.Client, v2025_11_25.Client)
             assert isinstance(client, v2025_11_25.Client)
             assert (await client.call_tool(name="who")).content
         async with connect_http(url) as peer:
-            over_bridge = await v.Client.open(peer, bridge=True)
+            over_bridge = await v.Client.open(peer)
             assert over_bridge.connection.revision == LEGACY
             assert (await over_bridge.call_tool(name="who")).content

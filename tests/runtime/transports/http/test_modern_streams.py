@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.bridge import bridge
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.sealed import InputState
 from mcp_runtime.server import ServerOptions, requires
@@ -15,6 +14,7 @@ from mcp_runtime.transports.http import HttpLimits, asgi_app
 from support.http import SESSION
 from support.http_modern import MODERN, PREFIX, asked, called, meta, modern_client
 from support.http_server import chatty
+from support.own import own
 from support.stdio_peers import eventually
 
 SOON = HttpLimits(stream_after=0.05, keepalive=0.1)
@@ -111,7 +111,7 @@ async def test_what_a_handler_needs_is_known_before_a_byte_has_left() -> None:
             assert (await events.message())["error"]["code"] == -32021
 
 
-@pytest.mark.parametrize("make", [lambda: chatty(MODERN), lambda: bridge(chatty("2025-11-25"))], ids=["own", "bridged"])
+@pytest.mark.parametrize("make", [lambda: chatty(MODERN), lambda: chatty("2025-11-25")], ids=["own", "bridged"])
 async def test_listening(make: Any) -> None:
     made = make()
     server = getattr(made, "server", made)
@@ -192,7 +192,7 @@ async def test_answers_come_in_requests_of_their_own(is_sealed: bool) -> None:
 
 @pytest.mark.requirement("posts.notification", "posts.one-message")
 async def test_a_notification_is_taken_and_passed_over() -> None:
-    async with modern_client(asgi_app(chatty(MODERN))) as client:
+    async with modern_client(asgi_app(own(chatty(MODERN)))) as client:
         told: Any = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta()}}
         answer = await client.post(told)
         assert (answer.status_code, answer.content) == (202, b"")

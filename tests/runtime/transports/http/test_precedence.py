@@ -16,6 +16,7 @@ from mcp_runtime.transports.http.server.checks import CHECKS, STATUSES
 from support.http import BOTH
 from support.http_modern import PREFIX, called, headers_for, meta, modern_client
 from support.http_server import chatty
+from support.own import own
 
 PAGE: Final = Path(__file__).resolve().parents[4] / "docs" / "http.md"
 MAX_BYTES: Final = 5_000
@@ -141,7 +142,7 @@ NEITHER: Final = ({no_revision, no_version_header}, {no_revision, other_revision
 @pytest.mark.parametrize("is_stateless", [True, False], ids=["stateless", "with sessions"])
 async def test_the_first_of_two_faults_is_answered(is_alone: bool, is_stateless: bool) -> None:
     wrong: list[str] = []
-    servers = [Choosy()] if is_alone else [Choosy(), chatty("2025-11-25")]
+    servers = [own(Choosy())] if is_alone else [Choosy(), chatty("2025-11-25")]
     app = asgi_app(*servers, stateless=is_stateless, limits=HttpLimits(max_message_bytes=MAX_BYTES))
     async with modern_client(app, h11_max_incomplete_event_size=100_000) as client:
 

@@ -16,6 +16,7 @@ from mcp_runtime.transports.http import connect_http, sse_app
 from mcp_runtime.transports.http.client import streamable
 from support.http import served
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, discovered, listed, modern_endpoint
+from support.own import OWN, own
 
 LEGACY = "2025-11-25"
 
@@ -152,11 +153,11 @@ async def test_silence_means_legacy_this_time() -> None:
 async def test_a_client_of_one_era_asks_nothing_else() -> None:
     async with serving(page(404)) as endpoint, connect_http(endpoint.url) as peer:
         with pytest.raises(ConnectionClosed, match="answered 404"):
-            await v.Client.open(peer)
+            await v.Client.open(peer, options=OWN)
         assert endpoint.methods == ["server/discover"]
     async with serving(error(-32601, 404)) as endpoint, connect_http(endpoint.url) as peer:
         with pytest.raises(UnsupportedRevision, match=r"server/discover with an error"):
-            await v.Client.open(peer)
+            await v.Client.open(peer, options=OWN)
     async with serving(discovered) as endpoint, connect_http(endpoint.url) as peer:
         await v2025_11_25.Client.open(peer)
         assert "server/discover" not in endpoint.methods
@@ -214,7 +215,7 @@ async def test_a_server_of_http_sse_is_reached_at_its_url(clients: tuple[Any, ..
             return v2024_11_05.ListToolsResult(tools=[])
 
     available = (*clients, v2024_11_05.Client) if v2024_11_05.Client not in clients else clients
-    async with served(sse_app(Old())) as url:
+    async with served(sse_app(own(Old()))) as url:
         for _ in range(2):
             async with connect_http(f"{url}/sse") as peer:
                 opening: Any = open_any(peer, *available, options=ClientOptions(timeout=60))

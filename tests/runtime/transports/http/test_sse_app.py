@@ -15,6 +15,7 @@ from mcp_bindings import v2026_07_28
 from mcp_runtime.transports.http import HttpLimits, sse_app
 from support.http import call, hello, raw_client, request, served
 from support.http_server import chatty
+from support.own import own
 from support.sse import sse_client, sse_stream
 from support.stdio_peers import eventually
 from support.talk import LEGACY
@@ -54,7 +55,7 @@ def test_a_server_of_the_modern_era_has_no_handshake() -> None:
     class Modern(v2026_07_28.Server): ...
 
     with pytest.raises(ValueError, match="none of these servers speaks one"):
-        sse_app(Modern())
+        sse_app(own(Modern()))
     sse_app(Modern(), chatty(NEWEST))
     with pytest.raises(ValueError, match="no server"):
         sse_app()

@@ -35,7 +35,7 @@ from mcp_runtime.transports.http.server.sessions import Sessions
 from mcp_runtime.transports.http.server.streams import Stream, pump
 
 if TYPE_CHECKING:
-    from mcp_runtime.handshake.server import AnyServer
+    from mcp_runtime.handlers import ServerHandlers
 
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -209,7 +209,7 @@ class HttpApp(Application):
 
     def __init__(
         self,
-        servers: "Sequence[AnyServer]",
+        servers: "Sequence[ServerHandlers]",
         *,
         places: Places,
         principal: Callable[[Scope], str | None] | None,

@@ -28,7 +28,7 @@ from mcp_runtime.transports.http.server.event_log import EventLog
 from mcp_runtime.transports.http.server.streams import Stream
 
 if TYPE_CHECKING:
-    from mcp_runtime.handshake.server import AnyServer
+    from mcp_runtime.handlers import ServerHandlers
 
 
 class _Tool:
@@ -193,7 +193,7 @@ class ModernEndpoint(Transport):
     receiver: Receiver
     connection: Connection
 
-    def __init__(self, servers: "Sequence[AnyServer]", limits: HttpLimits, unread: Unread) -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", limits: HttpLimits, unread: Unread) -> None:
         self.id = ""
         self.events: EventLog | None = None
         self.primes = False

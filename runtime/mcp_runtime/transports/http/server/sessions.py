@@ -18,7 +18,7 @@ from mcp_runtime.transports.http.server.event_log import EventLog
 from mcp_runtime.transports.http.server.streams import CommonStream, ResumableStream, Stream
 
 if TYPE_CHECKING:
-    from mcp_runtime.handshake.server import AnyServer
+    from mcp_runtime.handlers import ServerHandlers
 
 
 ASSUMED: Final = "2025-03-26"
@@ -251,7 +251,7 @@ class Sessions:
 
     def __init__(
         self,
-        servers: "Sequence[AnyServer]",
+        servers: "Sequence[ServerHandlers]",
         revisions: Iterable[str],
         limits: HttpLimits,
         events: EventLog | None,

@@ -32,7 +32,7 @@ from mcp_runtime.transports.http.server.sessions import ID_BYTES, method_of
 from mcp_runtime.transports.http.server.streams import Stream, pump
 
 if TYPE_CHECKING:
-    from mcp_runtime.handshake.server import AnyServer
+    from mcp_runtime.handlers import ServerHandlers
 
 
 class SseSession(Transport):
@@ -205,7 +205,7 @@ class SseApp(Application):
 
     def __init__(
         self,
-        servers: "Sequence[AnyServer]",
+        servers: "Sequence[ServerHandlers]",
         *,
         places: Places,
         principal: Callable[[Scope], str | None] | None,
