@@ -97,7 +97,7 @@ class Rule:
 
     id: str
     purpose: str
-    advice: str
+    advice: str = "No action needed."
     change: Change = Change.NONE
     check: Check | None = None
     to_receivers: str = ""

@@ -6,14 +6,23 @@ thing does not exist is None.
 
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Generic, TypeVar
 
 from mcp_bindgen.ir.nodes import Field, Method, Ref, TypeRef
 
+_T = TypeVar("_T")
 
-class SourceSite:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site(Generic[_T]):
+    """A place of messages, and what each side has there."""
+
+    before: _T
+    after: _T
+
+
+class SourceSite(Site[_T]):
     """A place of a schema that is not visible in messages: rules that check one belong to the source view."""
-
-    __slots__ = ()
 
 
 class Ground(Enum):
@@ -27,93 +36,55 @@ class Ground(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MethodSite:
+class MethodSite(Site[Method | None]):
     """A request or a notification in one direction, which `way` names if the message is still sent in the other."""
 
-    before: Method | None
-    after: Method | None
     way: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvelopeSite(SourceSite):
+class EnvelopeSite(SourceSite[str]):
     """A property of the JSON-RPC frame that the definition of a message repeats: its name, empty if it does not."""
 
-    before: str
-    after: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlternativeSite:
+class AlternativeSite(Site[Ref | None]):
     """A result that a request may get instead of its usual one."""
 
-    before: Ref | None
-    after: Ref | None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrameSite:
+class FrameSite(Site[TypeRef | None]):
     """A form of JSON-RPC message, such as a batch."""
 
-    before: TypeRef | None
-    after: TypeRef | None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultTypeSite:
+class ResultTypeSite(Site[str | None]):
     """An entry, by name, of the union that lists the results of one side."""
 
-    before: str | None
-    after: str | None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorSite:
+class ErrorSite(Site[int | None]):
     """An error code."""
 
-    before: int | None
-    after: int | None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PropertySite:
+class PropertySite(Site[Field | None]):
     """A property of an object that messages carry."""
 
-    before: Field | None
-    after: Field | None
     ground: Ground = Ground.OPEN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoveSite:
+class MoveSite(Site[str]):
     """A property that moved into or out of a sibling object, by its old path and its new one."""
 
-    before: str
-    after: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestSite:
+class RestSite(Site[bool]):
     """Whether an object may have properties that it does not declare."""
 
-    before: bool
-    after: bool
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormSite:
+class FormSite(Site[TypeRef | None]):
     """A form of a value that only one side has, among others that both have."""
 
-    before: TypeRef | None
-    after: TypeRef | None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypeSite:
+class TypeSite(Site[tuple[TypeRef, ...]]):
     """The forms of a value, without nested types; `selects` if it is the discriminator of a union."""
 
-    before: tuple[TypeRef, ...]
-    after: tuple[TypeRef, ...]
     selects: bool = False
 
 
@@ -125,12 +96,8 @@ class Edge:
     inwards: tuple[float, bool] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundSite:
+class BoundSite(Site[Edge | None]):
     """A bound on a number, on the length of a string, or on the size of a list or a map."""
-
-    before: Edge | None
-    after: Edge | None
 
 
 class Fate(Enum):
@@ -145,20 +112,14 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionSite(SourceSite):
+class DefinitionSite(SourceSite[str]):
     """A definition and what became of it, as readings."""
 
     fate: Fate
-    before: str
-    after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseSite(SourceSite):
+class BaseSite(SourceSite[str | None]):
     """A definition that another one extends, by name."""
-
-    before: str | None
-    after: str | None
 
 
 class Reference(Enum):
@@ -172,69 +133,41 @@ class Reference(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceSite(SourceSite):
+class ReferenceSite(SourceSite[str]):
     """A place whose reference to its type changed, as readings."""
 
     kind: Reference
-    before: str
-    after: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnsentSite(SourceSite):
+class UnsentSite(SourceSite[Field | None]):
     """A property of a definition that no message carries; `retyped` if the meaning of its type changed."""
 
-    before: Field | None
-    after: Field | None
     retyped: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AliasSite(SourceSite):
+class AliasSite(SourceSite[str]):
     """An alias that no message carries and whose target changed, as readings."""
 
-    before: str
-    after: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextSite(SourceSite):
+class TextSite(SourceSite[str]):
     """The description of something that both sides have."""
 
-    before: str
-    after: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpaqueSite:
+class OpaqueSite(Site[str]):
     """What a schema says about something beyond its type: text that types do not express, or an empty string."""
 
-    before: str
-    after: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeprecationSite(SourceSite):
+class DeprecationSite(SourceSite[bool]):
     """Whether something that a side has is deprecated."""
 
-    before: bool
-    after: bool
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefaultSite(SourceSite):
+class DefaultSite(SourceSite[str]):
     """The default of a property, as JSON; empty if a side has none."""
 
-    before: str
-    after: str
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantSite(SourceSite):
+class ConstantSite(SourceSite[str | None]):
     """A constant of schema.ts that is not an error code, as JSON."""
-
-    before: str | None
-    after: str | None
 
 
 class Feature(Enum):
@@ -248,9 +181,7 @@ class Feature(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaSite(SourceSite):
+class SchemaSite(SourceSite[str]):
     """A feature of the schema itself in which the two sides differ."""
 
     feature: Feature
-    before: str
-    after: str

@@ -166,6 +166,7 @@ class Builder:
             yield {**small, name: whole[name]}
             yield {key: value for key, value in whole.items() if key != name}
         if struct.extra is not None:
+            yield {ANY_KEY: self.smallest(struct.extra), **whole}
             for key in (ANY_KEY, *self._words):
                 yield from ({**small, key: value} for value in self._samples(struct.extra, within) if key not in whole)
 

@@ -23,9 +23,7 @@ DEPRECATED_ADDED, DEPRECATED_REMOVED = mirrors(
         advice="Plan to stop using it.",
         check=added(DeprecationSite, lambda _: "deprecated"),
     ),
-    Rule(
-        id="deprecated-removed", purpose="A definition or property is no longer deprecated.", advice="No action needed."
-    ),
+    Rule(id="deprecated-removed", purpose="A definition or property is no longer deprecated."),
 )
 
 
@@ -72,10 +70,9 @@ DESCRIPTION_ADDED, DESCRIPTION_REMOVED = mirrors(
     Rule(
         id="description-added",
         purpose="A description was added.",
-        advice="No action needed.",
         check=on(TextSite, _described),
     ),
-    Rule(id="description-removed", purpose="A description was removed.", advice="No action needed."),
+    Rule(id="description-removed", purpose="A description was removed."),
 )
 DESCRIPTION_CHANGED = Rule(
     id="description-changed",
@@ -93,7 +90,6 @@ DESCRIPTION_REQUIREMENTS_CHANGED = Rule(
 DESCRIPTION_LINKS_CHANGED = Rule(
     id="description-links-changed",
     purpose="Links in a description point to another revision; nothing else changed.",
-    advice="No action needed.",
     check=on(TextSite, _reworded(links=True)),
 )
 
@@ -113,7 +109,6 @@ CONSTANT_ADDED, CONSTANT_REMOVED = mirrors(
     Rule(
         id="constant-added",
         purpose="A constant other than an error code was added.",
-        advice="No action needed.",
         check=added(ConstantSite),
     ),
     Rule(

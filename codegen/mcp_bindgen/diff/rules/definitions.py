@@ -22,7 +22,6 @@ DEFINITION_ADDED, DEFINITION_REMOVED = mirrors(
     Rule(
         id="definition-added",
         purpose="A definition was added.",
-        advice="No action needed.",
         check=on(DefinitionSite, _fate(Fate.ADDED)),
     ),
     Rule(
@@ -70,7 +69,6 @@ BASE_ADDED, BASE_REMOVED = mirrors(
     Rule(
         id="base-added",
         purpose="A definition now extends an additional base.",
-        advice="No action needed.",
         check=added(BaseSite),
     ),
     Rule(
@@ -150,7 +148,6 @@ MEMBER_ADDED_OPTIONAL, MEMBER_REMOVED_OPTIONAL = mirrors(
     Rule(
         id="member-added-optional",
         purpose="An optional constructor argument was added to a definition outside the shared messages.",
-        advice="No action needed.",
         check=on(UnsentSite, _added(demanded=False)),
     ),
     Rule(

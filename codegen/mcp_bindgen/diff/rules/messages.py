@@ -39,7 +39,6 @@ NOTIFICATION_METHOD_ADDED, NOTIFICATION_METHOD_REMOVED = mirrors(
     Rule(
         id="notification-method-added",
         purpose="A notification, or a direction for one, was added. Older receivers ignore it.",
-        advice="No action needed.",
         check=on(MethodSite, _added(request=False)),
     ),
     Rule(

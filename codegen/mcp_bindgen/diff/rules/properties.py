@@ -34,7 +34,6 @@ PROPERTY_ADDED_OPTIONAL, PROPERTY_REMOVED_OPTIONAL = mirrors(
     Rule(
         id="property-added-optional",
         purpose="An optional property was added.",
-        advice="No action needed.",
         check=on(PropertySite, _added(Ground.OPEN, required=(False,))),
     ),
     Rule(

@@ -11,12 +11,14 @@ from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.methods import UNIONS
+from mcp_bindgen.ir.names import contained
 from mcp_bindgen.ir.nodes import Direction, Literal, Method, Protocol, Ref, Struct
 from mcp_bindgen.load import default_rows
 
 _ALIKE = 0.3
 """How similar two results must be to count as a rename (0 to 1)."""
-
+_GENERAL = ("EmptyResult", "Result")
+"""The results of requests without their own."""
 
 RESULT_TAG = "resultType"
 """The property that says which form of result an answer is (2026-07-28 basic/index, ResultType)."""
@@ -63,7 +65,7 @@ def settle(old: Protocol, new: Protocol) -> Settled:
 
     Where a schema has root unions, a message that is in none of them, and embedded in no result, is sent by nobody.
     """
-    old, new = _sent(old), _sent(new)
+    old, new = (replace(side, methods=tuple(_stated(m, side) for m in _sent(side).methods)) for side in (old, new))
     sides = _directed(old, new), _directed(new, old)
     stated = {method.name for side in (old, new) for method in side.methods if method.is_directed}
     guessed = {
@@ -85,6 +87,15 @@ def _sent(protocol: Protocol) -> Protocol:
     if not has_roots(protocol):
         return protocol
     return replace(protocol, methods=tuple(method for method in protocol.methods if method.is_directed))
+
+
+def _stated(method: Method, protocol: Protocol) -> Method:
+    """Return a method with the result that the schema states, even one that no JSON-RPC response can have."""
+    own = f"{method.message.removesuffix('Request')}Result"
+    response = protocol.definitions.get(f"{own}Response")
+    names = {own} if response is None else {*contained(response)}
+    is_own = method.result in _GENERAL and own in names & protocol.definitions.keys()
+    return replace(method, result=own) if is_own else method
 
 
 def _directed(protocol: Protocol, other: Protocol) -> Protocol:

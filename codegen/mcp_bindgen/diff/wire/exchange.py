@@ -109,10 +109,11 @@ class Exchange:
                 Message(message.frame, (host.part,)),
             )
             return self.errors(carrier, message) == []
-        frame = "JSONRPCRequest" if "id" in message.frame else "JSONRPCNotification"
-        is_message = carrier.method and carrier.part != "result" and frame in self.protocol.definitions
-        if is_message and _errors(self._validator(frame), message.frame) != []:
-            return False
+        if method is not None and carrier.part != "result":
+            frame = "JSONRPCRequest" if "id" in message.frame else "JSONRPCNotification"
+            names = {frame, method.message} & self.protocol.definitions.keys()
+            if any(_errors(self._validator(name), message.frame) != [] for name in names):
+                return False
         return self.takes_frame(carrier, message) and self.errors(carrier, message) == []
 
     def takes_frame(self, carrier: Carrier, message: Message) -> bool:
@@ -183,16 +184,16 @@ class Exchange:
             return
         if carrier.part == FRAME:
             frames = builder.along(Ref(name=method.message), way)
-            yield from (Message({**self._envelope(method, "params"), **frame}) for frame in frames)
+            yield from (Message({**self._envelope(method, "params", builder), **frame}) for frame in frames)
         elif method.direction is Direction.EMBEDDED:
             host = self._host(method, carrier.part)
             if host is not None:
                 inner = (*host.way, Step("field", "params")) if carrier.part == "params" else host.way
                 steps = (host.part, *path(inner))
                 for payload in builder.along(Ref(name=host.type), (*inner, *way)):
-                    yield Message({**self._envelope(host.method, host.part), host.part: payload}, steps)
+                    yield Message({**self._envelope(host.method, host.part, builder), host.part: payload}, steps)
         else:
-            envelope = self._envelope(method, carrier.part)
+            envelope = self._envelope(method, carrier.part, builder)
             if carrier.part == "params" and not way:
                 yield Message(envelope, (carrier.part,))
             for form, name in self._candidates(method, carrier.part, way):
@@ -211,11 +212,16 @@ class Exchange:
     def _names(self, method: Method, part: str) -> list[str]:
         return [name for _, name in self._candidates(method, part, ())]
 
-    def _envelope(self, method: Method, part: str) -> dict[str, Any]:
+    def _envelope(self, method: Method, part: str, builder: Builder) -> dict[str, Any]:
+        """Return the frame around a part: what JSON-RPC and the definition of the message require."""
         envelope: dict[str, Any] = {"jsonrpc": "2.0"}
         if method.is_request:
             envelope["id"] = 1
-        return envelope | ({"method": method.name} if part == "params" else {})
+        if part != "params":
+            return envelope
+        message: object = builder.smallest(Ref(name=method.message))
+        own = cast(Mapping[str, Any], message) if isinstance(message, Mapping) else {}
+        return {**envelope, "method": method.name, **{name: own[name] for name in own if name not in (*envelope, part)}}
 
     def _real(self, frame: Any) -> Any:
         """Replace the method of a JSON-RPC frame with an existing one, in batches too."""

@@ -100,12 +100,15 @@ def _refuses(
     is_there = are_about(errors, sent)
     if message.is_left_out or not path(sent):
         return is_there
-    others = (other.payload() for other in islice(receiver.messages(carrier, taken, hints), MAX_REPAIRS))
-    for repaired in repairs(message.payload(), path(sent), others, path(taken)):
+    others = list(islice(receiver.messages(carrier, taken, hints), MAX_REPAIRS))
+    payloads = (other.payload() for other in others)
+    for repaired in repairs(message.payload(), path(sent), payloads, path(taken)):
         left = receiver.errors(carrier, Message(repaired, (), message.form), form)
         if left is not None and (not left or (is_there and not are_about(left, sent))):
             return True
-    return False
+    # Nothing can be put back where the receiver accepts no value at all.
+    is_only_there = all(are_about((error,), sent) for error in errors)
+    return is_only_there and not any(receiver.errors(carrier, other, form) == [] for other in others)
 
 
 def _reason(tried: int) -> str:
