@@ -14,7 +14,8 @@ LAYERS = (
     ("diff/rules",),
     ("diff/wire", "diff/source"),
     ("diff/compare.py", "diff/compatibility.py", "diff/baseline.py"),
-    ("diff/report", "impact"),
+    ("diff/report",),
+    ("impact",),
     ("migrate",),
 )
 """From the bottom up: a part may import lower layers and its own files, but no other part of its layer."""

@@ -4,12 +4,16 @@
 """
 
 import os
-from itertools import islice
+from itertools import islice, pairwise, permutations
 
 import pytest
 
+from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindgen.diff.wire.witness import Witnesses
 from support.mutants_of_messages import OPS
-from support.verdict_cases import Figures, cases, run
+from support.oracle import Judge
+from support.samples import REVISIONS
+from support.verdict_cases import Figures, cases, is_confirmed, run, side, untouched
 
 QUICK = 500
 SLOW = int(os.environ.get("CASES", "1000"))
@@ -41,6 +45,21 @@ def test_there_are_enough_classes() -> None:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_no_verdict_is_false(chunk: int) -> None:
     check(figures(chunk, CHUNKS, QUICK))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(*pair, marks=[] if pair in pairwise(REVISIONS) else pytest.mark.slow)
+        for pair in permutations(REVISIONS, 2)
+    ],
+)
+def test_every_witness_between_official_files_is_confirmed(old: str, new: str) -> None:
+    judge = Judge(side(old), side(new))
+    witnesses = Witnesses(untouched(old), untouched(new))
+    found = [witnesses.testify(finding) for finding in compare_messages(untouched(old), untouched(new))]
+    assert any(finding.witnesses for finding in found)
+    assert [f for f in found for pair in f.witnesses if not is_confirmed(judge, f, pair)] == []
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.diff.report.model import Cause, Report, causes
-from mcp_bindgen.diff.rule import Rule, Severity, View
+from mcp_bindgen.diff.rule import NOTHING, Rule, Severity, View
 from mcp_bindgen.diff.rules import CATALOGUE, messages, properties
 from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED, DIALECT_CHANGED
 from mcp_bindgen.diff.rules.definitions import DEFINITION_RENAMED
@@ -246,7 +246,7 @@ def _names(cause: Cause) -> list[str]:
     finding = cause.first.finding
     owner, dot, member = finding.place.rpartition(".")
     if not dot:
-        return sorted({j.finding.new if j.finding.old == words.NOTHING else j.finding.old for j in cause.findings})
+        return sorted({j.finding.new if j.finding.old == NOTHING else j.finding.old for j in cause.findings})
     return [f"{owner}.{member}" if len(cause.findings) == 1 else member]
 
 

@@ -17,7 +17,7 @@ from mcp_bindgen.diff.finding import Pair, Subject
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Judged, PeerVerdict, Report, by_method
 from mcp_bindgen.diff.report.text import verdicts
-from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rule import NOTHING, Severity, View
 from mcp_bindgen.emit.header import tool_version
 from mcp_bindgen.paths import shipped
 
@@ -298,7 +298,7 @@ def _entry(report: Report, judged: Judged) -> Entry:
 def _reading(revision: str, subject: Subject | None, text: str, place: str) -> Reading:
     parts = [subject.definition, subject.member] if subject else []
     name = ".".join(part for part in parts if part)
-    absent = text == words.NOTHING
+    absent = text == NOTHING
     return Reading(
         revision=words.plain(revision),
         subject=words.plain(name) if name != place else "",

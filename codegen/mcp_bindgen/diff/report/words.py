@@ -7,7 +7,7 @@ from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.report.model import Cause, Judged, PeerVerdict, Report, Side
 from mcp_bindgen.diff.report.options import Options, Role
-from mcp_bindgen.diff.rule import Rule, Severity
+from mcp_bindgen.diff.rule import NOTHING, Rule, Severity
 
 MAX_NAMES = 3
 """The number of names that a line lists before it only counts the rest."""
@@ -17,8 +17,6 @@ MAX_METHODS = 2
 """The number of methods that a line lists; if there are more, it shows only their number."""
 MAX_READING = 120
 """The number of characters of a reading that a line shows."""
-NOTHING = "-"
-"""The reading of a side on which the thing does not exist."""
 
 
 def plain(text: str) -> str:

@@ -67,11 +67,7 @@ def excerpt(text: str, start: int) -> str:
 
 
 DESCRIPTION_ADDED, DESCRIPTION_REMOVED = mirrors(
-    Rule(
-        id="description-added",
-        purpose="A description was added.",
-        check=on(TextSite, _described),
-    ),
+    Rule(id="description-added", purpose="A description was added.", check=on(TextSite, _described)),
     Rule(id="description-removed", purpose="A description was removed."),
 )
 DESCRIPTION_CHANGED = Rule(
@@ -106,11 +102,7 @@ DEFAULT_CHANGED = Rule(
     severity=Severity.WARNING,
 )
 CONSTANT_ADDED, CONSTANT_REMOVED = mirrors(
-    Rule(
-        id="constant-added",
-        purpose="A constant other than an error code was added.",
-        check=added(ConstantSite),
-    ),
+    Rule(id="constant-added", purpose="A constant other than an error code was added.", check=added(ConstantSite)),
     Rule(
         id="constant-removed",
         purpose="A constant other than an error code was removed.",

@@ -19,11 +19,7 @@ def _fate(fate: Fate) -> Callable[[DefinitionSite], Reading | None]:
 
 
 DEFINITION_ADDED, DEFINITION_REMOVED = mirrors(
-    Rule(
-        id="definition-added",
-        purpose="A definition was added.",
-        check=on(DefinitionSite, _fate(Fate.ADDED)),
-    ),
+    Rule(id="definition-added", purpose="A definition was added.", check=on(DefinitionSite, _fate(Fate.ADDED))),
     Rule(
         id="definition-removed",
         purpose="A definition was removed, and its class with it.",
@@ -66,11 +62,7 @@ DEFINITION_NAME_REUSED = Rule(
     breaks_source=True,
 )
 BASE_ADDED, BASE_REMOVED = mirrors(
-    Rule(
-        id="base-added",
-        purpose="A definition now extends an additional base.",
-        check=added(BaseSite),
-    ),
+    Rule(id="base-added", purpose="A definition now extends an additional base.", check=added(BaseSite)),
     Rule(
         id="base-removed",
         purpose="A definition no longer extends a base.",

@@ -53,10 +53,8 @@ NOTIFICATION_METHOD_ADDED, NOTIFICATION_METHOD_REMOVED = mirrors(
 
 
 def _renamed(site: MethodSite) -> Reading | None:
-    before, after = site.before, site.after
-    if before is None or after is None or before.name == after.name:
-        return None
-    return before.name, after.name
+    names = [method.name for method in (site.before, site.after) if method]
+    return (names[0], names[1]) if len(set(names)) == 2 else None
 
 
 def _of_request(site: object) -> Change:

@@ -24,10 +24,8 @@ def now_required(site: PropertySite | UnsentSite) -> Reading | None:
 
 
 def _renamed(site: PropertySite) -> Reading | None:
-    before, after = site.before, site.after
-    if before is None or after is None or before.wire_name == after.wire_name:
-        return None
-    return before.wire_name, after.wire_name
+    names = [field.wire_name for field in (site.before, site.after) if field]
+    return (names[0], names[1]) if len(set(names)) == 2 else None
 
 
 PROPERTY_ADDED_OPTIONAL, PROPERTY_REMOVED_OPTIONAL = mirrors(

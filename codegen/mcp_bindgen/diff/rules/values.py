@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, each, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, added, each, mirrors, on
 from mcp_bindgen.diff.rules.annotations import excerpt, first_difference
 from mcp_bindgen.diff.sites import BoundSite, FormSite, OpaqueSite, TypeSite
 from mcp_bindgen.diff.types.scalars import contains, effect_of_bound, kind_of
@@ -297,15 +297,6 @@ FORMAT_CHANGED = Rule(
 )
 
 
-def _bound(*, was: bool, is_: bool) -> Callable[[BoundSite], Reading | None]:
-    def read(site: BoundSite) -> Reading | None:
-        if (site.before is not None, site.after is not None) != (was, is_):
-            return None
-        return site.before.text if site.before else NOTHING, site.after.text if site.after else NOTHING
-
-    return read
-
-
 CONSTRAINT_ADDED, CONSTRAINT_REMOVED = mirrors(
     Rule(
         id="constraint-added",
@@ -313,7 +304,7 @@ CONSTRAINT_ADDED, CONSTRAINT_REMOVED = mirrors(
         change=Change.NARROWS,
         advice="Stay within it.",
         to_receivers="Expect values beyond it from peers of the old revision.",
-        check=on(BoundSite, _bound(was=False, is_=True)),
+        check=added(BoundSite, lambda edge: edge.text),
     ),
     Rule(
         id="constraint-removed",
@@ -328,6 +319,6 @@ CONSTRAINT_CHANGED = Rule(
     change=Change.BOTH,
     advice="Stay within both.",
     to_receivers="Accept values within either bound.",
-    check=on(BoundSite, _bound(was=True, is_=True)),
+    check=on(BoundSite, lambda s: (s.before.text, s.after.text) if s.before and s.after else None),
     change_at=effect_of_bound,
 )

@@ -32,8 +32,10 @@ class Likeness:
         self._new = new
         self._same = same
 
-    def pairs(self, old: Sequence[TypeRef], new: Sequence[TypeRef]) -> list[tuple[TypeRef, TypeRef]]:
-        """Pair the members of two unions, the most certain first; some members may have no partner.
+    def pairs(
+        self, old: Sequence[TypeRef], new: Sequence[TypeRef]
+    ) -> tuple[list[tuple[TypeRef, TypeRef]], list[TypeRef], list[TypeRef]]:
+        """Pair the members of two unions, the most certain first, and return those without a partner on each side.
 
         The result depends neither on the order of the members nor on which side is the old one.
         """
@@ -46,7 +48,7 @@ class Likeness:
                 left.remove(a)
                 right.remove(b)
                 found.append((a, b))
-        return found
+        return found, left, right
 
     def _like(self, old: TypeRef, new: TypeRef) -> float:
         match old, new:

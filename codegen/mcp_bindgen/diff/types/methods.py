@@ -65,7 +65,7 @@ def settle(old: Protocol, new: Protocol) -> Settled:
 
     Where a schema has root unions, a message that is in none of them, and embedded in no result, is sent by nobody.
     """
-    old, new = (replace(side, methods=tuple(_stated(m, side) for m in _sent(side).methods)) for side in (old, new))
+    old, new = _stated(old), _stated(new)
     sides = _directed(old, new), _directed(new, old)
     stated = {method.name for side in (old, new) for method in side.methods if method.is_directed}
     guessed = {
@@ -83,19 +83,17 @@ def has_roots(protocol: Protocol) -> bool:
     return any(root in protocol.definitions for root in UNIONS)
 
 
-def _sent(protocol: Protocol) -> Protocol:
-    if not has_roots(protocol):
-        return protocol
-    return replace(protocol, methods=tuple(method for method in protocol.methods if method.is_directed))
-
-
-def _stated(method: Method, protocol: Protocol) -> Method:
-    """Return a method with the result that the schema states, even one that no JSON-RPC response can have."""
-    own = f"{method.message.removesuffix('Request')}Result"
-    response = protocol.definitions.get(f"{own}Response")
-    names = {own} if response is None else {*contained(response)}
-    is_own = method.result in _GENERAL and own in names & protocol.definitions.keys()
-    return replace(method, result=own) if is_own else method
+def _stated(protocol: Protocol) -> Protocol:
+    """Return a revision with the methods and results that it states, even results that JSON-RPC cannot send."""
+    methods: list[Method] = []
+    for method in protocol.methods:
+        own = f"{method.message.removesuffix('Request')}Result"
+        response = protocol.definitions.get(f"{own}Response")
+        names = {own} if response is None else {*contained(response)}
+        is_own = method.result in _GENERAL and own in names & protocol.definitions.keys()
+        if method.is_directed or not has_roots(protocol):
+            methods.append(replace(method, result=own) if is_own else method)
+    return replace(protocol, methods=tuple(methods))
 
 
 def _directed(protocol: Protocol, other: Protocol) -> Protocol:

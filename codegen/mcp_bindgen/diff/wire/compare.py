@@ -170,28 +170,31 @@ class _Methods:
     def _results(self, before: Method, after: Method, carrier: Carrier) -> None:
         if before.result is None or after.result is None:
             return
-        spot = Spot(before=root(before.result), after=root(after.result), carrier=carrier)
+        # Peers that expect a response ignore an answer in the params of another request.
+        embeds = before.direction is Direction.EMBEDDED, after.direction is Direction.EMBEDDED
+        harmless = {(True, False): Change.NARROWS, (False, True): Change.WIDENS}.get(embeds, Change.NONE)
+        spot = Spot(before=root(before.result), after=root(after.result), carrier=carrier, harmless=harmless)
         texts = _said_of_result(before, self._sides.old), _said_of_result(after, self._sides.new)
         self._see(OpaqueSite(before=texts[0], after=texts[1]), replace(spot, unsure=True))
         old, new = dict(result_forms(self._sides.old, before)), dict(result_forms(self._sides.new, after))
         for form in [form for form in old if form in new]:
-            self._form(form, old.pop(form), new.pop(form), carrier)
+            self._form(form, old.pop(form), new.pop(form), spot)
         gone, come = ([Ref(name=name) for names in forms.values() for name in names] for forms in (old, new))
         is_tagged = result_tag(self._sides.old, before.result) or result_tag(self._sides.new, after.result)
-        for a, b in () if is_tagged else self._sides.likeness.pairs(gone, come):
+        for a, b in [] if is_tagged else self._sides.likeness.pairs(gone, come)[0]:
             assert isinstance(a, Ref) and isinstance(b, Ref)
             gone.remove(a)
             come.remove(b)
-            self._form("", (a.name,), (b.name,), carrier)
+            self._form("", (a.name,), (b.name,), spot)
         for ref in gone:
             self._see(AlternativeSite(before=ref, after=None), _answered(spot, ref))
         for ref in come:
             self._see(AlternativeSite(before=None, after=ref), _answered(spot, ref))
 
-    def _form(self, form: str, old: tuple[str, ...], new: tuple[str, ...], carrier: Carrier) -> None:
+    def _form(self, form: str, old: tuple[str, ...], new: tuple[str, ...], spot: Spot) -> None:
         """Compare a form of a result that both sides have, by its tag."""
         types = [tuple(Ref(name=name) for name in names) for names in (old, new)]
-        spot = Spot(before=root(old[0]), after=root(new[0]), carrier=carrier)
+        spot = replace(spot, before=root(old[0]), after=root(new[0]))
         spot = spot if form == COMPLETE else spot.member(types[0][0], types[1][0])
         whole = [forms[0] if len(forms) == 1 else Union(members=forms) for forms in types]
         tagged = Restricted()

@@ -209,9 +209,6 @@ class Exchange:
         named = [row for row in found if way and way[0].kind == "member" and row[1] == way[0].name]
         return named or ([row for row in found if row[0] == COMPLETE] if way else found)
 
-    def _names(self, method: Method, part: str) -> list[str]:
-        return [name for _, name in self._candidates(method, part, ())]
-
     def _envelope(self, method: Method, part: str, builder: Builder) -> dict[str, Any]:
         """Return the frame around a part: what JSON-RPC and the definition of the message require."""
         envelope: dict[str, Any] = {"jsonrpc": "2.0"}
@@ -219,9 +216,8 @@ class Exchange:
             envelope["id"] = 1
         if part != "params":
             return envelope
-        message: object = builder.smallest(Ref(name=method.message))
-        own = cast(Mapping[str, Any], message) if isinstance(message, Mapping) else {}
-        return {**envelope, "method": method.name, **{name: own[name] for name in own if name not in (*envelope, part)}}
+        own: dict[str, Any] = builder.smallest(Ref(name=method.message))
+        return {**own, **envelope, "method": method.name}
 
     def _real(self, frame: Any) -> Any:
         """Replace the method of a JSON-RPC frame with an existing one, in batches too."""
@@ -248,7 +244,7 @@ class Exchange:
         """Find the first message, sorted by method, that contains an embedded request or its response."""
         target, host_part = (method.message, "result") if part == "params" else (method.result or "", "params")
         for host in sorted(self.protocol.methods, key=lambda m: m.name):
-            for name in self._names(host, host_part):
+            for _, name in self._candidates(host, host_part, ()):
                 way = self._ways(name).get(target) if host.direction is not Direction.EMBEDDED else None
                 if way is not None:
                     return _Host(host, host_part, name, way)

@@ -30,7 +30,7 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
         return
     root_ = Ref(name=FRAMES)
     old, new = forms(root_, sides.old), forms(root_, sides.new)
-    pairs = sides.likeness.pairs(old, new)
+    pairs, gone, come = sides.likeness.pairs(old, new)
     for travel in Travel:
 
         def see(site: object, spot: Spot) -> None:
@@ -49,12 +49,10 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
             before, after = (_untyped(leaf, "result", side) for leaf, side in ((a, sides.old), (b, sides.new)))
             if (before and before.required) != (after and after.required):
                 changes.see(PropertySite(before=before, after=after), inside.field("result", "result"))
-        for leaf in old:
-            if leaf not in [pair[0] for pair in pairs]:
-                changes.see(FrameSite(before=leaf, after=None), spot)
-        for leaf in new:
-            if leaf not in [pair[1] for pair in pairs]:
-                changes.see(FrameSite(before=None, after=leaf), spot)
+        for leaf in gone:
+            changes.see(FrameSite(before=leaf, after=None), spot)
+        for leaf in come:
+            changes.see(FrameSite(before=None, after=leaf), spot)
 
 
 def _of_names(sides: Sides, old: TypeRef, new: TypeRef) -> Change:

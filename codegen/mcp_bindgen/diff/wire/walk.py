@@ -161,8 +161,8 @@ class Walk:
         if len(old) == len(new) == 1:
             self._single(old[0], new[0], spot)
             return
-        pairs = [] if (ANY,) in (old, new) else self._sides.likeness.pairs(old, new)
-        if not pairs:
+        pairs, gone, come = self._sides.likeness.pairs(old, new)
+        if not pairs or (ANY,) in (old, new):
             self._see(TypeSite(before=old, after=new), spot)
             return
         for leaf, partner in pairs:
@@ -171,12 +171,10 @@ class Walk:
                 partner, old, inside, Change.WIDENS
             )
             self._single(leaf, partner, replace(inside, harmless=harmless))
-        for leaf in old:
-            if leaf not in [pair[0] for pair in pairs]:
-                self._see(FormSite(before=leaf, after=None), self._form(spot, leaf, new, Change.NARROWS))
-        for leaf in new:
-            if leaf not in [pair[1] for pair in pairs]:
-                self._see(FormSite(before=None, after=leaf), self._form(spot, leaf, old, Change.WIDENS))
+        for leaf in gone:
+            self._see(FormSite(before=leaf, after=None), self._form(spot, leaf, new, Change.NARROWS))
+        for leaf in come:
+            self._see(FormSite(before=None, after=leaf), self._form(spot, leaf, old, Change.WIDENS))
 
     def _single(self, old: TypeRef, new: TypeRef, spot: Spot) -> None:
         before, after = self._sides.old.resolve(old), self._sides.new.resolve(new)
