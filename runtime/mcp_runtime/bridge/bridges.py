@@ -11,6 +11,7 @@ from mcp_runtime.bridge.policy import Action, OnLoss
 from mcp_runtime.errors import BindingFormatError, UnsupportedRevision
 
 if TYPE_CHECKING:
+    from mcp_runtime.bridge.revisions import Conversions
     from mcp_runtime.bridge.wire import Wire
 
 
@@ -71,6 +72,7 @@ class Bridges:
         self.binding = binding
         self.bridging = bridging
         self._package = binding.package.rpartition(".")[0]
+        self._conversions: dict[str, tuple[Conversions, Conversions]] = {}
         self._index = _index(self._package)
         known: Mapping[str, str] = self._index.REVISIONS
         if not hasattr(self._index, "ERAS"):
@@ -99,14 +101,15 @@ class Bridges:
         own, package, bridging = self.binding, self._package, self.bridging
         if revision == own.revision:
             return None
-        # Conversions cost nothing where none is needed.
+        # Conversions cost nothing where none is needed, and conversations in the same revision share them.
         from mcp_runtime.bridge.revisions import conversions
         from mcp_runtime.bridge.wire import Wire
 
+        if revision not in self._conversions:
+            out = conversions(package, own.revision, revision, bridging.policy)
+            self._conversions[revision] = out, conversions(package, revision, own.revision, bridging.policy)
         spoken: Binding = import_module(f"{package}.{self._index.REVISIONS[revision]}").BINDING
-        out = conversions(package, own.revision, revision, bridging.policy)
-        back = conversions(package, revision, own.revision, bridging.policy)
-        return Wire(own, spoken, out, back, bridging.on_loss)
+        return Wire(own, spoken, *self._conversions[revision], bridging.on_loss)
 
 
 def _index(package: str) -> Any:
