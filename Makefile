@@ -134,7 +134,8 @@ diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 
 docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
 	$(BIN)/python tests/support/requirement_table.py
-	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py tests/repo/test_templates.py
+	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py tests/repo/test_templates.py \
+		tests/runtime/transports/http/test_precedence.py::test_the_page_has_the_table
 
 .PHONY: site
 site: $(SITE_VENV)/.ready ## Build the documentation into build/site/html, and check every link.

@@ -211,7 +211,7 @@ async def test_posts_wait_until_the_client_has_read_enough() -> None:
 
         headers = {"content-type": "application/json"}
         waiting = asyncio.create_task(client.http.post(client.endpoint, content=body(), headers=headers))
-        await eventually(lambda: session.posts == 1)
+        await eventually(lambda: session.exchanges == 1)
         refused = await client.post(PING)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         await asyncio.sleep(0.1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from mcp_runtime.handshake.server import revisions_of
-from mcp_runtime.transports.http.events import EventStore, HttpLimits
+from mcp_runtime.transports.http.events import EventLog, EventStore, HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
     Delays,
     Disconnected,
@@ -22,17 +22,14 @@ from mcp_runtime.transports.http.server.asgi import (
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
     REMEMBERED,
-    Refusal,
     check_accept,
     headers_of,
-    stopping,
-    too_many_streams,
 )
-from mcp_runtime.transports.http.server.event_log import EventLog
 from mcp_runtime.transports.http.server.modern import ModernEndpoint
 from mcp_runtime.transports.http.server.posts import Post, Posts
 from mcp_runtime.transports.http.server.sessions import Sessions
 from mcp_runtime.transports.http.server.streams import Stream, pump
+from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
@@ -91,10 +88,10 @@ class Places:
         if client is not None and client in self.proxies:
             host = headers.get(b"x-forwarded-host", host)
         if not _is_named(host, self.hosts):
-            raise Refusal(403, "this host is not allowed; a server lists its hosts with hosts=")
+            raise Refusal(Case.HOST)
         origin = headers.get(b"origin")
         if origin is not None and not self._is_allowed(origin.lower()):
-            raise Refusal(403, "pages of this origin may not call this server")
+            raise Refusal(Case.ORIGIN)
 
     def _is_allowed(self, origin: bytes) -> bool:
         if origin.decode("latin-1") in self.origins:
@@ -150,7 +147,7 @@ class Application(ABC):
             await self._answer(scope, headers, principal, receive, reply)
         except Refusal as refusal:
             with suppress(Disconnected):
-                await refusal.answer(reply)
+                await reply.refuse(refusal)
         except Disconnected:
             pass
 
@@ -253,10 +250,10 @@ class HttpApp(Application):
     ) -> Awaitable[None]:
         method = scope["method"]
         if self.is_stopping and (method == "GET" or not len(self.sessions)):
-            raise stopping()
+            raise Refusal(Case.STOPPING)
         if method not in self._methods:
             allowed = ", ".join(self._methods)
-            raise Refusal(405, f"this endpoint takes {allowed}", [(b"allow", allowed.encode())])
+            raise Refusal(Case.METHOD, allowed, headers=[(b"allow", allowed.encode())])
         if method == "POST":
             return self._posts.answer(Post(headers, principal, receive, reply))
         if method == "GET":
@@ -265,12 +262,12 @@ class HttpApp(Application):
 
     async def _delete(self, headers: Headers, principal: str | None, reply: Reply) -> None:
         await self.sessions.end(self.sessions.named(headers, principal), "the client ended the session")
-        await reply.respond(204)
+        await reply.respond(Case.ENDED.status)
 
     async def _get(self, headers: Headers, principal: str | None, receive: Receive, reply: Reply) -> None:
         opened = self._posts.open
         if opened.streams >= self.limits.max_streams:
-            raise too_many_streams()
+            raise Refusal(Case.STREAMS)
         opened.streams += 1
         try:
             await self._listen(headers, principal, receive, reply)
@@ -286,7 +283,7 @@ class HttpApp(Application):
             try:
                 stream, after = await session.find(last.decode("latin-1"))
             except LookupError:
-                raise Refusal(400, "the event in Last-Event-ID is unknown or no longer kept") from None
+                raise Refusal(Case.NO_EVENT) from None
         session.enter()
         try:
             await pump(stream, self._delays, self.sessions.unread, receive, reply, after=after)

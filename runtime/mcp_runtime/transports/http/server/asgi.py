@@ -7,6 +7,7 @@ from contextvars import Context
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.statuses import Refusal
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -210,6 +211,10 @@ class Reply:
         if body:
             sent.append((b"content-type", JSON))
         await self.write({"type": "http.response.start", "status": status, "headers": sent}, body, is_last=True)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Send the response to a request that is refused; raises Disconnected."""
+        await self.respond(refusal.status, refusal.body, headers=refusal.headers)
 
     async def write(self, start: Message | None, data: bytes, *, is_last: bool) -> None:
         """Send a part of a response, in pieces: ASGI servers accept the first one, however large it is.

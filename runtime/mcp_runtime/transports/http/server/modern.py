@@ -21,10 +21,9 @@ from mcp_runtime.protocol.modern import HEADER_MISMATCH
 from mcp_runtime.protocol.names import TOOLS_CALL
 from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.http import mirrored
-from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
 from mcp_runtime.transports.http.server.asgi import Headers, Outlet, Unread
-from mcp_runtime.transports.http.server.event_log import EventLog
 from mcp_runtime.transports.http.server.streams import Stream
 
 if TYPE_CHECKING:

@@ -14,18 +14,11 @@ from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delays, Headers,
 from mcp_runtime.transports.http.server.checks import (
     EITHER,
     SESSION,
-    STATUSES,
     VERSION,
-    Refusal,
     TooLarge,
     check_accept,
     check_content_type,
-    not_now,
     read_body,
-    stopping,
-    too_many_of_session,
-    too_many_requests,
-    too_many_streams,
 )
 from mcp_runtime.transports.http.server.modern import ModernEndpoint, ModernStream
 from mcp_runtime.transports.http.server.sessions import (
@@ -34,9 +27,9 @@ from mcp_runtime.transports.http.server.sessions import (
     Sessions,
     method_of,
     missing_before,
-    no_session,
 )
 from mcp_runtime.transports.http.server.streams import Stream, pump, watch
+from mcp_runtime.transports.http.statuses import STATUSES, Case, Refusal
 
 _MARK: Final = modern.VERSION.encode()
 
@@ -112,7 +105,7 @@ class Posts:
         headers, limits = post.headers, self._limits
         session: HttpSession | Refusal | None = None
         if self.open.posts >= limits.max_requests:
-            raise too_many_requests()
+            raise Refusal(Case.REQUESTS)
         self.open.posts += 1
         try:
             check_content_type(headers)
@@ -133,7 +126,9 @@ class Posts:
             known = session if isinstance(session, HttpSession) else None
             await post.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
         except Fault as error:
-            await post.reply.respond(400, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False))
+            await post.reply.respond(
+                Case.NOT_A_MESSAGE.status, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
+            )
         finally:
             self.open.posts -= 1
 
@@ -173,13 +168,13 @@ class Posts:
 
     async def _take_modern(self, value: dict[str, Any], body: bytes, post: Post) -> None:
         if self.is_stopping:
-            raise stopping()
+            raise Refusal(Case.STOPPING)
         if "id" not in value:
             await self._pass_over(value, post)
             return
         listens = value["method"] == SUBSCRIPTIONS_LISTEN
         if listens and self.open.streams >= self._limits.max_streams:
-            raise too_many_streams()
+            raise Refusal(Case.STREAMS)
         endpoint = self._endpoint
         if not endpoint.is_ready:
             await endpoint.make_ready()
@@ -190,20 +185,20 @@ class Posts:
             return
         refused = stream.sole or jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
         stream.finish()
-        await post.reply.respond(STATUSES.get(outcome.code, 200), refused)
+        await post.reply.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
 
     async def _pass_over(self, notification: dict[str, Any], post: Post) -> None:
         """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
         jsonrpc.classify(notification)
         named = post.headers.get(VERSION)
         if named is None or named in self._modern_versions:
-            await post.reply.respond(202)
+            await post.reply.respond(Case.ACCEPTED.status)
             return
         data = {"supported": self._supported, "requested": named.decode("latin-1")[:64]}
         error = jsonrpc.write_error(
             None, modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
         )
-        await post.reply.respond(STATUSES[modern.UNSUPPORTED_VERSION], error)
+        await post.reply.respond(Case.UNSUPPORTED.status, error)
 
     async def _listen(self, stream: ModernStream, post: Post) -> None:
         """Answer a request that stays open for as long as its client listens."""
@@ -225,7 +220,7 @@ class Posts:
                 watcher = asyncio.ensure_future(watch(post.receive, stream.leave))
                 await stream.first(self._delays.first)
             if stream.is_finished and (answer := stream.sole) is not None:
-                await self._write(answer, post, status=STATUSES.get(stream.code, 200))
+                await self._write(answer, post, status=STATUSES.get(stream.code, Case.ANSWERED.status))
             else:
                 await pump(stream, self._delays, self._sessions.unread, post.receive, post.reply, watcher=watcher)
         finally:
@@ -237,10 +232,10 @@ class Posts:
     def _take_in(self, session: HttpSession, body: bytes, post: Post) -> Awaitable[None]:
         """Process a message of a session."""
         if session.open_streams >= self._limits.max_session_requests:
-            raise too_many_of_session()
+            raise Refusal(Case.BUSY)
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
-            raise stopping()
+            raise Refusal(Case.STOPPING)
         return self._take(session, body, post)
 
     async def _take_outside(self, body: bytes, post: Post) -> None:
@@ -249,13 +244,13 @@ class Posts:
         if self._is_stateless:
             self._sessions.check_version(post.headers)
         if self.is_stopping:
-            raise stopping()
+            raise Refusal(Case.STOPPING)
         if self._is_stateless:
             await self._take_alone(body, post, method=method)
         elif method == INITIALIZE:
             await self._begin(body, post)
         else:
-            raise no_session()
+            raise Refusal(Case.NO_SESSION)
 
     async def _begin(self, body: bytes, post: Post) -> None:
         """Begin a session with `initialize`."""
@@ -273,8 +268,8 @@ class Posts:
         answer = stream.sole
         await self._sessions.end(session, "the handshake failed")
         if answer is None:
-            raise Refusal(400, "initialize must be a request with an id")
-        await post.reply.respond(200 if outcome.is_accepted else 400, answer)
+            raise Refusal(Case.NO_ID)
+        await post.reply.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
 
     async def _take(self, session: HttpSession, body: bytes, post: Post) -> None:
         stream = session.stream(post.headers)
@@ -287,12 +282,12 @@ class Posts:
             refused = stream.sole
             stream.finish()
             if outcome.is_accepted and refused is None:
-                await post.reply.respond(202)
+                await post.reply.respond(Case.ACCEPTED.status)
             else:
                 # Some messages of a batch may have been accepted, and others refused.
-                status = 200 if outcome.is_accepted else 400
+                case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
                 error = jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
-                await post.reply.respond(status, refused or error)
+                await post.reply.respond(case.status, refused or error)
         finally:
             session.leave()
 
@@ -329,7 +324,7 @@ class Posts:
     async def _write_long(self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]], status: int) -> None:
         unread = self._sessions.unread
         if not unread.has_room(len(answer)):
-            raise not_now("too many answers are unread; this one was dropped", 5)
+            raise Refusal(Case.UNREAD)
         unread.size += len(answer)
         try:
             await post.reply.respond(status, answer, headers=headers)

@@ -17,8 +17,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.transports.http.server.app import LOOPBACK, HttpApp, without_port
 from mcp_runtime.transports.http.server.asgi import Receive, Reply, Scope, Send
-from mcp_runtime.transports.http.server.checks import Refusal
 from mcp_runtime.transports.http.server.sse import SseApp
+from mcp_runtime.transports.http.statuses import Case, Refusal
 from mcp_runtime.transports.process import Ending
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
@@ -68,7 +68,7 @@ class Site:
         elif self._health and path == self._health:
             await self._tell_health(scope, send)
         else:
-            await Refusal(404, f"there is nothing here; the endpoint is at {self._path}").answer(Reply(send))
+            await Reply(send).refuse(Refusal(Case.NOWHERE, self._path))
 
     @property
     def is_busy(self) -> bool:
@@ -86,14 +86,16 @@ class Site:
 
     async def _tell_health(self, scope: Scope, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            await Refusal(405, "health is asked for by GET", [(b"allow", b"GET, HEAD")]).answer(Reply(send))
+            await Reply(send).refuse(Refusal(Case.HEALTH, headers=[(b"allow", b"GET, HEAD")]))
             return
         endpoints = self._endpoints.values()
         is_well = not any(endpoint.is_stopping for endpoint in endpoints)
         sessions = sum(len(endpoint.sessions) for endpoint in endpoints)
         said = {"status": "ok" if is_well else "stopping", "sessions": sessions}
         body = dump(said) if scope["method"] == "GET" else b""
-        await Reply(send).respond(200 if is_well else 503, body, headers=[(b"cache-control", b"no-store")])
+        await Reply(send).respond(
+            (Case.ANSWERED if is_well else Case.UNHEALTHY).status, body, headers=[(b"cache-control", b"no-store")]
+        )
 
 
 MAX_OVERHEAD: Final = 64 << 10

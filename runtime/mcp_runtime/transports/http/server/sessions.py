@@ -11,11 +11,11 @@ from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transp
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
-from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.server.asgi import Headers, Unread
-from mcp_runtime.transports.http.server.checks import SESSION, VERSION, Refusal, too_many_sessions
-from mcp_runtime.transports.http.server.event_log import EventLog
+from mcp_runtime.transports.http.server.checks import SESSION, VERSION
 from mcp_runtime.transports.http.server.streams import CommonStream, ResumableStream, Stream
+from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
@@ -121,7 +121,7 @@ class HttpSession(Transport):
         self.is_closed = False
         self._loop = asyncio.get_running_loop()
         self.last_used = self._loop.time()
-        self.common = CommonStream(self)
+        self.common: Stream = CommonStream(self)
         self._streams: dict[int, Stream] = {}
         self._next = 1
 
@@ -208,12 +208,8 @@ class HttpSession(Transport):
             return
         self.is_closed = True
         for stream in (self.common, *self._streams.values()):
-            stream.is_finished = True
-            if stream.outlet is not None:
-                stream.outlet.end()
-            stream.wake()
+            stream.close()
         self._streams.clear()
-        self.common.close()
         self.receiver.connection_lost(None)
         if self.events is not None:
             await self.events.forget(self.id)
@@ -276,7 +272,7 @@ class Sessions:
             Refusal: there are too many.
         """
         if len(self._held) >= self._limits.max_sessions:
-            raise too_many_sessions()
+            raise Refusal(Case.OPEN_SESSIONS)
         session = HttpSession(
             secrets.token_hex(ID_BYTES),
             self._limits,
@@ -303,10 +299,10 @@ class Sessions:
         """
         id_ = headers.get(SESSION)
         if id_ is None:
-            raise no_session()
+            raise Refusal(Case.NO_SESSION)
         session = self._held.get(id_)
         if session is None or session.principal != principal or session.connection.closed_because is not None:
-            raise Refusal(404, "there is no such session; begin a new one with initialize")
+            raise Refusal(Case.UNKNOWN_SESSION)
         self.check_version(headers)
         return session
 
@@ -319,7 +315,7 @@ class Sessions:
         version = headers.get(VERSION)
         if version is not None and version not in self._versions:
             known = b", ".join(sorted(self._versions)).decode()
-            raise Refusal(400, f"the header MCP-Protocol-Version must name a supported revision: {known}")
+            raise Refusal(Case.VERSION, known)
 
     async def end(self, session: HttpSession, reason: str) -> None:
         """End a session, and cancel what runs in it."""
@@ -359,8 +355,3 @@ class Sessions:
             self._arm()
         else:
             self._sweeper = None
-
-
-def no_session() -> Refusal:
-    """Return the refusal of a request that needs a session and names none."""
-    return Refusal(400, "the header Mcp-Session-Id is missing; a session begins with initialize")

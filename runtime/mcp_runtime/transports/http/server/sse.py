@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
-from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.timers import Journal, endpoint_journal
-from mcp_runtime.connection.transport import ACCEPTED, ANSWER_SENT, Outcome, Receiver, Sent, Transport, Verdict
+from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
@@ -17,26 +16,21 @@ from mcp_runtime.transports.http.server.app import Application, Places
 from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Reply, Scope, Unread
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
-    Refusal,
     TooLarge,
     check_accept,
     check_content_type,
     read_body,
-    stopping,
-    too_many_of_session,
-    too_many_requests,
-    too_many_sessions,
 )
-from mcp_runtime.transports.http.server.event_log import EventLog
-from mcp_runtime.transports.http.server.sessions import ID_BYTES, method_of
+from mcp_runtime.transports.http.server.sessions import ID_BYTES, HttpSession, method_of
 from mcp_runtime.transports.http.server.streams import Stream, pump
+from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
 
 
-class SseSession(Transport):
-    """The transport of one session, which lives for as long as its stream.
+class SseSession(HttpSession):
+    """The transport of one session, which has one stream.
 
     Args:
         id_: the id of the session.
@@ -46,30 +40,9 @@ class SseSession(Transport):
         limits: resource limits.
         unread: counts the bytes that clients have not read yet, for all sessions.
         journal: limits the log lines about all sessions.
-
-    Attributes:
-        connection: the conversation over it.
-        stream: the stream to the client.
-        posts: how many of its POSTs are being answered.
     """
 
-    __slots__ = (
-        "_readable",
-        "_receiver",
-        "connection",
-        "events",
-        "id",
-        "is_closed",
-        "journal",
-        "limits",
-        "posts",
-        "primes",
-        "principal",
-        "stream",
-        "unread",
-    )
-
-    connection: Connection
+    __slots__ = ("_readable",)
 
     def __init__(
         self,
@@ -82,25 +55,16 @@ class SseSession(Transport):
         unread: Unread,
         journal: Journal,
     ) -> None:
-        self.id = id_
-        self.principal = principal
-        self.limits = limits
-        self.unread = unread
-        self.journal = journal
         # A stream of HTTP+SSE cannot be resumed, so nothing is stored.
-        self.events: EventLog | None = None
-        self.primes = False
-        self.is_closed = False
-        self.posts = 0
-        self.stream = SseStream(self, endpoint, headers)
-        self._receiver: Receiver
+        super().__init__(id_, limits, None, unread=unread, journal=journal, principal=principal)
+        self.common = SseStream(self, endpoint, headers)
         self._readable = asyncio.Event()
         self._readable.set()
 
     @property
     def headers(self) -> Mapping[str, str]:
         """The headers of the request that opened the stream, as handlers see them."""
-        return self.stream.headers
+        return self.common.headers
 
     async def ready(self) -> None:
         """Wait until the client has read enough of what it was sent."""
@@ -112,30 +76,14 @@ class SseSession(Transport):
         A refused message counts as accepted if its sender gets the error on the stream.
         """
         await self.ready()
-        sent = self.stream.last
-        outcome = self._receiver.message_received(body, self)
-        is_told = self.stream.last > sent and outcome.verdict is not Verdict.MALFORMED
+        sent = self.common.last
+        outcome = self.receiver.message_received(body, self)
+        is_told = self.common.last > sent and outcome.verdict is not Verdict.MALFORMED
         return ACCEPTED if is_told else outcome
 
     def skip(self, refusal: TooLarge) -> None:
         """Handle a message that was too large to read; its sender gets the error on the stream."""
-        self._receiver.message_refused(refusal.reason, self, refusal.start, refusal.end)
-
-    def finished(self, stream: Stream) -> None:
-        """Do nothing: the stream ends with the session."""
-
-    @property
-    def log_limit(self) -> Journal:
-        """Limits the log lines about all sessions."""
-        return self.journal
-
-    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
-        """Send a message to the client."""
-        self.stream.send(message, about)
-
-    async def drain(self) -> None:
-        """Wait until the client has read enough, or is gone."""
-        await self.stream.drain()
+        self.receiver.message_refused(refusal.reason, self, refusal.start, refusal.end)
 
     def pause_reading(self) -> None:
         """Let POSTs wait until `resume_reading`."""
@@ -145,17 +93,10 @@ class SseSession(Transport):
         """Accept messages again."""
         self._readable.set()
 
-    async def start(self, receiver: Receiver) -> None:
-        """Start carrying messages."""
-        self._receiver = receiver
-
     async def close(self) -> None:
         """End the stream once everything queued has been sent."""
-        if not self.is_closed:
-            self.is_closed = True
-            self.stream.finish()
-            self._readable.set()
-            self._receiver.connection_lost(None)
+        self._readable.set()
+        await super().close()
 
 
 class SseStream(Stream):
@@ -251,8 +192,7 @@ class SseApp(Application):
             case _:
                 # With this status, clients that try Streamable HTTP first know that they have to open a stream.
                 taken = b"GET" if id_ is None else b"POST"
-                why = "a GET opens a stream, whose first event says where messages are posted"
-                raise Refusal(405, why, [(b"allow", taken)])
+                raise Refusal(Case.NOT_HERE, headers=[(b"allow", taken)])
 
     async def _open(
         self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
@@ -262,9 +202,9 @@ class SseApp(Application):
         if b"accept" in headers:
             check_accept(headers, ONLY_EVENTS)
         if self.is_stopping:
-            raise stopping()
+            raise Refusal(Case.STOPPING)
         if len(self.sessions) >= min(limits.max_sessions, limits.max_streams):
-            raise too_many_sessions()
+            raise Refusal(Case.OPEN_SESSIONS)
         id_ = secrets.token_hex(ID_BYTES)
         session = SseSession(
             id_,
@@ -279,7 +219,7 @@ class SseApp(Application):
         self.sessions[id_] = session
         self._silent.begin(session)
         try:
-            await pump(session.stream, self._delays, self._unread, receive, reply)
+            await pump(session.common, self._delays, self._unread, receive, reply)
         finally:
             del self.sessions[id_]
             self._silent.end(session)
@@ -289,15 +229,15 @@ class SseApp(Application):
         limits = self.limits
         check_content_type(headers)
         if self._posts >= limits.max_requests:
-            raise too_many_requests()
-        if session.posts >= limits.max_session_requests:
-            raise too_many_of_session()
+            raise Refusal(Case.REQUESTS)
+        if session.exchanges >= limits.max_session_requests:
+            raise Refusal(Case.BUSY)
         self._posts += 1
-        session.posts += 1
+        session.enter()
         try:
             await self._take(session, headers, receive, reply)
         finally:
-            session.posts -= 1
+            session.leave()
             self._posts -= 1
 
     async def _take(self, session: SseSession, headers: Headers, receive: Receive, reply: Reply) -> None:
@@ -310,21 +250,23 @@ class SseApp(Application):
             session.skip(refusal)
             raise
         if self.is_stopping and _is_call(body):
-            raise stopping()
+            raise Refusal(Case.STOPPING)
         outcome = await session.take(body)
         if session.is_closed:
-            raise _no_session()
+            raise Refusal(Case.NO_STREAM)
         if session.connection.state is not State.NEW:
             self._silent.end(session)
         if outcome.is_accepted:
-            await reply.respond(202)
+            await reply.respond(Case.ACCEPTED.status)
         else:
-            await reply.respond(400, jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False))
+            await reply.respond(
+                Case.VIOLATION.status, jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
+            )
 
     def _find(self, id_: str, principal: str | None) -> SseSession:
         session = self.sessions.get(id_)
         if session is None or session.principal != principal or session.is_closed:
-            raise _no_session()
+            raise Refusal(Case.NO_STREAM)
         return session
 
 
@@ -333,7 +275,7 @@ def _session_of(scope: Scope) -> str | None:
     try:
         given = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True, max_num_fields=10)
     except ValueError:
-        raise Refusal(400, "the query of the URL has too many parameters") from None
+        raise Refusal(Case.QUERY) from None
     return given[SESSION][0] if SESSION in given else None
 
 
@@ -355,8 +297,4 @@ def _is_call(body: bytes) -> bool:
 
 
 def _end_stream(session: SseSession) -> None:
-    session.stream.finish()
-
-
-def _no_session() -> Refusal:
-    return Refusal(404, "there is no such session; open a new stream")
+    session.common.finish()

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent
 from mcp_runtime.errors import clipped
-from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
     EVENTS,
     HIGH_WATER,
@@ -21,8 +21,7 @@ from mcp_runtime.transports.http.server.asgi import (
     Unread,
     resolve,
 )
-from mcp_runtime.transports.http.server.checks import Refusal, not_now
-from mcp_runtime.transports.http.server.event_log import EventLog
+from mcp_runtime.transports.http.statuses import Case, Refusal
 
 log: Final = logging.getLogger("mcp_runtime")
 
@@ -126,6 +125,11 @@ class Stream(Channel):
         """Handle that nothing more belongs to it: the response ends."""
         self.is_finished = True
         self._owner.finished(self)
+        self.close()
+
+    def close(self) -> None:
+        """Handle the end of its session: the response ends."""
+        self.is_finished = True
         if self.outlet is not None:
             self.outlet.end()
         self.wake()
@@ -284,7 +288,8 @@ class CommonStream(Stream):
         self._keep(-self._kept)
 
     def close(self) -> None:
-        """Drop waiting messages, since the session is over."""
+        """Drop waiting messages too, since the session is over."""
+        super().close()
         self._early = []
         self._keep(-self._kept)
 
@@ -332,11 +337,11 @@ async def pump(
         Disconnected: the client does not read.
     """
     if unread.is_full:
-        raise not_now("too many messages are unread; try again later", 5)
+        raise Refusal(Case.UNREAD)
     try:
         missed = None if after is None else await stream.missed(after)
     except LookupError:
-        raise Refusal(400, "the events after Last-Event-ID are no longer kept") from None
+        raise Refusal(Case.EVENTS_GONE) from None
     outlet = Outlet(unread)
     stream.attach(outlet, missed)
     try:
@@ -371,7 +376,7 @@ async def pump(
 def _start(headers: Iterable[tuple[bytes, bytes]]) -> Message:
     # Proxies must neither cache nor buffer events.
     sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
-    return {"type": "http.response.start", "status": 200, "headers": [*sent, *headers]}
+    return {"type": "http.response.start", "status": Case.ANSWERED.status, "headers": [*sent, *headers]}
 
 
 async def watch(receive: Receive, left: Callable[[], None]) -> None:
