@@ -146,7 +146,7 @@ class _Derivation:
         sides = [[Ref(name=name) for name in method.alternatives] for method in (before, now)]
         if not sides[0] and not sides[1]:
             return node
-        pairs = [usual, *self._sides.likeness.pairs(*sides)]
+        pairs = [usual, *self._sides.likeness.pairs(*sides)[0]]
         return call(
             "Choice",
             pairs=tuple(self._pair(a, b, node if (a, b) == usual else None) for a, b in pairs),
@@ -171,12 +171,10 @@ class _Derivation:
             return self._single(before[0], after[0], place)
         if ANY in (*before, *after):
             return self._fit(old, new, place)
-        pairs = self._sides.likeness.pairs(before, after)
+        pairs, gone, come = self._sides.likeness.pairs(before, after)
         if not pairs:
             return self._fit(old, new, place)
         known = tuple(self._pair(a, b, self._single(a, b, place)) for a, b in pairs)
-        gone = [leaf for leaf in before if leaf not in [a for a, _ in pairs]]
-        come = [leaf for leaf in after if leaf not in [b for _, b in pairs]]
         node = call(
             "Choice",
             pairs=known,
