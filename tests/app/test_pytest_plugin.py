@@ -15,6 +15,7 @@ app = App("test")
 
 @app.tool()
 def divide(by: int) -> float:
+    "Divide one by a number."
     return 1 / by
 
 async def call(by):
