@@ -24,6 +24,7 @@ from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import ServerHandlers
 from mcp_runtime.transports.http import serve_http
 from mcp_runtime.transports.stdio import serve_stdio
+from support.own import own
 
 RESOURCE_NOT_FOUND = -32002
 INVALID_PARAMS = -32602
@@ -279,7 +280,7 @@ def main() -> None:
     given = parser.parse_args()
     only = given.only
     servers = (Everything20241105(), Everything20250326(), Everything20250618(), Everything20251125())
-    wanted = [server for server in servers if only in (None, server.revision)]
+    wanted = [own(server) for server in servers if only in (None, server.revision)]
     if given.http or given.sse:
         path = "/sse" if given.sse else "/mcp"
         serve_http(*wanted, port=0, sse="/sse", grace=1, started=lambda url: print(f"{url}{path}", flush=True))

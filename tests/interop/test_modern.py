@@ -151,7 +151,7 @@ async def test_a_legacy_server_is_detected() -> None:
         assert [tool.name async for tool in client.iter_tools()]
     async with connect_stdio(*SDK1.server_command()) as peer:
         with pytest.raises(UnsupportedRevision, match=r"this side speaks 2026-07-28, the server answered server/disc"):
-            await v.Client.open(peer)
+            await v.Client.open(peer, options=ClientOptions(revisions="own"))
 
 
 async def test_a_server_of_both_eras_can_be_used_in_either() -> None:

@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,7 +80,7 @@ async def test_a_legacy_server_is_detected(server: str) -> None:
                 assert [tool.name async for tool in client.iter_tools()]
         async with connect_http(url) as peer:
             with pytest.raises(UnsupportedRevision, match=r"this side speaks 2026-07-28"):
-                await v.Client.open(peer, options=OPTIONS)
+                await v.Client.open(peer, options=replace(OPTIONS, revisions="own"))
         async with connect_http(url) as peer:
             bridged = await v.Client.open(peer, options=OPTIONS)
             assert bridged.connection.revision == v2025_11_25.REVISION
@@ -89,7 +90,7 @@ async def test_a_client_of_2025_11_25_is_bridged_to_a_modern_server() -> None:
     with serving(*theirs("--modern")) as url:
         async with connect_http(url) as peer:
             with pytest.raises(PeerError):
-                await v2025_11_25.Client.open(peer, options=OPTIONS)
+                await v2025_11_25.Client.open(peer, options=replace(OPTIONS, revisions="own"))
         async with connect_http(url) as peer:
             client = await v2025_11_25.Client.open(peer, options=OPTIONS)
             assert client.connection.revision == v.REVISION

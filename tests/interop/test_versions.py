@@ -13,6 +13,7 @@ from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
 from mcp_runtime.client import open_any
 from mcp_runtime.errors import UnsupportedRevision
 from mcp_runtime.transports.stdio import connect_stdio
+from support.own import OWN
 
 pytestmark = pytest.mark.interop
 
@@ -39,7 +40,7 @@ class TestOurClient:
     async def test_names_the_servers_revision_when_it_disconnects(self, peer: Side) -> None:
         async with connect_stdio(*peer.server_command("--only", "2025-11-25")) as server:
             with pytest.raises(UnsupportedRevision, match=r"speaks 2024-11-05, the peer speaks 2025-11-25"):
-                await v2024_11_05.Client.open(server)
+                await v2024_11_05.Client.open(server, options=OWN)
 
 
 class TestOurServer:
