@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.app import DefinitionError
+from mcp_runtime.app import DefinitionError, ask
+from mcp_runtime.transports.memory import connect_memory
 from support.apps import call, text_of
 from support.programs import run_program
 
@@ -40,7 +42,7 @@ def test_a_wrong_result_is_logged_in_one_line(
     forecast.__annotations__["return"] = declared
     app = mcp.App("test")
     app.tool()(forecast)
-    with caplog.at_level(logging.ERROR, "mcp_runtime.app"):
+    with caplog.at_level(logging.ERROR, "mcp_runtime"):
         result = asyncio.run(call(app, "forecast"))
     assert (result.is_error, text_of(result)) == (True, "forecast failed; see the server's log")
     [record] = caplog.records
@@ -58,6 +60,43 @@ def test_a_forgotten_await_is_named(caplog: pytest.LogCaptureFixture) -> None:
 
     assert asyncio.run(call(app, "forecast")).is_error
     assert "returned a coroutine: is an await missing?" in caplog.text
+
+
+async def test_failures_of_tools_are_limited_like_all_lines_of_a_connection(caplog: pytest.LogCaptureFixture) -> None:
+    app = mcp.App("test")
+
+    @app.tool()
+    def fail() -> str:
+        """Fail."""
+        raise RuntimeError("again")
+
+    async with connect_memory(app) as peer:
+        client = await mcp.Client.open(peer)
+        for _ in range(300):
+            assert (await client.call_tool(name="fail")).is_error
+    assert 20 <= len(caplog.records) <= 250
+
+
+async def test_a_wrong_answer_to_a_form_is_one_line_without_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    class Person(mcp.ClientHandlers):
+        async def elicit(self, params: mcp.ElicitRequestParams, ctx: mcp.ClientContext) -> mcp.ElicitResult:
+            return mcp.ElicitResult(action="accept", content={"size": "seven"})
+
+    class Size(BaseModel):
+        size: int
+
+    app = mcp.App("test")
+
+    @app.tool()
+    async def plan(ctx: mcp.Context) -> str:
+        """Ask for a size."""
+        return str(await ask(ctx, "How big?", Size))
+
+    async with connect_memory(app) as peer:
+        client = await mcp.Client.open(peer, handlers=Person())
+        assert (await client.call_tool(name="plan")).is_error
+    [record] = caplog.records
+    assert record.exc_info is None and "tool plan failed" in record.getMessage() and "size" in record.getMessage()
 
 
 def test_a_tool_that_blocks_the_event_loop_is_named_once(

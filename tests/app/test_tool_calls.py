@@ -46,7 +46,7 @@ class TestFailures:
         async def leak() -> str:
             raise RuntimeError("password: hunter2")
 
-        with caplog.at_level(logging.ERROR, "mcp_runtime.app"):
+        with caplog.at_level(logging.ERROR, "mcp_runtime"):
             result = asyncio.run(call(app, "leak"))
         assert result.is_error and "hunter2" not in result.model_dump_json()
         assert "hunter2" in caplog.text and "tool leak failed" in caplog.text

@@ -9,7 +9,7 @@ from mcp_runtime.app.errors import ResultError, ToolFailure
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.app.signature import MISSING
 from mcp_runtime.binding import Binding
-from mcp_runtime.errors import MissingCapability, PeerError
+from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.handlers import Context
 from mcp_runtime.protocol.names import TOOLS_CALL
 
@@ -91,9 +91,9 @@ class Tool:
         except PeerError as error:
             if not error.is_from_peer:
                 raise
-            return self._broke(error)
+            return self._broke(error, ctx)
         except Exception as error:
-            return self._broke(error)
+            return self._broke(error, ctx)
 
     @cached_property
     def _result(self) -> type[Any]:
@@ -124,15 +124,16 @@ class Tool:
     def _failed(self, text: str) -> Any:
         return self._result(content=[{"type": "text", "text": text}], is_error=True)
 
-    def _broke(self, error: Exception) -> Any:
-        import logging  # Few tools fail, and importing a server should be fast.
+    def _broke(self, error: Exception, ctx: Context[Any]) -> Any:
+        from logging import ERROR, WARNING  # Few tools fail, and importing a server should be fast.
 
         name, where = self.function.name, self.function.signature.where
-        logger = logging.getLogger("mcp_runtime.app")
         if isinstance(error, ResultError):
-            logger.error("%s", error)
+            ctx.connection.log_limited(ERROR, "%s", error)
+        elif isinstance(error, RemoteProtocolError):  # the client answered wrongly
+            ctx.connection.log_limited(WARNING, "tool %s failed (%s): %s", name, where, error)
         else:
-            logger.error("tool %s failed (%s)", name, where, exc_info=error)
+            ctx.connection.log_limited(ERROR, "tool %s failed (%s)", name, where, exc_info=error)
         return self._failed(f"{name} failed; see the server's log")
 
     def _refused(self, error: ValueError, arguments: Mapping[str, Any], ctx: Context[Any]) -> Any:
