@@ -23,6 +23,7 @@ def show(tool: Tool) -> None:
 def guess(tool) -> None:
     print(tool.execution)
 """
+CHECKERS = ["ty", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pyright", "pyrefly"))]
 
 
 @pytest.fixture
@@ -119,7 +120,8 @@ def test_bindings_in_a_custom_package_are_found(
     assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, *options, expect=1).out
 
 
-def test_names_of_the_newest_revision_are_those_of_the_package(cli: Cli, app: Path) -> None:
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_names_of_the_newest_revision_are_those_of_the_package(cli: Cli, app: Path, checker: str) -> None:
     (app / "src" / "app.py").write_text(
         "from mcp_bindings import METHODS, Tool\n"
         "from mcp_bindings.v2025_06_18 import Tool as Old\n"
@@ -131,7 +133,8 @@ def test_names_of_the_newest_revision_are_those_of_the_package(cli: Cli, app: Pa
     schema = json.loads((root / "schema" / "2026-07-28" / "schema.json").read_bytes())
     del schema["$defs"]["BaseMetadata"]["properties"]["title"], schema["$defs"]["Tool"]["properties"]["title"]
     (app / "schema.json").write_text(json.dumps(schema))
-    answer = cli("impact", "src", "--from", "2026-07-28", "--to", "schema.json", "--format", "json", expect=1).json
+    options = ("--from", "2026-07-28", "--to", "schema.json", "--format", "json", "--checker", checker)
+    answer = cli("impact", "src", *options, expect=1).json
     assert {(each["line"], each["name"]) for each in answer["affected"]} == {(5, "Tool.title")}
     assert answer["unresolved"] == []
 
@@ -288,9 +291,7 @@ EXCLUDING = {
 """Settings by which a checker reports nothing."""
 
 
-@pytest.mark.parametrize(
-    "checker", ["ty", *(pytest.param(name, marks=pytest.mark.slow) for name in list(EXCLUDING)[1:])]
-)
+@pytest.mark.parametrize("checker", CHECKERS)
 def test_excluded_and_ignored_code_is_checked(cli: Cli, app: Path, checker: str) -> None:
     (app / "pyproject.toml").write_text(EXCLUDING[checker])
     (app / ".gitignore").write_text("src\n")
@@ -300,9 +301,7 @@ def test_excluded_and_ignored_code_is_checked(cli: Cli, app: Path, checker: str)
     assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, "--checker", checker, expect=1).out
 
 
-@pytest.mark.parametrize(
-    "checker", ["ty", *(pytest.param(name, marks=pytest.mark.slow) for name in list(EXCLUDING)[1:])]
-)
+@pytest.mark.parametrize("checker", CHECKERS)
 def test_settings_say_where_modules_are(cli: Cli, app: Path, checker: str) -> None:
     paths = {
         "ty": "[tool.ty.environment]\nextra-paths = ['lib']",

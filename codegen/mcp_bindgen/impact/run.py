@@ -11,13 +11,16 @@ from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.emit.python.package import emit_root
+from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.impact.bindings import Package, PythonName
-from mcp_bindgen.impact.checkers import Checker, Job, Report, project_root
+from mcp_bindgen.impact.checkers import DEFAULT, Checker, Job, Report, project_root
 from mcp_bindgen.impact.marks import Marks, UseKind
 from mcp_bindgen.impact.modules import Module, Modules
 from mcp_bindgen.impact.names import Question, Scan
 from mcp_bindgen.impact.report import Impact, Spot, Touched, Unresolved
 from mcp_bindgen.impact.stubs import Note, Stubs
+from mcp_bindgen.ingest.revisions import revision_folder
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.request import DEFAULT_PACKAGE
 
@@ -31,15 +34,26 @@ def marks_of(findings: Sequence[Finding], old: Protocol, new: Protocol) -> Marks
     return Marks(findings, Package(old), Package(new))
 
 
-def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str]) -> None:
+def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str], *, has_root: bool = False) -> None:
     """Write the stubs below a folder, once for each name of the package.
+
+    Args:
+        stubs: the stubs.
+        folder: where to write them.
+        packages: the names of the package.
+        has_root: whether the package of all revisions is a stub too; ty would find no other revision in it then.
 
     Raises:
         InputError: the folder cannot be written.
     """
-    files = stubs.files(f"mcp-bindgen impact --marks {folder.name}")
-    for package in {*packages} - {DEFAULT_PACKAGE}:  # Its names are those of the package of a revision in it.
-        for name, text in files.items():
+    command = f"mcp-bindgen impact --marks {folder.name}"
+    files = stubs.files(command)
+    for package in packages:
+        inner = files
+        if package == DEFAULT_PACKAGE:  # Its names are those of the newest revision in it.
+            root = emit_root([revision_folder(stubs.marks.old.title)], command, Templates())
+            inner = {"__init__.pyi": root["__init__.py"]} if has_root else {}
+        for name, text in inner.items():
             path = folder.joinpath(*package.split("."), name)
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +97,7 @@ def impact(
                 scratch=Path(folder).resolve(),
             )
             if module is None:
-                write_stubs(stubs, job.stubs, packages)
+                write_stubs(stubs, job.stubs, packages, has_root=checker.name != DEFAULT)
             else:
                 (text,) = stubs.files("mcp-bindgen tools check --impact").values()
                 job.stubs.mkdir()
