@@ -117,7 +117,7 @@ class Side:
             return self.takes_frame(message)
         if "error" in message:
             code: Json = message["error"].get("code") if is_object(message["error"]) else None
-            known = self.errors.get(code)
+            known = self.errors.get(code) if isinstance(code, int) else None
             of_error = known and "error" not in self.all[known].get("properties", {}) and "allOf" not in self.all[known]
             return (
                 self.accepts(known, message["error"] if of_error else message) if known else self.takes_frame(message)
