@@ -125,7 +125,8 @@ class Side:
         if "method" in message:
             if not self.takes_frame(message):
                 return False
-            name, is_request = self.messages[travel].get(message["method"], ("", False))
+            called: Json = message["method"]
+            name, is_request = self.messages[travel].get(called if isinstance(called, str) else "", ("", False))
             if is_request != ("id" in message):
                 return not sends and "id" not in message
             return (bool(name) and self.accepts(name, message)) or (not name and "id" not in message and not sends)

@@ -147,11 +147,10 @@ class _Results:
         equality = Equality(*self._sides)
         whole = there.definitions[result]
         rated: list[tuple[float, str]] = []
-        for name, candidate in here.definitions.items():
-            is_free = isinstance(candidate, Struct) and name not in there.definitions and not candidate.holder
-            if is_free and isinstance(candidate, Struct) and isinstance(whole, Struct):
+        for candidate in here.structs():
+            if candidate.name not in there.definitions and not candidate.holder and isinstance(whole, Struct):
                 pair = (candidate, whole) if old else (whole, candidate)
-                rated.append((-equality.likeness(*pair, frozenset(("_meta",))), name))
+                rated.append((-equality.likeness(*pair, frozenset(("_meta",))), candidate.name))
         best = min(rated, default=(0.0, ""))
         return best[1] if -best[0] >= _ALIKE else None
 

@@ -41,16 +41,15 @@ class Pointers:
     def _is_left_out(self, name: str, member: str) -> bool:
         """Whether the file does not declare a property directly in the definition.
 
-        It is below ``allOf``, or it is the `_meta` that the official converter omits from inline params.
+        It is below the ``allOf`` of an inline intersection, or it is the `_meta` that the official converter omits from
+        inline params.
         """
         definition = self._protocol.definitions.get(name)
-        is_params = isinstance(definition, Struct) and definition.holder.endswith(".params")
-        return self._is_joined(name) or (is_params and member == "_meta")
-
-    def _is_joined(self, name: str) -> bool:
-        """Whether a type is an inline intersection: its properties are in one of the schemas below ``allOf``."""
-        definition = self._protocol.definitions.get(name)
-        return isinstance(definition, Struct) and bool(definition.holder and definition.bases)
+        if not isinstance(definition, Struct):
+            return False
+        return bool(definition.holder and definition.bases) or (
+            definition.holder.endswith(".params") and member == "_meta"
+        )
 
     def _slots(self, name: str, definition: Definition) -> Iterator[tuple[str, TypeRef]]:
         if not isinstance(definition, Struct):
