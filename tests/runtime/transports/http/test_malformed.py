@@ -37,6 +37,9 @@ class Echo:
             await (await receive() and send({"type": "lifespan.shutdown.complete"}))
             return
         self.seen.append(scope["path"])
+        if scope["path"] == "/header":
+            await self.answer(send, b"<%b>" % dict(scope["headers"])[b"x-a"])
+            return
         if scope["path"] == "/early":
             await self.answer(send, b"early")
             return
@@ -158,6 +161,15 @@ async def test_trailers_are_not_headers(parser: type[asyncio.Protocol]) -> None:
         head = POST.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
         got = await site.answers(head, b"5\r\nhello\r\n", b"0\r\nx-admin: 1\r\n\r\n")
         assert b"[hello|host,transfer-encoding,connection]" in got
+
+
+@each_parser
+async def test_blanks_around_a_header_do_not_belong_to_its_value(parser: type[asyncio.Protocol]) -> None:
+    async with running(parser) as site:
+        got = await site.answers(
+            b"GET /header HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-a: \t b c\t \r\n\r\n"
+        )
+        assert got.endswith(b"<b c>")
 
 
 @each_parser

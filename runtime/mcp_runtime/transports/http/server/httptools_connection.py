@@ -14,9 +14,9 @@ MAX_PIPELINED: Final = 16
 class HttptoolsConnection(HttpToolsProtocol):
     """A connection that refuses what h11 refuses too.
 
-    httptools alone accepts HTTP/0.9, requests without a Host or with two, and any amount of headers. uvicorn adds
-    trailers to the headers, sends a 400 in the middle of a response, queues any number of requests, and takes the body
-    of a request with `Upgrade` for the next request.
+    httptools alone accepts HTTP/0.9, requests without a Host or with two, and any amount of headers; it keeps the
+    blanks after their values. uvicorn adds trailers to the headers, sends a 400 in the middle of a response, queues any
+    number of requests, and takes the body of a request with `Upgrade` for the next request.
     """
 
     def __init__(self, config: uvicorn.Config, *others: Any, **named: Any) -> None:
@@ -62,6 +62,8 @@ class HttptoolsConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Start answering a request; raises ValueError if it is refused."""
         parser = self.parser
+        # The parser keeps blanks after a value; they do not belong to it (RFC 9110, 5.5).
+        self.headers[:] = [(name, value.strip(b" \t")) for name, value in self.headers]
         version, hosts = parser.get_http_version(), [name for name, _ in self.headers].count(b"host")
         if version not in ("1.0", "1.1") or hosts > 1 or (version == "1.1" and not hosts):
             raise ValueError("this version is not supported, or there is not one Host")
