@@ -19,7 +19,8 @@ from mcp_runtime.transports.stdio import serve_stdio
 class Asking(v.Server):
     """Lists `plain`, and a tool per declared capability of the client, with the client's answer as its description."""
 
-    options = ServerOptions(name="asking", version="1", extensions=[Tasks(MemoryTaskStore())])
+    # Requests of the modern era cannot ask anything while tools are listed.
+    options = ServerOptions(name="asking", version="1", revisions="own", extensions=[Tasks(MemoryTaskStore())])
 
     async def list_tools(self, params: Any, ctx: v.Context) -> v.ListToolsResult:
         """Return the tools."""

@@ -112,25 +112,29 @@ class Opening:
 
     async def _begin(self) -> None:
         """Ask a server of either era for the newest common revision."""
-        stateless, legacy = self._of_era("modern"), self._of_era("legacy")
         own = self._bridges.binding.revision if self._bridges else ""
-        if own in legacy:
+        stateless, legacy = self._first("modern", own), self._first("legacy", own)
+        if legacy and legacy == own:
             if stateless:
-                await self._begin_session(own, max(stateless))
+                await self._begin_session(legacy, stateless)
             else:
-                await self._initialize(own)
-            return
-        if not stateless:
-            await self._initialize(max(legacy))
+                await self._initialize(legacy)
+        elif not stateless:
+            await self._initialize(legacy)
         elif not legacy:
             try:
-                await self._discover(max(stateless))
+                await self._discover(stateless)
             except NotModern as why:
-                raise UnsupportedRevision(tuple(stateless), (), str(why)) from why
+                raise UnsupportedRevision(tuple(self._of_era("modern")), (), str(why)) from why
         elif self._probing is None:
-            await self._ask_which(max(legacy), max(stateless))
+            await self._ask_which(legacy, stateless)
         else:
-            await self._recall(self._probing, max(legacy), max(stateless))
+            await self._recall(self._probing, legacy, stateless)
+
+    def _first(self, era: str, own: str) -> str:
+        """Return the revision of an era to ask for first: the client's own, which needs no conversions, or the newest."""
+        found = self._of_era(era)
+        return own if own in found else max(found, default="")
 
     async def _recall(self, probing: Transport, legacy: str, stateless: str) -> None:
         """Begin as last time; ask for the server's era if there was no last time, or that no longer works."""
