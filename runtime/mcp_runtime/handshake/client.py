@@ -132,7 +132,7 @@ class Opening:
             await self._recall(self._probing, legacy, stateless)
 
     def _first(self, era: str, own: str) -> str:
-        """Return the revision of an era to ask for first: the client's own, which needs no conversions, or the newest."""
+        """Return the revision of an era to ask for first: the client's own, which needs no bridge, or the newest."""
         found = self._of_era(era)
         return own if own in found else max(found, default="")
 
