@@ -15,7 +15,7 @@ PATIENCE = 60
 """Seconds after which a server that has not ended fails the test."""
 FURTHER = (signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow))
 """The signals that end a server; each test takes some seconds."""
-RUNNING = re.compile("MainThread, (asyncio|uvloop)_0")
+RUNNING = re.compile(r"MainThread, [\w-]+_0")
 """The thread of the event loop and that of a handler, as asyncio and uvloop name it."""
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "0"}}
 
