@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from mcp_runtime.errors import BindingFormatError, PeerError, UnsupportedRevision
@@ -35,8 +36,6 @@ class Binding:
     """
 
     __slots__ = (
-        "_all",
-        "_is_asked",
         "bridging",
         "era",
         "errors",
@@ -75,8 +74,6 @@ class Binding:
         self.methods = methods
         self.errors = errors
         self.bridging = bridging
-        self._all: Bridges | None = None
-        self._is_asked = False
 
     def bridges(self, revisions: "Revisions") -> "Bridges | None":
         """Return the bridges of an implementation of this revision; None if it speaks no other.
@@ -89,19 +86,9 @@ class Binding:
             UnsupportedRevision: a revision is not installed.
             BindingFormatError: the conversions were generated for another version of the runtime.
         """
-        if revisions == "own":
-            return None
-        if revisions == "all":
-            # A package of one revision has no conversions, and sessions over HTTP ask again and again.
-            if not self._is_asked:
-                with suppress(ValueError, UnsupportedRevision):
-                    self._all = self.bridging.bridges(self)
-                self._is_asked = True
-            return self._all
-        if isinstance(revisions, str):
-            raise ValueError(f"revisions: 'all', 'own', a list or a Bridging, not {revisions!r}")
-        bridging = self.bridging.limited(tuple(revisions)) if isinstance(revisions, Sequence) else revisions
-        return bridging.bridges(self)
+        if isinstance(revisions, Sequence) and not isinstance(revisions, str):
+            revisions = tuple(revisions)
+        return _bridges(self, revisions)
 
     def error(self, code: int, message: str, data: Any = None) -> PeerError:
         """Return the exception for an error response, of the class registered for its code.
@@ -115,6 +102,24 @@ class Binding:
 
     def __repr__(self) -> str:
         return f"Binding({self.package}, revision={self.revision!r})"
+
+
+@lru_cache(maxsize=64)
+def _bridges(binding: Binding, revisions: "str | tuple[str, ...] | Bridging") -> "Bridges | None":
+    """Return the same bridges for the same question: each session over HTTP asks, and they share conversions."""
+    match revisions:
+        case "own":
+            return None
+        case "all":
+            with suppress(ValueError, UnsupportedRevision):
+                return binding.bridging.bridges(binding)
+            return None  # a package of one revision has no conversions
+        case str():
+            raise ValueError(f"revisions: 'all', 'own', a list or a Bridging, not {revisions!r}")
+        case tuple():
+            return binding.bridging.limited(revisions).bridges(binding)
+        case _:
+            return revisions.bridges(binding)
 
 
 StandIn: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
@@ -230,6 +235,8 @@ class Bridges(Protocol):
 
 class Bridging(Protocol):
     """Which revisions to offer besides an implementation's own; `mcp_runtime.bridge.Bridging` is what programs use."""
+
+    def __hash__(self) -> int: ...
 
     def limited(self, revisions: tuple[str, ...]) -> "Bridging":
         """Return the same for these revisions only."""

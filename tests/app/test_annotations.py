@@ -89,6 +89,12 @@ class Closed(BaseModel):
     x: Literal[1, True, "a"]
 
 
+class Described(BaseModel):
+    """Its field has the name of a key of pydantic's core schemas."""
+
+    metadata: Number = Number.ONE
+
+
 class Tree(BaseModel):
     x: int = 0
     inner: "list[Tree] | Tree | None" = None
@@ -113,7 +119,18 @@ ANNOTATIONS: list[Any] = [
     *(Color, Number, Mixed, Level, Name, Right, IntRight),
     *(Literal["a", "b"], Literal[1, 2], Literal[True], Literal[None, "a"], Literal[Color.RED], Literal[Number.ONE]),
     *(Literal[Level.LOW, "a"], Literal[Color.RED, 1]),
-    *(Point, Pair, Box, Leaf, Renamed, Closed, Tree, Cat | Dog, Annotated[Cat | Dog, Field(discriminator="kind")]),
+    *(
+        Point,
+        Pair,
+        Box,
+        Leaf,
+        Renamed,
+        Closed,
+        Described,
+        Tree,
+        Cat | Dog,
+        Annotated[Cat | Dog, Field(discriminator="kind")],
+    ),
     *(list, list[int], list[Number], list[Point], tuple, tuple[int, str], tuple[int, ...], tuple[()]),
     *(set[int], set[str], frozenset[str], Set[int], deque[int], Iterable[str], Iterable[int], Sequence[str]),
     *(dict, dict[str, int], dict[str, Number], dict[int, str], dict[Color, int], Mapping[str, float]),
@@ -221,7 +238,15 @@ VALUES: list[Any] = [
         {"kind": "dog", "names": ["a"]},
         {"kind": "dog", "names": [1]},
     ),
-    *({"kind": "cow"}, {"kind": 1}, {"lives": 1}, {"kind": "dog", "lives": True}, {"kind": "cat", "names": "ab"}),
+    *(
+        {"metadata": 1},
+        {"metadata": True},
+        {"kind": "cow"},
+        {"kind": 1},
+        {"lives": 1},
+        {"kind": "dog", "lives": True},
+        {"kind": "cat", "names": "ab"},
+    ),
     *(
         3.0,
         -1.0,

@@ -123,7 +123,7 @@ async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> No
         ),
         (
             "from mcp_bindings import bridges, v2025_11_25 as v\nfrom mcp_runtime.server import ServerOptions\n"
-            "del bridges.ERAS\napp = v.App('a', options=ServerOptions(revisions=['2024-11-05']))\n",
+            "del bridges.ERAS\napp = v.App('a', options=ServerOptions(revisions=['2025-03-26', '2024-11-05']))\n",
             "bad.py",
             "mcp_bindings.bridges was generated in format 1",
         ),

@@ -45,7 +45,8 @@ def is_exact(core: Any) -> bool:
         return all(isinstance(value, str) for value in core["expected"])
     if isinstance(kind, str) and kind not in _EXACT:
         return False
-    return not any(map(core.get, _BY_NAME)) and all(is_exact(core[key]) for key in core if key not in _ASIDE)
+    aside = _ASIDE if isinstance(kind, str) and "type" in core else ()  # fields of a model may have any name
+    return not any(map(core.get, _BY_NAME)) and all(is_exact(core[key]) for key in core if key not in aside)
 
 
 class Shape:
@@ -118,7 +119,8 @@ def _typed(value: Any, schema: _Schema) -> Any:
     """Return a value if its type and the constants of a schema admit it, as an integer where they ask for one."""
     constants = [schema["const"]] if "const" in schema else schema.get("enum")
     stated = schema.get("type", ())
-    wanted = {kind for name in ((stated,) if isinstance(stated, str) else stated) for kind in _TYPES[name]} or {object}
+    names = (stated,) if isinstance(stated, str) else stated
+    wanted: set[Any] = {kind for name in names for kind in _TYPES.get(name, (object,))} or {object}
     if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST:
         whole = int(value)
         if wanted == {int} or any(type(constant) is int and constant == whole for constant in constants or ()):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcp_runtime.bridge.wire import Wire
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bridging:
     """How to talk to peers of other revisions: ``ServerOptions(revisions=Bridging(...))``, and ClientOptions likewise.
 
