@@ -1,8 +1,10 @@
 """The errors of the runtime, and how untrusted text is made safe to show."""
 
+import re
 from typing import Any, Final
 
 __all__ = [
+    "AuthorizationError",
     "BindingFormatError",
     "ConnectionClosed",
     "LocalProtocolError",
@@ -139,6 +141,29 @@ class ConnectionClosed(McpError):
 
     def __str__(self) -> str:
         return "\n".join(map(_shown, Exception.__str__(self).split("\n")))
+
+
+class AuthorizationError(McpError):
+    """A step of authorization over HTTP failed. The text has no secrets, and nothing of a URL behind its path.
+
+    Args:
+        step: what was done: ``registering a client``.
+        url: the URL that it was done at; may be empty.
+        problem: what went wrong.
+        remedy: what to do about it; empty if that is obvious.
+    """
+
+    def __init__(self, step: str, url: str, problem: str, remedy: str = "") -> None:
+        place = clipped(re.sub(r"[?#].*|(?<=//)[^/?#]*@", "", url), 300)
+        where = f" ({place})" if place else ""
+        super().__init__(f"{step}{where}: {problem}{f'; {remedy}' if remedy else ''}")
+        self.step = step
+        self.url = place
+        self.problem = problem
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.step, self.url, self.problem, self.remedy))
 
 
 class RequestTimeout(McpError, TimeoutError):

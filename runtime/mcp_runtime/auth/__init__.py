@@ -1,0 +1,1 @@
+"""Authorization over HTTP with OAuth 2.1 (specification: basic/authorization)."""
