@@ -23,13 +23,15 @@ PAIRS = list(pairwise(REVISIONS))
 
 def test_the_report_is_short_and_names_the_peers_that_break(cli: Cli) -> None:
     out = cli("diff", "2025-11-25", "2026-07-28", expect=1).out
-    assert len(out.splitlines()) < 80
+    assert len(out.splitlines()) <= 100
     assert max(len(line) for line in out.splitlines()) <= 120
     assert re.search(r"a client written for 2025-11-25 against a 2026-07-28 server: \d+ breaks", out)
     assert re.search(r"a server written for 2025-11-25 against a 2026-07-28 client: \d+ breaks", out)
     assert "\n  version: peers that negotiate a common revision are not affected" in out
     assert re.search(r"\n  schema author: \w+", out)
     assert "server: resultType: ResultType, in CallToolResult, CompleteResult" in out
+    assert "\ndefinitions and Python source (--view source shows them)\n" in out
+    assert "definition-removed:" not in out
     assert re.search(r"\nby method .*\n  tools/\w+ \d+\+\d+, ", out)
 
 

@@ -6,6 +6,7 @@ The JSON output is described by diff.schema.json, next to `mcp_bindgen.diff.repo
 import re
 import shutil
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -199,10 +200,12 @@ def report_on(
     """Return the report on two sides that the user named."""
     from mcp_bindgen.diff.compatibility import compatibility
     from mcp_bindgen.diff.report.model import make_report
+    from mcp_bindgen.diff.report.story import story
 
     old, new = map(_side, names, sides)
     verdict = compatibility(findings)
-    return make_report(findings, old=old, new=new, options=options, baseline=baseline, compatibility=verdict)
+    made = make_report(findings, old=old, new=new, options=options, baseline=baseline, compatibility=verdict)
+    return made if options.view is View.SOURCE else replace(made, story=story(*sides, findings))
 
 
 def _side(name: str, protocol: "Protocol") -> "Side":

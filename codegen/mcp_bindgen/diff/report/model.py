@@ -105,8 +105,9 @@ class Cause:
 class Report:
     """The findings that a reader asked for, the worst first, and what follows from them.
 
-    `command` produced it. `is_contract` is true if the sides are the tools of one server, not revisions: then the
-    report is only for its callers, no version is negotiated, and every message is a call.
+    `story` says what a person must know, a line for each big change. `command` produced the report. `is_contract` is
+    true if the sides are the tools of one server, not revisions: then the report is only for its callers, no version is
+    negotiated, and every message is a call.
     """
 
     old: Side
@@ -116,6 +117,7 @@ class Report:
     compatibility: Compatibility
     baseline_file: str = ""
     stale: tuple[Stale, ...] = ()
+    story: tuple[str, ...] = ()
     command: str = "mcp-bindgen diff"
     is_contract: bool = False
 

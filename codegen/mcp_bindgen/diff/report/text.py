@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,9 +13,9 @@ from mcp_bindgen.diff.rule import Severity, View
 
 WIDTH = 120
 """The width of a page that is not written to a terminal, in columns."""
-MAX_LINES = 76
+MAX_LINES = 100
 """The maximum number of lines of the short page, if that leaves room for one line per rule."""
-MAX_LINES_OF_A_ROLE = 60
+MAX_LINES_OF_A_ROLE = 84
 """The same for a page on a single role, which is never longer than the page on both."""
 MAX_CAUSES = 7
 """The number of causes per rule that the short page lists."""
@@ -38,9 +39,12 @@ class _Block:
 def render(report: Report, *, everything: bool, width: int = WIDTH) -> str:
     """Return the page; the short one only counts harmless changes and shows no messages."""
     shown = [judged for judged in report.findings if everything or judged.severity is not Severity.INFO]
-    blocks = [_block(report, causes(group), everything, width) for _, group in groupby(shown, key=_same_rule)]
+    folded = [judged for judged in shown if _is_folded(judged, report)] if not everything else []
+    open_ = [judged for judged in shown if judged not in folded]
+    blocks = [_block(report, causes(group), everything, width) for _, group in groupby(open_, key=_same_rule)]
     head = _wrapped(_head(report), width)
-    tail = _wrapped([*_methods(report, everything), *_stale(report), *_rest(report, len(shown), everything)], width)
+    ends = *_source(folded), *_methods(report, everything), *_stale(report), *_rest(report, len(shown), everything)
+    tail = _wrapped(ends, width)
     headings = len({block.heading for block in blocks})
     if not everything:
         most = MAX_LINES if report.options.role is None else MAX_LINES_OF_A_ROLE
@@ -71,8 +75,24 @@ def verdicts(report: Report) -> Iterator[tuple[str, str]]:
 
 def _head(report: Report) -> Iterator[str]:
     yield words.headline(report)
+    yield from (f"  {line}" for line in report.story)
+    yield from ("",) if report.story else ()
     for audience, verdict in verdicts(report):
         yield f"  {audience}: {verdict}"
+
+
+def _is_folded(judged: Judged, report: Report) -> bool:
+    """Whether the short page only counts a finding: most readers of a page on messages write no Python with it."""
+    return report.options.view is None and judged.rule.view is View.SOURCE and not judged.accepted
+
+
+def _source(folded: Sequence[Judged]) -> Iterator[str]:
+    """Count the findings on definitions and Python source, by rule."""
+    if folded:
+        counts = Counter(judged.rule.id for judged in folded)
+        yield ""
+        yield "definitions and Python source (--view source shows them)"
+        yield "  " + ", ".join(f"{rule} {number}" for rule, number in counts.items())
 
 
 def _same_rule(judged: Judged) -> tuple[bool, Severity, str]:
