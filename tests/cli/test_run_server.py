@@ -111,7 +111,7 @@ async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> No
         ("x = 1\nimport nowhere_at_all\n", "bad.py", "bad.py:2: ModuleNotFoundError: No module named"),
         ("def f():\n    return 1 / 0\n\nf()\n", "bad.py", "bad.py:2: ZeroDivisionError"),
         ("import sys\nsys.exit('no')\n", "bad.py", "bad.py:2: SystemExit: no"),
-        ("x = 1\n", "bad.py", "bad.py: it defines no App"),
+        ("x = 1\n", "bad.py", "bad.py: no App or Server instance found"),
         ("x = 1\n", "bad.py:x", "bad.py: x is not an App or a Server"),
         ("x = 1\n", "bad.py:y", "bad.py: y is not defined in it"),
         ("from mcp_bindings.v2025_11_25 import App\na, b = App('a'), App('b')\n", "bad.py", "say which: bad.py:a"),

@@ -94,7 +94,7 @@ def _find(path: Path, name: str) -> Any:
         return server
     servers = {key: value for key, value in found.items() if _is_server(value)}
     if not servers:
-        raise _Unusable(f"{path}: it defines no App and no object of a Server")
+        raise _Unusable(f"{path}: no App or Server instance found")
     if len({id(server) for server in servers.values()}) > 1:
         raise _Unusable(f"{path}: it defines {', '.join(servers)}; say which: {path}:{next(iter(servers))}")
     return next(iter(servers.values()))

@@ -50,7 +50,7 @@ class App(app.Application, Server):
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            annotations: Hints on who this is meant for and how important it is; may be ignored.
+            annotations: Hints such as the intended audience and importance; clients may ignore them.
             mime_type: Media type of the contents, if known.
 
         Raises:

@@ -31,12 +31,12 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CompleteResult:
-        """Asks for ways to finish a value the user is typing (`completion/complete`).
+        """Asks for suggestions for a value that the user is typing (`completion/complete`).
 
         Args:
-            ref: The prompt, or the template of resources, whose value is being typed.
-            argument: The value being typed: its name, and the letters so far.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            ref: The prompt or resource template that the value belongs to.
+            argument: The argument being typed: its name, and its value so far.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.CompleteRequestParams(ref=ref, argument=argument, meta=meta)
@@ -49,11 +49,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.EmptyResult:
-        """Tells the server how severe a log message must be to be sent (`logging/setLevel`).
+        """Sets the minimum severity of log messages to send (`logging/setLevel`).
 
         Args:
-            level: Least severity to be sent; anything more serious comes too.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            level: Minimum severity of the log messages to send.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.SetLevelRequestParams(level=level, meta=meta)
@@ -62,10 +62,10 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def ping(
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
-        """Checks that the other side is alive; it must answer at once with an empty result.
+        """Checks that the peer is alive; it must answer promptly with an empty result.
 
         Args:
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.RequestParams(meta=meta)
@@ -79,12 +79,12 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetPromptResult:
-        """Fetches one prompt with its arguments filled in (`prompts/get`).
+        """Fetches a prompt, with arguments filled in (`prompts/get`).
 
         Args:
-            name: Which prompt to fetch, by the name given in `prompts/list`.
-            arguments: Texts to fill into the template, by name.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            name: Name of the prompt, as in `prompts/list`.
+            arguments: Values to fill into the prompt, by name.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.GetPromptRequestParams(name=name, arguments=arguments, meta=meta)
@@ -97,11 +97,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListPromptsResult:
-        """Asks the server which prompts it offers, page by page (`prompts/list`).
+        """Asks for a page of the server's prompts (`prompts/list`).
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
@@ -113,7 +113,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Iterate over the items of all pages of ``prompts/list``.
 
         Args:
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
 
@@ -129,11 +129,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListResourcesResult:
-        """Asks the server what it has to read, page by page (`resources/list`).
+        """Asks for a page of the server's resources (`resources/list`).
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
@@ -145,7 +145,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Iterate over the items of all pages of ``resources/list``.
 
         Args:
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
 
@@ -157,11 +157,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def read_resource(
         self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.ReadResourceResult:
-        """Fetches the contents behind a URI (`resources/read`).
+        """Reads the contents of a resource by URI (`resources/read`).
 
         Args:
-            uri: What to read; any scheme may be used, as only the server has to understand it.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            uri: URI of the resource, in any scheme that the server understands.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.ReadResourceRequestParams(uri=uri, meta=meta)
@@ -170,11 +170,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def subscribe(
         self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
-        """Asks to be notified whenever one resource changes (`resources/subscribe`).
+        """Asks for a notification whenever a resource changes (`resources/subscribe`).
 
         Args:
-            uri: What to watch; any scheme may be used, as only the server has to understand it.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            uri: URI of the resource, in any scheme that the server understands.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.SubscribeRequestParams(uri=uri, meta=meta)
@@ -187,11 +187,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListResourceTemplatesResult:
-        """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+        """Asks for a page of the server's resource templates (`resources/templates/list`).
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
@@ -203,7 +203,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Iterate over the items of all pages of ``resources/templates/list``.
 
         Args:
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
 
@@ -215,11 +215,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def unsubscribe(
         self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
-        """Stops watching one resource (`resources/unsubscribe`).
+        """Ends the notifications about a resource (`resources/unsubscribe`).
 
         Args:
-            uri: What to watch no longer; as given in `resources/subscribe`.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            uri: The URI, as in `resources/subscribe`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.UnsubscribeRequestParams(uri=uri, meta=meta)
@@ -233,12 +233,12 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CallToolResult:
-        """Runs one of the server's tools by name, with arguments (`tools/call`).
+        """Calls a tool of the server by name, with arguments (`tools/call`).
 
         Args:
-            name: Which tool to run, by the name given in `tools/list`.
-            arguments: Values passed to the tool by name; must fit its `inputSchema`.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            name: Name of the tool, as in `tools/list`.
+            arguments: Arguments of the tool, by name; they must match its `inputSchema`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.CallToolRequestParams(name=name, arguments=arguments, meta=meta)
@@ -251,11 +251,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListToolsResult:
-        """Asks the server what the model can call, page by page (`tools/list`).
+        """Asks for a page of the server's tools (`tools/list`).
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
@@ -267,7 +267,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Iterate over the items of all pages of ``tools/list``.
 
         Args:
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
 
@@ -279,24 +279,21 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def notify_cancelled(
         self, *, request_id: models.RequestId, reason: str | None = None, meta: dict[str, Any] | None = None
     ) -> None:
-        """Tells the other side to stop work on a request sent to it earlier; `initialize` cannot be stopped this
-        way.
+        """Cancels a request that the sender sent earlier; `initialize` cannot be cancelled.
 
         Args:
-            request_id: Id of the request to stop; the sender of this message must have sent that too.
-            reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            request_id: Id of the request to cancel, which the sender of the notification must have sent.
+            reason: Explanation for logs or for the user.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
 
     async def notify_initialized(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Sent by the client once the handshake is over; normal work may begin.
+        """Sent by the client after the handshake; normal operation begins.
 
         Args:
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_INITIALIZED, params)
@@ -309,14 +306,13 @@ class Client(stub.ClientStub["ClientHandlers"]):
         total: float | None = None,
         meta: dict[str, Any] | None = None,
     ) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
+        """Reports the progress of a request that carries a `progressToken`.
 
         Args:
-            progress_token: Copied from the `_meta` of the request this is about.
-            progress: Amount done so far; grows with every message, in units of the sender's choice.
-            total: Amount to be done in all, in the same units; absent if unknown.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            progress_token: The token from the `_meta` of the request.
+            progress: Progress so far, in any unit; increases with every notification.
+            total: Total in the same unit; absent if unknown.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.ProgressNotificationParams(
             progress_token=progress_token, progress=progress, total=total, meta=meta
@@ -324,11 +320,10 @@ class Client(stub.ClientStub["ClientHandlers"]):
         await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
     async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that the answer to `roots/list` has changed; a client that declared it must send this.
+        """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
 
         Args:
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_ROOTS_LIST_CHANGED, params)
@@ -365,40 +360,36 @@ class ClientHandlers(stub.Handlers):
     )
 
     async def ping(self, params: models.RequestParams | None, ctx: ClientContext) -> models.EmptyResult:
-        """Checks that the other side is alive; it must answer at once with an empty result."""
+        """Checks that the peer is alive; it must answer promptly with an empty result."""
         raise errors.MethodNotImplemented("ping")
 
     async def list_roots(self, params: models.RequestParams | None, ctx: ClientContext) -> models.ListRootsResult:
-        """Asks the client which directories and files the server may work on (`roots/list`)."""
+        """Asks for the directories and files that the server may use (`roots/list`)."""
         raise errors.MethodNotImplemented("roots/list")
 
     async def create_message(
         self, params: models.CreateMessageRequestParams, ctx: ClientContext
     ) -> models.CreateMessageResult:
-        """Asks the client to have its language model write something; the user should be able to review it."""
+        """Asks the client to sample its language model; the user should be able to review the request."""
         raise errors.MethodNotImplemented("sampling/createMessage")
 
     async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: ClientContext) -> None:
-        """Tells the other side to stop work on a request sent to it earlier; `initialize` cannot be stopped this
-        way.
-        """
+        """Cancels a request that the sender sent earlier; `initialize` cannot be cancelled."""
 
     async def on_logging_message(self, params: models.LoggingMessageNotificationParams, ctx: ClientContext) -> None:
-        """A log message from server to client; `logging/setLevel` sets the least severity that is sent."""
+        """A log message from the server; `logging/setLevel` sets the minimum severity."""
 
     async def on_progress(self, params: models.ProgressNotificationParams, ctx: ClientContext) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
+        """Reports the progress of a request that carries a `progressToken`."""
 
     async def on_prompt_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that the answer to `prompts/list` has changed; sent without being asked."""
+        """Reports that the server's prompts have changed; needs no subscription."""
 
     async def on_resource_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that the answer to `resources/list` has changed; sent without being asked."""
+        """Reports that the server's resources have changed; needs no subscription."""
 
     async def on_resource_updated(self, params: models.ResourceUpdatedNotificationParams, ctx: ClientContext) -> None:
-        """Says that something the client watches has changed and may be read again; needs `resources/subscribe`
-        first.
-        """
+        """Reports that a resource has changed, to clients that called `resources/subscribe` for it."""
 
     async def on_tool_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that the answer to `tools/list` has changed; sent without being asked."""
+        """Reports that the server's tools have changed; needs no subscription."""

@@ -15,35 +15,35 @@ from .common import Role
 
 
 class ResourceContents(WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
+    """Base of the contents of a resource: URI and media type.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     uri: str
-    """Where this piece was read from; may lie below the URI asked for."""
+    """URI of the contents; may be below the requested URI."""
     mime_type: str | None = None
-    """Media type of this piece, if known."""
+    """Media type, if known."""
 
 
 class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
+    """The contents of a resource as a string, for data that is not binary.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     text: str
-    """What was read; only for data that is not binary."""
+    """The contents, for data that is not binary."""
 
 
 class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
+    """The contents of a resource as binary data, base64-encoded.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     blob: str
-    """The binary data, encoded as base64."""
+    """The binary data, base64-encoded."""
 
     @property
     def bytes(self) -> Bytes:
@@ -56,37 +56,37 @@ class BlobResourceContents(ResourceContents):
 
 
 class AnnotatedAnnotations(WireModel):
-    """Hints on who this is meant for and how important it is; may be ignored.
+    """Hints such as the intended audience and importance; clients may ignore them.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     audience: list[Role] | None = None
-    """The intended audience of the content: the user, the model ("assistant"), or both."""
+    """Intended audience: the user, the model ("assistant"), or both."""
     priority: _Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
+    """Importance from 0 (optional) to 1 (effectively required)."""
 
 
 class Annotated(WireModel):
-    """Base of objects that may carry hints on their audience and their importance.
+    """Base of objects that may have annotations: intended audience and importance.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     annotations: AnnotatedAnnotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
 
 
 class EmbeddedResource(Annotated):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
+    """Resource contents inside a prompt or a tool result; the client decides how to show them.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     type: Literal["resource"] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
+    """Always "resource"."""
     resource: _Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
+    """The contents, as text or binary data."""
 
 
 class TextContent(Annotated):
@@ -96,23 +96,23 @@ class TextContent(Annotated):
     """
 
     type: Literal["text"] = "text"
-    """Marks this block as written words; always "text"."""
+    """Always "text"."""
     text: str
-    """The words themselves, as an ordinary string."""
+    """Text of the content block."""
 
 
 class ImageContent(Annotated):
-    """A picture as a content block, base64-encoded.
+    """An image as a content block, base64-encoded.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     type: Literal["image"] = "image"
-    """Marks this block as a picture; always "image"."""
+    """Always "image"."""
     data: str
-    """The picture itself, encoded as base64."""
+    """The image, base64-encoded."""
     mime_type: str
-    """Media type of the picture, like "image/png"."""
+    """Media type of the image, like "image/png"."""
 
     @property
     def bytes(self) -> Bytes:

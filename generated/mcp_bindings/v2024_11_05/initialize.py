@@ -15,130 +15,130 @@ from .common import RequestParamsMeta, Result
 
 
 class ClientCapabilitiesRoots(WireModel):
-    """Present if the client can tell which directories servers may use (`roots/list`).
+    """Present if the client supports `roots/list`.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     list_changed: Boolean | None = None
-    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
+    """True if the client sends `notifications/roots/list_changed`; false by default."""
 
 
 class ClientCapabilities(WireModel):
-    """What a client can do for servers; names unknown to this revision may appear too.
+    """What the client supports; capabilities outside this revision may appear too.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
+    """Non-standard capabilities, by name."""
     roots: ClientCapabilitiesRoots | None = None
-    """Present if the client can tell which directories servers may use (`roots/list`)."""
+    """Present if the client supports `roots/list`."""
     sampling: dict[str, Any] | None = None
-    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
+    """Present if the client supports `sampling/createMessage`."""
 
 
 class Implementation(WireModel):
-    """Name and version of a client or server program, as stated by the program itself and not verified.
+    """Name and version of a client or server, as stated by itself and not verified.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     name: str
-    """Name of the program, as used by programs and in logs."""
+    """Name of the program, for programs and logs."""
     version: str
-    """Release of the program, in its own numbering."""
+    """Version of the program, in its own format."""
 
 
 class InitializeRequestParams(WireModel):
-    """Who the client is, what it can do, and which protocol version it wants.
+    """The client's name, capabilities and newest protocol version.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     meta: _Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     protocol_version: str
-    """Newest revision of the protocol the client speaks; the server may answer with another."""
+    """Newest protocol version that the client supports; the server may choose another."""
     capabilities: ClientCapabilities
-    """What the client can do for the server during the session."""
+    """What the client supports."""
     client_info: Implementation
-    """Name and version of the client program."""
+    """Name and version of the client."""
 
 
 class InitializeRequest(WireModel):
-    """First request of a session: the client offers a protocol version and tells what it can do.
+    """First request of a session: the client proposes a protocol version and states its capabilities.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: Literal["initialize"] = "initialize"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: InitializeRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class ServerCapabilitiesPrompts(WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
+    """Present if the server has prompts (`prompts/get`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+    """True if the server sends `notifications/prompts/list_changed`; false by default."""
 
 
 class ServerCapabilitiesResources(WireModel):
-    """Present if the server has something to read (`resources/read`).
+    """Present if the server has resources (`resources/read`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     subscribe: Boolean | None = None
-    """True if single resources can be watched with `resources/subscribe`; false when absent."""
+    """True if the server supports `resources/subscribe`; false by default."""
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+    """True if the server sends `notifications/resources/list_changed`; false by default."""
 
 
 class ServerCapabilitiesTools(WireModel):
-    """Present if the server has functions for the model (`tools/call`).
+    """Present if the server has tools (`tools/call`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+    """True if the server sends `notifications/tools/list_changed`; false by default."""
 
 
 class ServerCapabilities(WireModel):
-    """What a server offers; names unknown to this revision may appear too.
+    """What the server supports; capabilities outside this revision may appear too.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
+    """Non-standard capabilities, by name."""
     logging: dict[str, Any] | None = None
-    """Present if the server can send log messages (`notifications/message`)."""
+    """Present if the server sends log messages (`notifications/message`)."""
     prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
+    """Present if the server has prompts (`prompts/get`)."""
     resources: ServerCapabilitiesResources | None = None
-    """Present if the server has something to read (`resources/read`)."""
+    """Present if the server has resources (`resources/read`)."""
     tools: ServerCapabilitiesTools | None = None
-    """Present if the server has functions for the model (`tools/call`)."""
+    """Present if the server has tools (`tools/call`)."""
 
 
 class InitializeResult(Result):
-    """The server's side of the handshake: the version to be spoken and what it can do.
+    """The server's reply to `initialize`: the protocol version to use, and its capabilities.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     protocol_version: str
-    """Revision to be spoken from now on; a client that does not know it should disconnect."""
+    """Protocol version to use; a client that does not support it must disconnect."""
     capabilities: ServerCapabilities
-    """What the server offers during the session."""
+    """What the server supports."""
     server_info: Implementation
-    """Name and version of the server program."""
+    """Name and version of the server."""
     instructions: str | None = None
-    """How to make good use of the server; the client may add it to the model's system prompt."""
+    """Guidance for the model on how to use the server."""

@@ -45,19 +45,19 @@ from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsR
 
 
 class Request(WireModel):
-    """Base of all messages that expect an answer: a method name and its parameters.
+    """Base of all requests: a method and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: RequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class JSONRPCRequest(Request):
-    """A message that must be answered, under the same id.
+    """A message that must be answered with a response of the same id.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -65,23 +65,23 @@ class JSONRPCRequest(Request):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class Notification(WireModel):
-    """Base of all one-way messages: a method name and its data.
+    """Base of all notifications: a method and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class JSONRPCNotification(Notification):
-    """A one-way message, which is not answered.
+    """A message without a response.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -91,7 +91,7 @@ class JSONRPCNotification(Notification):
 
 
 class JSONRPCResponse(WireModel):
-    """Reply that carries what a successful request produced.
+    """Response to a successful request.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -99,27 +99,27 @@ class JSONRPCResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: Result
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class JSONRPCErrorError(WireModel):
-    """What went wrong: a code, a sentence, and perhaps details.
+    """The code, a message and optional details.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     code: Integer
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    """Integer error code; -32768 to -32000 are reserved by JSON-RPC."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class JSONRPCError(WireModel):
-    """Reply that tells why a request failed.
+    """Response to a request that failed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -127,30 +127,30 @@ class JSONRPCError(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request that failed, to pair the two."""
+    """Id of the request that failed."""
     error: JSONRPCErrorError
-    """What went wrong: a code, a sentence, and perhaps details."""
+    """The code, a message and optional details."""
 
 
 JSONRPCMessage: TypeAlias = _Annotated[
     JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification, LEFT_TO_RIGHT
 ]
-"""Anything that may travel between client and server as a unit.
+"""Any message between client and server.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
 
 
 class PaginatedRequest(WireModel):
-    """Base of requests that read a long list in pieces.
+    """Base of requests for a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 ClientRequest: TypeAlias = _Annotated[
@@ -169,7 +169,7 @@ ClientRequest: TypeAlias = _Annotated[
     | ListToolsRequest,
     Tagged("method"),
 ]
-"""Any message that a client may send and that expects an answer.
+"""Union of the requests that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
@@ -179,21 +179,21 @@ ClientNotification: TypeAlias = _Annotated[
     CancelledNotification | ProgressNotification | InitializedNotification | RootsListChangedNotification,
     Tagged("method"),
 ]
-"""Any message that a client may send without expecting an answer.
+"""Union of the notifications that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
 
 
 ClientResult: TypeAlias = _Annotated[CreateMessageResult | ListRootsResult | EmptyResult, LEFT_TO_RIGHT]
-"""Any answer a client may give to a server's request.
+"""Union of the results with which a client answers requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
 
 
 ServerRequest: TypeAlias = _Annotated[CreateMessageRequest | PingRequest | ListRootsRequest, Tagged("method")]
-"""Any message that a server may send and that expects an answer.
+"""Union of the requests that a server may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
@@ -209,7 +209,7 @@ ServerNotification: TypeAlias = _Annotated[
     | PromptListChangedNotification,
     Tagged("method"),
 ]
-"""Any message that a server may send without expecting an answer.
+"""Union of the notifications that a server may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
@@ -228,7 +228,7 @@ ServerResult: TypeAlias = _Annotated[
     | EmptyResult,
     LEFT_TO_RIGHT,
 ]
-"""Any answer a server may give to a client's request.
+"""Union of the results with which a server answers requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """

@@ -16,19 +16,19 @@ from .content import Annotated, BlobResourceContents, TextResourceContents
 
 
 class ListResourcesRequest(WireModel):
-    """Asks the server what it has to read, page by page (`resources/list`).
+    """Asks for a page of the server's resources (`resources/list`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: Literal["resources/list"] = "resources/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class Resource(Annotated):
-    """Something the server can read out, such as a file or a record, known by its URI.
+    """Something the server can read, such as a file or a record, identified by its URI.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -36,140 +36,140 @@ class Resource(Annotated):
     uri: str
     """Identifies the resource in `resources/read`."""
     name: str
-    """What the resource is called; shown where no better label exists."""
+    """Name of the resource, for programs and people."""
     description: str | None = None
-    """What it contains, to help the model decide whether to read it."""
+    """What the resource contains, for the model."""
     mime_type: str | None = None
     """Media type of the contents, if known."""
     size: Integer | None = None
-    """Length of the contents in bytes, before base64 or tokens, if known."""
+    """Size in bytes before base64 or tokenization, if known."""
 
 
 class ListResourcesResult(PaginatedResult):
-    """One page of what the server has to read.
+    """A page of the server's resources.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     resources: list[Resource]
-    """Readable things on this page, each with its URI."""
+    """Resources of this page, with their URIs."""
 
 
 class ListResourceTemplatesRequest(WireModel):
-    """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+    """Asks for a page of the server's resource templates (`resources/templates/list`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: Literal["resources/templates/list"] = "resources/templates/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class ResourceTemplate(Annotated):
-    """A pattern from which URIs of readable things are built.
+    """A URI template for a family of resources.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     uri_template: str
-    """Pattern with gaps in braces, as in RFC 6570; filled in, it names something to read."""
+    """URI template as in RFC 6570."""
     name: str
-    """What this kind of resource is called; shown where no better label exists."""
+    """Name of the template, for programs and people."""
     description: str | None = None
-    """What such resources contain, to help the model decide whether to read one."""
+    """What the resources contain, for the model."""
     mime_type: str | None = None
-    """Media type of all that match the pattern; absent if they differ."""
+    """Media type of all matching resources; absent if they differ."""
 
 
 class ListResourceTemplatesResult(PaginatedResult):
-    """One page of the URI patterns a server offers.
+    """A page of the server's resource templates.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     resource_templates: list[ResourceTemplate]
-    """The URI patterns on this page."""
+    """Resource templates of this page, with their URI patterns."""
 
 
 class ReadResourceRequestParams(WireModel):
-    """Names what the client wants fetched, by URI.
+    """The URI of the resource whose contents to read.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     meta: _Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     uri: str
-    """What to read; any scheme may be used, as only the server has to understand it."""
+    """URI of the resource, in any scheme that the server understands."""
 
 
 class ReadResourceRequest(WireModel):
-    """Fetches the contents behind a URI (`resources/read`).
+    """Reads the contents of a resource by URI (`resources/read`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: Literal["resources/read"] = "resources/read"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ReadResourceRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class ReadResourceResult(Result):
-    """What was found at the URI: one or more pieces of text or binary data.
+    """The contents of the resource, as text or binary data.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     contents: list[_Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]]
-    """The pieces found, each with its own URI, as text or as binary data."""
+    """The contents, as text or binary data."""
 
 
 class SubscribeRequestParams(WireModel):
-    """Names the resource to watch.
+    """The URI of the resource to watch.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     meta: _Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     uri: str
-    """What to watch; any scheme may be used, as only the server has to understand it."""
+    """URI of the resource, in any scheme that the server understands."""
 
 
 class SubscribeRequest(WireModel):
-    """Asks to be notified whenever one resource changes (`resources/subscribe`).
+    """Asks for a notification whenever a resource changes (`resources/subscribe`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: Literal["resources/subscribe"] = "resources/subscribe"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: SubscribeRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class UnsubscribeRequestParams(WireModel):
-    """Names the resource that no longer needs to be watched.
+    """The URI of the resource to stop watching.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     meta: _Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     uri: str
-    """What to watch no longer; as given in `resources/subscribe`."""
+    """The URI, as in `resources/subscribe`."""
 
 
 class UnsubscribeRequest(WireModel):
-    """Stops watching one resource (`resources/unsubscribe`).
+    """Ends the notifications about a resource (`resources/unsubscribe`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     method: Literal["resources/unsubscribe"] = "resources/unsubscribe"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: UnsubscribeRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""

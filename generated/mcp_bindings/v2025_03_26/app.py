@@ -31,7 +31,7 @@ class App(app.Application, Server):
         Args:
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            annotations: Claims about the tool's behaviour; hints only, to be trusted as far as the server is.
+            annotations: Hints about the tool's behavior; do not trust them unless you trust the server.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.
@@ -59,7 +59,7 @@ class App(app.Application, Server):
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
             mime_type: Media type of the contents, if known.
-            annotations: Hints on who this is meant for and how important it is; may be ignored.
+            annotations: Hints such as the intended audience and importance; clients may ignore them.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.

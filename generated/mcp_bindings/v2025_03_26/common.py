@@ -12,99 +12,99 @@ from mcp_runtime.model import Integer, JsonNumber, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
-"""Ties progress messages to their request; chosen by the requester, unique among its active ones.
+"""Ties progress notifications to their request; the requester chooses it, unique among its open requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
 
 Cursor: TypeAlias = str
-"""Marks a position in a paged list; only the side that issued it can read it.
+"""An opaque position in a paginated list.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
 
 class RequestParamsMeta(WireModel):
-    """Extra data beside the method's own parameters, such as a `progressToken`.
+    """Metadata, such as a `progressToken`.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     progress_token: ProgressToken | None = None
-    """Asks for `notifications/progress`, which then repeat this value; the other side may send none."""
+    """Asks for `notifications/progress` with this token; the receiver may send none."""
 
 
 class RequestParams(WireModel):
-    """Base of the parameters of requests: room for metadata.
+    """Base of the parameters of requests: optional metadata.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
 
 
 class Result(WireModel):
-    """Base of all answers to requests; properties beyond the known ones are allowed.
+    """Base of all results; unknown properties are allowed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 EmptyResult: TypeAlias = Result
-"""An answer without content: the request was carried out.
+"""A result without content: the request succeeded.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
 
 class PaginatedRequestParams(WireModel):
-    """Parameters of a request for one page of a list.
+    """Parameters of a request for a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     cursor: Cursor | None = None
-    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
+    """The `nextCursor` of the previous page; omit it for the first page."""
 
 
 class PaginatedResult(Result):
-    """Base of results that hold one page of a list.
+    """Base of results that hold a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     next_cursor: Cursor | None = None
-    """Where the following page starts, to be sent back as it is; absent on the last page."""
+    """Cursor of the next page; absent on the last page."""
 
 
 Role: TypeAlias = Literal["user", "assistant"]
-"""Whose side of a conversation something is on: the human ("user") or the model ("assistant").
+"""A side of a conversation: the user, or the model ("assistant").
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
 
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-"""How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
+"""Severity of a log message: the eight syslog severities of RFC 5424, from "debug" to "emergency".
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
 
 class Annotations(WireModel):
-    """Hints on the audience and importance of some content; a client is free to ignore them.
+    """Hints about content, such as its intended audience and importance; clients may ignore them.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     audience: list[Role] | None = None
-    """The intended audience of the content: the user, the model ("assistant"), or both."""
+    """Intended audience: the user, the model ("assistant"), or both."""
     priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
+    """Importance from 0 (optional) to 1 (effectively required)."""

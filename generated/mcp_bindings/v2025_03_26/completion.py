@@ -15,86 +15,86 @@ from .common import RequestParamsMeta, Result
 
 
 class PromptReference(WireModel):
-    """Points at a template of the server by its name, when a value for it is completed.
+    """Identifies a prompt by name, for completion.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     type: Literal["ref/prompt"] = "ref/prompt"
-    """Tells this from a pointer at resources; always "ref/prompt"."""
+    """Always "ref/prompt"."""
     name: str
-    """Which one is meant, by the name given in `prompts/list`."""
+    """Name of the prompt, as in `prompts/list`."""
 
 
 class ResourceReference(WireModel):
-    """Points at a resource or at a pattern for resources.
+    """Identifies a resource or a resource template, for completion.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     type: Literal["ref/resource"] = "ref/resource"
-    """Tells this from a pointer at a prompt; always "ref/resource"."""
+    """Always "ref/resource"."""
     uri: str
-    """The URI itself, or the pattern as listed by `resources/templates/list`."""
+    """A URI, or a URI template as in `resources/templates/list`."""
 
 
 class CompleteRequestParamsArgument(WireModel):
-    """The value being typed: its name, and the letters so far.
+    """The argument being typed: its name, and its value so far.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     name: str
-    """Which value of the prompt or URI pattern is being typed."""
+    """Name of the argument or URI template variable."""
     value: str
-    """The letters typed so far, to be matched."""
+    """The text typed so far."""
 
 
 class CompleteRequestParams(WireModel):
-    """The value being typed, and its prompt or resource template.
+    """The value being typed, and the prompt or resource template it belongs to.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     ref: Annotated[PromptReference | ResourceReference, Tagged("type")]
-    """The prompt, or the template of resources, whose value is being typed."""
+    """The prompt or resource template that the value belongs to."""
     argument: CompleteRequestParamsArgument
-    """The value being typed: its name, and the letters so far."""
+    """The argument being typed: its name, and its value so far."""
 
 
 class CompleteRequest(WireModel):
-    """Asks for ways to finish a value the user is typing (`completion/complete`).
+    """Asks for suggestions for a value that the user is typing (`completion/complete`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["completion/complete"] = "completion/complete"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CompleteRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class CompleteResultCompletion(WireModel):
-    """The suggestions, and how many exist in all.
+    """The suggestions, and how many there are.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     values: list[str]
-    """The suggestions as plain strings, at most 100 of them."""
+    """The suggestions, at most 100."""
     total: Integer | None = None
-    """How many suggestions exist; may be larger than what is sent."""
+    """Number of suggestions; may exceed the number sent."""
     has_more: Boolean | None = None
-    """True if further suggestions exist that were not sent, counted or not."""
+    """True if there are further suggestions that were not sent."""
 
 
 class CompleteResult(Result):
-    """Suggestions for the value that is being typed.
+    """Suggestions for the value being typed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     completion: CompleteResultCompletion
-    """The suggestions, and how many exist in all."""
+    """The suggestions, and how many there are."""

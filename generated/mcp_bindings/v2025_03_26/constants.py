@@ -9,28 +9,28 @@
 from typing import Final
 
 LATEST_PROTOCOL_VERSION: Final = "2025-03-26"
-"""Date that names this revision on the wire."""
+"""Date that identifies this revision in messages."""
 
 
 JSONRPC_VERSION: Final = "2.0"
-"""What every message carries in its `jsonrpc` property."""
+"""Value of the `jsonrpc` property of every message."""
 
 
 PARSE_ERROR: Final = -32700
-"""JSON-RPC code for text that is not valid JSON."""
+"""JSON-RPC error code for text that is not valid JSON."""
 
 
 INVALID_REQUEST: Final = -32600
-"""JSON-RPC code for JSON that is not a well-formed message."""
+"""JSON-RPC error code for JSON that is not a valid message."""
 
 
 METHOD_NOT_FOUND: Final = -32601
-"""JSON-RPC code for a method the receiver does not know or offer."""
+"""JSON-RPC error code for a method that the receiver does not support."""
 
 
 INVALID_PARAMS: Final = -32602
-"""JSON-RPC code for parameters that do not fit the method."""
+"""JSON-RPC error code for invalid parameters."""
 
 
 INTERNAL_ERROR: Final = -32603
-"""JSON-RPC code for an unexpected failure inside the receiver."""
+"""JSON-RPC error code for an unexpected failure inside the receiver."""

@@ -15,35 +15,35 @@ from .common import Annotations
 
 
 class ResourceContents(WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
+    """Base of the contents of a resource: URI and media type.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     uri: str
-    """Where this piece was read from; may lie below the URI asked for."""
+    """URI of the contents; may be below the requested URI."""
     mime_type: str | None = None
-    """Media type of this piece, if known."""
+    """Media type, if known."""
 
 
 class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
+    """The contents of a resource as a string, for data that is not binary.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     text: str
-    """What was read; only for data that is not binary."""
+    """The contents, for data that is not binary."""
 
 
 class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
+    """The contents of a resource as binary data, base64-encoded.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     blob: str
-    """The binary data, encoded as base64."""
+    """The binary data, base64-encoded."""
 
     @property
     def bytes(self) -> Bytes:
@@ -56,17 +56,17 @@ class BlobResourceContents(ResourceContents):
 
 
 class EmbeddedResource(WireModel):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
+    """Resource contents inside a prompt or a tool result; the client decides how to show them.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     type: Literal["resource"] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
+    """Always "resource"."""
     resource: Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
+    """The contents, as text or binary data."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
 
 
 class TextContent(WireModel):
@@ -76,27 +76,27 @@ class TextContent(WireModel):
     """
 
     type: Literal["text"] = "text"
-    """Marks this block as written words; always "text"."""
+    """Always "text"."""
     text: str
-    """The words themselves, as an ordinary string."""
+    """Text of the content block."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
 
 
 class ImageContent(WireModel):
-    """A picture as a content block, base64-encoded.
+    """An image as a content block, base64-encoded.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     type: Literal["image"] = "image"
-    """Marks this block as a picture; always "image"."""
+    """Always "image"."""
     data: str
-    """The picture itself, encoded as base64."""
+    """The image, base64-encoded."""
     mime_type: str
-    """Media type of the picture, like "image/png"."""
+    """Media type of the image, like "image/png"."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
 
     @property
     def bytes(self) -> Bytes:
@@ -109,19 +109,19 @@ class ImageContent(WireModel):
 
 
 class AudioContent(WireModel):
-    """Sound as a content block, base64-encoded.
+    """Audio as a content block, base64-encoded.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     type: Literal["audio"] = "audio"
-    """Marks this block as sound; always "audio"."""
+    """Always "audio"."""
     data: str
-    """The sound itself, encoded as base64."""
+    """The audio, base64-encoded."""
     mime_type: str
-    """Media type of the sound, like "audio/wav"."""
+    """Media type of the audio, like "audio/wav"."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
 
     @property
     def bytes(self) -> Bytes:

@@ -15,24 +15,24 @@ from .common import LoggingLevel, RequestParamsMeta
 
 
 class SetLevelRequestParams(WireModel):
-    """The least severity the client wants to see.
+    """The minimum severity of log messages to send.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     level: LoggingLevel
-    """Least severity to be sent; anything more serious comes too."""
+    """Minimum severity of the log messages to send."""
 
 
 class SetLevelRequest(WireModel):
-    """Tells the server how severe a log message must be to be sent (`logging/setLevel`).
+    """Sets the minimum severity of log messages to send (`logging/setLevel`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["logging/setLevel"] = "logging/setLevel"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: SetLevelRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""

@@ -28,7 +28,7 @@ COMPLETION_COMPLETE: Final[method.RequestMethod[models.CompleteRequestParams, mo
         capability="server.completions",
     )
 )
-"""Asks for ways to finish a value the user is typing (`completion/complete`)."""
+"""Asks for suggestions for a value that the user is typing (`completion/complete`)."""
 
 INITIALIZE: Final[method.RequestMethod[models.InitializeRequestParams, models.InitializeResult]] = method.RequestMethod(
     "initialize",
@@ -38,7 +38,7 @@ INITIALIZE: Final[method.RequestMethod[models.InitializeRequestParams, models.In
     params_required=True,
     result=method.WireType(_PACKAGE, "InitializeResult"),
 )
-"""First request of a session: the client offers a protocol version and tells what it can do."""
+"""First request of a session: the client proposes a protocol version and states its capabilities."""
 
 LOGGING_SET_LEVEL: Final[method.RequestMethod[models.SetLevelRequestParams, models.EmptyResult]] = method.RequestMethod(
     "logging/setLevel",
@@ -49,7 +49,7 @@ LOGGING_SET_LEVEL: Final[method.RequestMethod[models.SetLevelRequestParams, mode
     result=method.WireType(_PACKAGE, "EmptyResult"),
     capability="server.logging",
 )
-"""Tells the server how severe a log message must be to be sent (`logging/setLevel`)."""
+"""Sets the minimum severity of log messages to send (`logging/setLevel`)."""
 
 PING: Final[method.RequestMethod[models.RequestParams, models.EmptyResult]] = method.RequestMethod(
     "ping",
@@ -58,7 +58,7 @@ PING: Final[method.RequestMethod[models.RequestParams, models.EmptyResult]] = me
     params=method.WireType(_PACKAGE, "RequestParams"),
     result=method.WireType(_PACKAGE, "EmptyResult"),
 )
-"""Checks that the other side is alive; it must answer at once with an empty result."""
+"""Checks that the peer is alive; it must answer promptly with an empty result."""
 
 PROMPTS_GET: Final[method.RequestMethod[models.GetPromptRequestParams, models.GetPromptResult]] = method.RequestMethod(
     "prompts/get",
@@ -69,7 +69,7 @@ PROMPTS_GET: Final[method.RequestMethod[models.GetPromptRequestParams, models.Ge
     result=method.WireType(_PACKAGE, "GetPromptResult"),
     capability="server.prompts",
 )
-"""Fetches one prompt with its arguments filled in (`prompts/get`)."""
+"""Fetches a prompt, with arguments filled in (`prompts/get`)."""
 
 PROMPTS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListPromptsResult]] = (
     method.RequestMethod(
@@ -82,7 +82,7 @@ PROMPTS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.L
         capability="server.prompts",
     )
 )
-"""Asks the server which prompts it offers, page by page (`prompts/list`)."""
+"""Asks for a page of the server's prompts (`prompts/list`)."""
 
 RESOURCES_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListResourcesResult]] = (
     method.RequestMethod(
@@ -95,7 +95,7 @@ RESOURCES_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models
         capability="server.resources",
     )
 )
-"""Asks the server what it has to read, page by page (`resources/list`)."""
+"""Asks for a page of the server's resources (`resources/list`)."""
 
 RESOURCES_READ: Final[method.RequestMethod[models.ReadResourceRequestParams, models.ReadResourceResult]] = (
     method.RequestMethod(
@@ -108,7 +108,7 @@ RESOURCES_READ: Final[method.RequestMethod[models.ReadResourceRequestParams, mod
         capability="server.resources",
     )
 )
-"""Fetches the contents behind a URI (`resources/read`)."""
+"""Reads the contents of a resource by URI (`resources/read`)."""
 
 RESOURCES_SUBSCRIBE: Final[method.RequestMethod[models.SubscribeRequestParams, models.EmptyResult]] = (
     method.RequestMethod(
@@ -121,7 +121,7 @@ RESOURCES_SUBSCRIBE: Final[method.RequestMethod[models.SubscribeRequestParams, m
         capability="server.resources.subscribe",
     )
 )
-"""Asks to be notified whenever one resource changes (`resources/subscribe`)."""
+"""Asks for a notification whenever a resource changes (`resources/subscribe`)."""
 
 RESOURCES_TEMPLATES_LIST: Final[
     method.RequestMethod[models.PaginatedRequestParams, models.ListResourceTemplatesResult]
@@ -134,7 +134,7 @@ RESOURCES_TEMPLATES_LIST: Final[
     paginated=True,
     capability="server.resources",
 )
-"""Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
+"""Asks for a page of the server's resource templates (`resources/templates/list`)."""
 
 RESOURCES_UNSUBSCRIBE: Final[method.RequestMethod[models.UnsubscribeRequestParams, models.EmptyResult]] = (
     method.RequestMethod(
@@ -147,7 +147,7 @@ RESOURCES_UNSUBSCRIBE: Final[method.RequestMethod[models.UnsubscribeRequestParam
         capability="server.resources.subscribe",
     )
 )
-"""Stops watching one resource (`resources/unsubscribe`)."""
+"""Ends the notifications about a resource (`resources/unsubscribe`)."""
 
 ROOTS_LIST: Final[method.RequestMethod[models.RequestParams, models.ListRootsResult]] = method.RequestMethod(
     "roots/list",
@@ -157,7 +157,7 @@ ROOTS_LIST: Final[method.RequestMethod[models.RequestParams, models.ListRootsRes
     result=method.WireType(_PACKAGE, "ListRootsResult"),
     capability="client.roots",
 )
-"""Asks the client which directories and files the server may work on (`roots/list`)."""
+"""Asks for the directories and files that the server may use (`roots/list`)."""
 
 SAMPLING_CREATE_MESSAGE: Final[method.RequestMethod[models.CreateMessageRequestParams, models.CreateMessageResult]] = (
     method.RequestMethod(
@@ -170,7 +170,7 @@ SAMPLING_CREATE_MESSAGE: Final[method.RequestMethod[models.CreateMessageRequestP
         capability="client.sampling",
     )
 )
-"""Asks the client to have its language model write something; the user should be able to review it."""
+"""Asks the client to sample its language model; the user should be able to review the request."""
 
 TOOLS_CALL: Final[method.RequestMethod[models.CallToolRequestParams, models.CallToolResult]] = method.RequestMethod(
     "tools/call",
@@ -181,7 +181,7 @@ TOOLS_CALL: Final[method.RequestMethod[models.CallToolRequestParams, models.Call
     result=method.WireType(_PACKAGE, "CallToolResult"),
     capability="server.tools",
 )
-"""Runs one of the server's tools by name, with arguments (`tools/call`)."""
+"""Calls a tool of the server by name, with arguments (`tools/call`)."""
 
 TOOLS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListToolsResult]] = method.RequestMethod(
     "tools/list",
@@ -192,7 +192,7 @@ TOOLS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.Lis
     paginated=True,
     capability="server.tools",
 )
-"""Asks the server what the model can call, page by page (`tools/list`)."""
+"""Asks for a page of the server's tools (`tools/list`)."""
 
 NOTIFICATIONS_CANCELLED: Final[method.NotificationMethod[models.CancelledNotificationParams]] = (
     method.NotificationMethod(
@@ -203,7 +203,7 @@ NOTIFICATIONS_CANCELLED: Final[method.NotificationMethod[models.CancelledNotific
         params_required=True,
     )
 )
-"""Tells the other side to stop work on a request sent to it earlier; `initialize` cannot be stopped this way."""
+"""Cancels a request that the sender sent earlier; `initialize` cannot be cancelled."""
 
 NOTIFICATIONS_INITIALIZED: Final[method.NotificationMethod[models.NotificationParams]] = method.NotificationMethod(
     "notifications/initialized",
@@ -211,7 +211,7 @@ NOTIFICATIONS_INITIALIZED: Final[method.NotificationMethod[models.NotificationPa
     direction=method.Direction.CLIENT_TO_SERVER,
     params=method.WireType(_PACKAGE, "NotificationParams"),
 )
-"""Sent by the client once the handshake is over; normal work may begin."""
+"""Sent by the client after the handshake; normal operation begins."""
 
 NOTIFICATIONS_MESSAGE: Final[method.NotificationMethod[models.LoggingMessageNotificationParams]] = (
     method.NotificationMethod(
@@ -223,7 +223,7 @@ NOTIFICATIONS_MESSAGE: Final[method.NotificationMethod[models.LoggingMessageNoti
         capability="server.logging",
     )
 )
-"""A log message from server to client; `logging/setLevel` sets the least severity that is sent."""
+"""A log message from the server; `logging/setLevel` sets the minimum severity."""
 
 NOTIFICATIONS_PROGRESS: Final[method.NotificationMethod[models.ProgressNotificationParams]] = method.NotificationMethod(
     "notifications/progress",
@@ -232,7 +232,7 @@ NOTIFICATIONS_PROGRESS: Final[method.NotificationMethod[models.ProgressNotificat
     params=method.WireType(_PACKAGE, "ProgressNotificationParams"),
     params_required=True,
 )
-"""Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
+"""Reports the progress of a request that carries a `progressToken`."""
 
 NOTIFICATIONS_PROMPTS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -243,7 +243,7 @@ NOTIFICATIONS_PROMPTS_LIST_CHANGED: Final[method.NotificationMethod[models.Notif
         capability="server.prompts.listChanged",
     )
 )
-"""Says that the answer to `prompts/list` has changed; sent without being asked."""
+"""Reports that the server's prompts have changed; needs no subscription."""
 
 NOTIFICATIONS_RESOURCES_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -254,7 +254,7 @@ NOTIFICATIONS_RESOURCES_LIST_CHANGED: Final[method.NotificationMethod[models.Not
         capability="server.resources.listChanged",
     )
 )
-"""Says that the answer to `resources/list` has changed; sent without being asked."""
+"""Reports that the server's resources have changed; needs no subscription."""
 
 NOTIFICATIONS_RESOURCES_UPDATED: Final[method.NotificationMethod[models.ResourceUpdatedNotificationParams]] = (
     method.NotificationMethod(
@@ -266,7 +266,7 @@ NOTIFICATIONS_RESOURCES_UPDATED: Final[method.NotificationMethod[models.Resource
         capability="server.resources.subscribe",
     )
 )
-"""Says that something the client watches has changed and may be read again; needs `resources/subscribe` first."""
+"""Reports that a resource has changed, to clients that called `resources/subscribe` for it."""
 
 NOTIFICATIONS_ROOTS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -277,7 +277,7 @@ NOTIFICATIONS_ROOTS_LIST_CHANGED: Final[method.NotificationMethod[models.Notific
         capability="client.roots.listChanged",
     )
 )
-"""Says that the answer to `roots/list` has changed; a client that declared it must send this."""
+"""Reports that the client's roots have changed; mandatory if the client declared `listChanged`."""
 
 NOTIFICATIONS_TOOLS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -288,7 +288,7 @@ NOTIFICATIONS_TOOLS_LIST_CHANGED: Final[method.NotificationMethod[models.Notific
         capability="server.tools.listChanged",
     )
 )
-"""Says that the answer to `tools/list` has changed; sent without being asked."""
+"""Reports that the server's tools have changed; needs no subscription."""
 
 METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name(
     [

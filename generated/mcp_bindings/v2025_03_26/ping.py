@@ -14,12 +14,12 @@ from .common import RequestParams
 
 
 class PingRequest(WireModel):
-    """Checks that the other side is alive; it must answer at once with an empty result.
+    """Checks that the peer is alive; it must answer promptly with an empty result.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["ping"] = "ping"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: RequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""

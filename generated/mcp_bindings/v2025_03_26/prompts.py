@@ -16,83 +16,83 @@ from .content import AudioContent, EmbeddedResource, ImageContent, TextContent
 
 
 class ListPromptsRequest(WireModel):
-    """Asks the server which prompts it offers, page by page (`prompts/list`).
+    """Asks for a page of the server's prompts (`prompts/list`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["prompts/list"] = "prompts/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class PromptArgument(WireModel):
-    """A value that a prompt takes when it is fetched.
+    """An argument that fills in the template of a prompt.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     name: str
-    """Key under which the value is passed to `prompts/get`."""
+    """Name of the argument in `prompts/get`."""
     description: str | None = None
-    """What the value means, in words for people."""
+    """What the argument means, for people."""
     required: Boolean | None = None
-    """True if the prompt cannot be fetched without it; false when absent."""
+    """True if the argument is required; false by default."""
 
 
 class Prompt(WireModel):
-    """A message template offered by the server, usually picked by the user.
+    """A template of messages that the server offers, usually chosen by the user.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     name: str
-    """Identifies the prompt in `prompts/get`; unique on its server."""
+    """Unique name, used in `prompts/get`."""
     description: str | None = None
-    """What the prompt is good for, in words for people."""
+    """What the prompt does, for people."""
     arguments: list[PromptArgument] | None = None
-    """Values it takes when it is fetched."""
+    """Arguments for `prompts/get`."""
 
 
 class ListPromptsResult(PaginatedResult):
-    """One page of the prompts a server offers.
+    """A page of the server's prompts.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     prompts: list[Prompt]
-    """Templates on this page, each with the arguments it takes."""
+    """Prompts of this page, with their arguments."""
 
 
 class GetPromptRequestParams(WireModel):
-    """Which prompt to fetch and the values to fill into it.
+    """The name of the prompt to fetch, and its arguments.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     name: str
-    """Which prompt to fetch, by the name given in `prompts/list`."""
+    """Name of the prompt, as in `prompts/list`."""
     arguments: dict[str, str] | None = None
-    """Texts to fill into the template, by name."""
+    """Values to fill into the prompt, by name."""
 
 
 class GetPromptRequest(WireModel):
-    """Fetches one prompt with its arguments filled in (`prompts/get`).
+    """Fetches a prompt, with arguments filled in (`prompts/get`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["prompts/get"] = "prompts/get"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: GetPromptRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class PromptMessage(WireModel):
-    """One message of an expanded prompt; may hold resources of the server.
+    """A message of a prompt; it may embed resources.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -100,16 +100,16 @@ class PromptMessage(WireModel):
     role: Role
     """The speaker: the user or the model."""
     content: Annotated[ImageContent | AudioContent | TextContent | EmbeddedResource, Tagged("type")]
-    """What is said, as one block, perhaps with a resource in it."""
+    """A content block, which may be a resource."""
 
 
 class GetPromptResult(Result):
-    """The messages a prompt expands to, ready to hand to a model.
+    """The messages of a prompt, with arguments filled in.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     description: str | None = None
-    """Says what the prompt is good for."""
+    """Purpose of the prompt, for people."""
     messages: list[PromptMessage]
-    """The conversation to hand to the model, in order."""
+    """The messages for the model, in order."""

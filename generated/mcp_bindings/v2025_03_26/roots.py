@@ -14,34 +14,34 @@ from .common import RequestParams, Result
 
 
 class ListRootsRequest(WireModel):
-    """Asks the client which directories and files the server may work on (`roots/list`).
+    """Asks for the directories and files that the server may use (`roots/list`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["roots/list"] = "roots/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: RequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class Root(WireModel):
-    """A directory or file of the user's that servers may work on.
+    """A directory or file that servers may use.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     uri: str
-    """Where the directory or file is; has to begin with "file://"."""
+    """Location of the directory or file; starts with "file://"."""
     name: str | None = None
-    """What to call it in front of people."""
+    """Name to show to people."""
 
 
 class ListRootsResult(Result):
-    """The directories and files a client lets the server work on.
+    """The directories and files that the server may use.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     roots: list[Root]
-    """The directories and files, all in one list without pages."""
+    """The directories and files, not paginated."""

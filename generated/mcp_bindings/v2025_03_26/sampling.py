@@ -16,7 +16,7 @@ from .content import AudioContent, ImageContent, TextContent
 
 
 class SamplingMessage(WireModel):
-    """One message of a conversation with the client's language model.
+    """A message of a conversation with the client's model.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -24,80 +24,80 @@ class SamplingMessage(WireModel):
     role: Role
     """The speaker: the user or the model."""
     content: Annotated[ImageContent | AudioContent | TextContent, Tagged("type")]
-    """What is said, as one block, such as text or a picture."""
+    """A content block, such as text or an image."""
 
 
 class ModelHint(WireModel):
-    """A preference for a certain model or model family.
+    """A preference for a model or model family.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     name: str | None = None
-    """Part of a model's name, like "sonnet"; the client may map it to a comparable model of another provider."""
+    """Part of a model name, like "sonnet"; the client may map it to a similar model of another provider."""
 
 
 class ModelPreferences(WireModel):
-    """What the server values in a model; the client makes the choice and may ignore all of it.
+    """The server's priorities in choosing a model; the client may ignore them.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     hints: list[ModelHint] | None = None
-    """Preferred models, best first; they take precedence over the three priorities."""
+    """Preferred models, best first; they take precedence over the priorities."""
     cost_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much a low price matters, from 0 (not at all) to 1 (above all)."""
+    """Importance of a low price, from 0 to 1."""
     speed_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much a quick answer matters, from 0 (not at all) to 1 (above all)."""
+    """Importance of fast answers, from 0 to 1."""
     intelligence_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much the model's abilities matter, from 0 (not at all) to 1 (above all)."""
+    """Importance of the model's abilities, from 0 to 1."""
 
 
 class CreateMessageRequestParams(WireModel):
-    """The conversation to continue, and wishes on the model, its length limit and its tools.
+    """The conversation, preferences for the model, the token limit and available tools.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     messages: list[SamplingMessage]
-    """The conversation so far, oldest first, for the model to continue."""
+    """The conversation so far, oldest message first."""
     model_preferences: ModelPreferences | None = None
-    """What the server values in a model; the client may choose otherwise."""
+    """The server's preferences; the client may ignore them."""
     system_prompt: str | None = None
-    """Instructions to put before the conversation; the client may change or drop them."""
+    """Instructions before the conversation; the client may change or omit them."""
     include_context: Literal["none", "thisServer", "allServers"] | None = None
-    """Whose context to add: "none", that of the asking server, or of all; the client may ignore it."""
+    """Servers whose context to add: "none", "thisServer" or "allServers"; the client may ignore it."""
     temperature: Number | None = None
-    """Randomness of the model's choice of words; higher values are more random."""
+    """Randomness of the output; higher values are more random."""
     max_tokens: Integer
-    """Upper limit on the length of the answer, in tokens; the model may stop sooner."""
+    """Maximum number of tokens to generate; the client may stop earlier."""
     stop_sequences: list[str] | None = None
-    """Strings that end the answer as soon as one is written."""
+    """Strings that end the output when the model writes one."""
     metadata: dict[str, Any] | None = None
-    """Settings for the provider of the model, in the provider's own format."""
+    """Provider-specific settings."""
 
 
 class CreateMessageRequest(WireModel):
-    """Asks the client to have its language model write something; the user should be able to review it.
+    """Asks the client to sample its language model; the user should be able to review the request.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["sampling/createMessage"] = "sampling/createMessage"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CreateMessageRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class CreateMessageResult(Result, SamplingMessage):
-    """What the client's language model wrote; the user should see it before the server does.
+    """The message that the client's model generated; the user should be able to review it first.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     model: str
-    """Which one wrote the answer, by the name its provider uses."""
+    """Name of the model that answered."""
     stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens"] | str, OPEN] | None = None
-    """Why the model stopped: "endTurn", "stopSequence", "maxTokens" or the provider's own word."""
+    """Why generation stopped: "endTurn", "stopSequence", "maxTokens" or a provider-specific reason."""

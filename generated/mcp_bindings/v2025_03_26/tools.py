@@ -16,110 +16,108 @@ from .content import AudioContent, EmbeddedResource, ImageContent, TextContent
 
 
 class ListToolsRequest(WireModel):
-    """Asks the server what the model can call, page by page (`tools/list`).
+    """Asks for a page of the server's tools (`tools/list`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["tools/list"] = "tools/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class ToolInputSchema(WireModel):
-    """JSON Schema of the arguments; the top level is always an object.
+    """JSON Schema of the arguments, always an object.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     type: Literal["object"] = "object"
-    """Always "object", as arguments are passed by name."""
+    """Always "object"."""
     properties: dict[str, dict[str, Any]] | None = None
     """JSON Schema of each argument, by name."""
     required: list[str] | None = None
-    """Names of the arguments that cannot be left out."""
+    """Names of the required arguments."""
 
 
 class ToolAnnotations(WireModel):
-    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
+    """Hints about a tool's behavior; do not trust them unless you trust the server.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     title: str | None = None
-    """Label for people, used if the tool itself has none."""
+    """Display name, used if the tool itself has none."""
     read_only_hint: Boolean | None = None
-    """True if running it changes nothing; false when absent."""
+    """True if the tool changes nothing; false by default."""
     destructive_hint: Boolean | None = None
-    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
+    """False if the tool only adds things; true by default, and without meaning for read-only tools."""
     idempotent_hint: Boolean | None = None
-    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
-    read-only tool.
-    """
+    """True if repeating a call with the same arguments has no further effect; false by default."""
     open_world_hint: Boolean | None = None
-    """True if it deals with things outside its control, like the web; true when absent."""
+    """True if the tool deals with an open set of things, like the web; true by default."""
 
 
 class Tool(WireModel):
-    """A function of the server that a model may call, with the shape of its arguments.
+    """A function of the server that a model may call.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     name: str
-    """Identifies the tool in `tools/call`; unique on its server."""
+    """Unique name, used in `tools/call`."""
     description: str | None = None
-    """What the tool does, for the model to decide when to use it."""
+    """What the tool does, for the model."""
     input_schema: ToolInputSchema
-    """JSON Schema of the arguments; the top level is always an object."""
+    """JSON Schema of the arguments, always an object."""
     annotations: ToolAnnotations | None = None
-    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
+    """Hints about the tool's behavior; do not trust them unless you trust the server."""
 
 
 class ListToolsResult(PaginatedResult):
-    """One page of the tools a server offers.
+    """A page of the server's tools.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     tools: list[Tool]
-    """Functions on this page, each with the schema of its arguments."""
+    """Tools of this page, with the schemas of their arguments."""
 
 
 class CallToolResult(Result):
-    """What a tool returned: content for the model, and whether the tool itself failed.
+    """The result of a tool call: content for the model, and whether the call failed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     content: list[Annotated[ImageContent | AudioContent | TextContent | EmbeddedResource, Tagged("type")]]
-    """Output meant for the model to read, as a list of blocks."""
+    """Output for the model, as content blocks."""
     is_error: Boolean | None = None
-    """True if the tool ran and failed, with the reason in `content` for the model to see; false when absent."""
+    """True if the tool failed, with the reason in `content`; false by default."""
 
 
 class CallToolRequestParams(WireModel):
-    """Which function of the server to run, and the arguments to pass.
+    """The name of the tool to call, and its arguments.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     name: str
-    """Which tool to run, by the name given in `tools/list`."""
+    """Name of the tool, as in `tools/list`."""
     arguments: dict[str, Any] | None = None
-    """Values passed to the tool by name; must fit its `inputSchema`."""
+    """Arguments of the tool, by name; they must match its `inputSchema`."""
 
 
 class CallToolRequest(WireModel):
-    """Runs one of the server's tools by name, with arguments (`tools/call`).
+    """Calls a tool of the server by name, with arguments (`tools/call`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
     method: Literal["tools/call"] = "tools/call"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CallToolRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""

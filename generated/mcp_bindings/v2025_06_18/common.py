@@ -12,91 +12,91 @@ from mcp_runtime.model import Integer, JsonNumber, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
-"""Ties progress messages to their request; chosen by the requester, unique among its active ones.
+"""Ties progress notifications to their request; the requester chooses it, unique among its open requests.
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#progresstoken
 """
 
 
 Cursor: TypeAlias = str
-"""Marks a position in a paged list; only the side that issued it can read it.
+"""An opaque position in a paginated list.
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#cursor
 """
 
 
 class RequestParamsMeta(WireModel):
-    """Extra data beside the method's own parameters, such as a `progressToken`.
+    """Metadata, such as a `progressToken`.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
     progress_token: ProgressToken | None = None
-    """Asks for `notifications/progress`, which then repeat this value; the other side may send none."""
+    """Asks for `notifications/progress` with this token; the receiver may send none."""
 
 
 class RequestParams(WireModel):
-    """Base of the parameters of requests: room for metadata.
+    """Base of the parameters of requests: optional metadata.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
 
 
 class Result(WireModel):
-    """Base of all answers to requests; properties beyond the known ones are allowed.
+    """Base of all results; unknown properties are allowed.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#result
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 EmptyResult: TypeAlias = Result
-"""An answer without content: the request was carried out.
+"""A result without content: the request succeeded.
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#emptyresult
 """
 
 
 class BaseMetadata(WireModel):
-    """Base of named things: a stable name for programs and a label for people.
+    """Base of named objects: an identifier for programs and a display name for people.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
     name: str
-    """Identifier for programs; shown to people when there is no `title`."""
+    """Identifier for programs; shown to people if there is no `title`."""
     title: str | None = None
-    """Label for people, free of jargon; without it the `name` is shown."""
+    """Display name for people; `name` by default."""
 
 
 Role: TypeAlias = Literal["user", "assistant"]
-"""Whose side of a conversation something is on: the human ("user") or the model ("assistant").
+"""A side of a conversation: the user, or the model ("assistant").
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#role
 """
 
 
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-"""How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
+"""Severity of a log message: the eight syslog severities of RFC 5424, from "debug" to "emergency".
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel
 """
 
 
 class Annotations(WireModel):
-    """Hints on the audience and importance of some content; a client is free to ignore them.
+    """Hints about content, such as its intended audience and importance; clients may ignore them.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations
     """
 
     audience: list[Role] | None = None
-    """The intended audience of the content: the user, the model ("assistant"), or both."""
+    """Intended audience: the user, the model ("assistant"), or both."""
     priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
+    """Importance from 0 (optional) to 1 (effectively required)."""
     last_modified: str | None = None
-    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
+    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z"."""

@@ -21,35 +21,35 @@ class StringSchema(WireModel):
     """
 
     type: Literal["string"] = "string"
-    """Marks this field as free text; always "string"."""
+    """Always "string"."""
     title: str | None = None
-    """Label shown next to the text field."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains what to enter."""
+    """Help text for the field."""
     min_length: Integer | None = None
-    """Fewest characters the answer may have."""
+    """Minimum number of characters."""
     max_length: Integer | None = None
-    """Most characters the answer may have; no limit when absent."""
+    """Maximum number of characters."""
     format: Literal["email", "uri", "date", "date-time"] | None = None
-    """Notation the text must follow: "email", "uri", "date" or "date-time"."""
+    """Required format: "email", "uri", "date" or "date-time"."""
 
 
 class NumberSchema(WireModel):
-    """A numeric field of an elicitation form, with or without fractions.
+    """A number or integer field of an elicitation form.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema
     """
 
     type: Literal["number", "integer"]
-    """Which numbers are allowed: all ("number") or whole ones only ("integer")."""
+    """Either "number", or "integer" for whole numbers only."""
     title: str | None = None
-    """Label shown next to the number."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains which number to enter."""
+    """Help text for the field."""
     minimum: Number | None = None
-    """Smallest answer allowed, itself included."""
+    """Smallest value allowed, inclusive."""
     maximum: Number | None = None
-    """Largest answer allowed, itself included."""
+    """Largest value allowed, inclusive."""
 
 
 class BooleanSchema(WireModel):
@@ -59,37 +59,37 @@ class BooleanSchema(WireModel):
     """
 
     type: Literal["boolean"] = "boolean"
-    """Marks this field as a yes-or-no question; always "boolean"."""
+    """Always "boolean"."""
     title: str | None = None
-    """Label shown next to the checkbox."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains the yes-or-no question."""
+    """Help text for the field."""
     default: Boolean | None = None
-    """Whether the checkbox starts out ticked."""
+    """Initial state of the checkbox."""
 
 
 class EnumSchema(WireModel):
-    """A field of an elicitation form where the user picks one of fixed options.
+    """A field of an elicitation form with fixed options, of which the user picks one.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema
     """
 
     type: Literal["string"] = "string"
-    """Marks this field as a choice among texts; always "string"."""
+    """Always "string"."""
     title: str | None = None
-    """Label shown next to the choice."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains what to choose."""
+    """Help text for the field."""
     enum: list[str]
-    """The values to choose from; one of these strings is sent back."""
+    """The options; the client returns one of them."""
     enum_names: list[str] | None = None
-    """Labels of the values, in the same order."""
+    """Labels of the options, in the same order."""
 
 
 PrimitiveSchemaDefinition: TypeAlias = Annotated[
     EnumSchema | BooleanSchema | NumberSchema | StringSchema, LEFT_TO_RIGHT
 ]
-"""One field of an elicitation form; fields hold plain values or choices and never nest.
+"""A field of an elicitation form; fields cannot be nested.
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#primitiveschemadefinition
 """
@@ -102,23 +102,23 @@ class ElicitRequestParamsRequestedSchema(WireModel):
     """
 
     type: Literal["object"] = "object"
-    """Always "object": answers come back by field name."""
+    """Always "object"."""
     properties: dict[str, PrimitiveSchemaDefinition]
-    """The fields by name; they must not be nested."""
+    """The fields by name; they cannot be nested."""
     required: list[str] | None = None
-    """Names of the fields that cannot be left empty."""
+    """Names of the required fields."""
 
 
 class ElicitRequestParams(WireModel):
-    """What to ask of the user: a sentence, and a form to fill in; never for secrets such as passwords.
+    """A message for the user and a form to fill in; never for secrets such as passwords.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     message: str
-    """Tells the user which information is requested and why."""
+    """Tells the user what is requested and why."""
     requested_schema: ElicitRequestParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
 
@@ -130,18 +130,18 @@ class ElicitRequest(WireModel):
     """
 
     method: Literal["elicitation/create"] = "elicitation/create"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ElicitRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class ElicitResult(Result):
-    """What the user did with the question, and the answers of an accepted form.
+    """The user's decision, and the values of a submitted form.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult
     """
 
     action: Literal["accept", "decline", "cancel"]
-    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
+    """The user's decision: "accept", "decline" or "cancel" (dismissed without a choice)."""
     content: dict[str, Annotated[str | Boolean | Number, LEFT_TO_RIGHT]] | None = None
-    """Answers by field name; present only for an accepted form."""
+    """Values of the submitted form, by field name; only for "accept"."""

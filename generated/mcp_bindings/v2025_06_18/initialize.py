@@ -15,132 +15,132 @@ from .common import BaseMetadata, RequestParamsMeta, Result
 
 
 class ClientCapabilitiesRoots(WireModel):
-    """Present if the client can tell which directories servers may use (`roots/list`).
+    """Present if the client supports `roots/list`.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#clientcapabilities
     """
 
     list_changed: Boolean | None = None
-    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
+    """True if the client sends `notifications/roots/list_changed`; false by default."""
 
 
 class ClientCapabilities(WireModel):
-    """What a client can do for servers; names unknown to this revision may appear too.
+    """What the client supports; capabilities outside this revision may appear too.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#clientcapabilities
     """
 
     experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
+    """Non-standard capabilities, by name."""
     roots: ClientCapabilitiesRoots | None = None
-    """Present if the client can tell which directories servers may use (`roots/list`)."""
+    """Present if the client supports `roots/list`."""
     sampling: dict[str, Any] | None = None
-    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
+    """Present if the client supports `sampling/createMessage`."""
     elicitation: dict[str, Any] | None = None
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
+    """Present if the client supports `elicitation/create`; empty means forms only."""
 
 
 class Implementation(BaseMetadata):
-    """Name and version of a client or server program, as stated by the program itself and not verified.
+    """Name and version of a client or server, as stated by itself and not verified.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#implementation
     """
 
     version: str
-    """Release of the program, in its own numbering."""
+    """Version of the program, in its own format."""
 
 
 class InitializeRequestParams(WireModel):
-    """Who the client is, what it can do, and which protocol version it wants.
+    """The client's name, capabilities and newest protocol version.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     protocol_version: str
-    """Newest revision of the protocol the client speaks; the server may answer with another."""
+    """Newest protocol version that the client supports; the server may choose another."""
     capabilities: ClientCapabilities
-    """What the client can do for the server during the session."""
+    """What the client supports."""
     client_info: Implementation
-    """Name and version of the client program."""
+    """Name and version of the client."""
 
 
 class InitializeRequest(WireModel):
-    """First request of a session: the client offers a protocol version and tells what it can do.
+    """First request of a session: the client proposes a protocol version and states its capabilities.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
     """
 
     method: Literal["initialize"] = "initialize"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: InitializeRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class ServerCapabilitiesPrompts(WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
+    """Present if the server has prompts (`prompts/get`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
     """
 
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+    """True if the server sends `notifications/prompts/list_changed`; false by default."""
 
 
 class ServerCapabilitiesResources(WireModel):
-    """Present if the server has something to read (`resources/read`).
+    """Present if the server has resources (`resources/read`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
     """
 
     subscribe: Boolean | None = None
-    """True if single resources can be watched with `resources/subscribe`; false when absent."""
+    """True if the server supports `resources/subscribe`; false by default."""
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+    """True if the server sends `notifications/resources/list_changed`; false by default."""
 
 
 class ServerCapabilitiesTools(WireModel):
-    """Present if the server has functions for the model (`tools/call`).
+    """Present if the server has tools (`tools/call`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
     """
 
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+    """True if the server sends `notifications/tools/list_changed`; false by default."""
 
 
 class ServerCapabilities(WireModel):
-    """What a server offers; names unknown to this revision may appear too.
+    """What the server supports; capabilities outside this revision may appear too.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
     """
 
     experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
+    """Non-standard capabilities, by name."""
     logging: dict[str, Any] | None = None
-    """Present if the server can send log messages (`notifications/message`)."""
+    """Present if the server sends log messages (`notifications/message`)."""
     completions: dict[str, Any] | None = None
-    """Present if the server suggests values while the user is typing (`completion/complete`)."""
+    """Present if the server suggests values (`completion/complete`)."""
     prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
+    """Present if the server has prompts (`prompts/get`)."""
     resources: ServerCapabilitiesResources | None = None
-    """Present if the server has something to read (`resources/read`)."""
+    """Present if the server has resources (`resources/read`)."""
     tools: ServerCapabilitiesTools | None = None
-    """Present if the server has functions for the model (`tools/call`)."""
+    """Present if the server has tools (`tools/call`)."""
 
 
 class InitializeResult(Result):
-    """The server's side of the handshake: the version to be spoken and what it can do.
+    """The server's reply to `initialize`: the protocol version to use, and its capabilities.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializeresult
     """
 
     protocol_version: str
-    """Revision to be spoken from now on; a client that does not know it should disconnect."""
+    """Protocol version to use; a client that does not support it must disconnect."""
     capabilities: ServerCapabilities
-    """What the server offers during the session."""
+    """What the server supports."""
     server_info: Implementation
-    """Name and version of the server program."""
+    """Name and version of the server."""
     instructions: str | None = None
-    """How to make good use of the server; the client may add it to the model's system prompt."""
+    """Guidance for the model on how to use the server."""

@@ -47,19 +47,19 @@ from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsR
 
 
 class Request(WireModel):
-    """Base of all messages that expect an answer: a method name and its parameters.
+    """Base of all requests: a method and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: RequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class JSONRPCRequest(Request):
-    """A message that must be answered, under the same id.
+    """A message that must be answered with a response of the same id.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcrequest
     """
@@ -67,23 +67,23 @@ class JSONRPCRequest(Request):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class Notification(WireModel):
-    """Base of all one-way messages: a method name and its data.
+    """Base of all notifications: a method and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class JSONRPCNotification(Notification):
-    """A one-way message, which is not answered.
+    """A message without a response.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcnotification
     """
@@ -93,7 +93,7 @@ class JSONRPCNotification(Notification):
 
 
 class JSONRPCResponse(WireModel):
-    """Reply that carries what a successful request produced.
+    """Response to a successful request.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcresponse
     """
@@ -101,27 +101,27 @@ class JSONRPCResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: Result
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class JSONRPCErrorError(WireModel):
-    """What went wrong: a code, a sentence, and perhaps details.
+    """The code, a message and optional details.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror
     """
 
     code: Integer
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    """Integer error code; -32768 to -32000 are reserved by JSON-RPC."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class JSONRPCError(WireModel):
-    """Reply that tells why a request failed.
+    """Response to a request that failed.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror
     """
@@ -129,30 +129,30 @@ class JSONRPCError(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request that failed, to pair the two."""
+    """Id of the request that failed."""
     error: JSONRPCErrorError
-    """What went wrong: a code, a sentence, and perhaps details."""
+    """The code, a message and optional details."""
 
 
 JSONRPCMessage: TypeAlias = Annotated[
     JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification, LEFT_TO_RIGHT
 ]
-"""Anything that may travel between client and server as a unit.
+"""Any message between client and server.
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcmessage
 """
 
 
 class PaginatedRequest(WireModel):
-    """Base of requests that read a long list in pieces.
+    """Base of requests for a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 ClientRequest: TypeAlias = Annotated[
@@ -171,7 +171,7 @@ ClientRequest: TypeAlias = Annotated[
     | ListToolsRequest,
     Tagged("method"),
 ]
-"""Any message that a client may send and that expects an answer.
+"""Union of the requests that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
@@ -181,14 +181,14 @@ ClientNotification: TypeAlias = Annotated[
     CancelledNotification | ProgressNotification | InitializedNotification | RootsListChangedNotification,
     Tagged("method"),
 ]
-"""Any message that a client may send without expecting an answer.
+"""Union of the notifications that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
 
 
 ClientResult: TypeAlias = Annotated[ElicitResult | CreateMessageResult | ListRootsResult | EmptyResult, LEFT_TO_RIGHT]
-"""Any answer a client may give to a server's request.
+"""Union of the results with which a client answers requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
@@ -197,7 +197,7 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 ServerRequest: TypeAlias = Annotated[
     CreateMessageRequest | ElicitRequest | PingRequest | ListRootsRequest, Tagged("method")
 ]
-"""Any message that a server may send and that expects an answer.
+"""Union of the requests that a server may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
@@ -213,7 +213,7 @@ ServerNotification: TypeAlias = Annotated[
     | PromptListChangedNotification,
     Tagged("method"),
 ]
-"""Any message that a server may send without expecting an answer.
+"""Union of the notifications that a server may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
@@ -232,7 +232,7 @@ ServerResult: TypeAlias = Annotated[
     | EmptyResult,
     LEFT_TO_RIGHT,
 ]
-"""Any answer a server may give to a client's request.
+"""Union of the results with which a server answers requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """

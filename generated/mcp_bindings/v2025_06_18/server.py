@@ -37,9 +37,9 @@ class ConnectedClient(stub.Stub):
         """Asks the user for input through the client (`elicitation/create`).
 
         Args:
-            message: Tells the user which information is requested and why.
+            message: Tells the user what is requested and why.
             requested_schema: The fields of the form, as a flat JSON Schema object.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.ElicitRequestParams(message=message, requested_schema=requested_schema, meta=meta)
@@ -48,10 +48,10 @@ class ConnectedClient(stub.Stub):
     async def ping(
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
-        """Checks that the other side is alive; it must answer at once with an empty result.
+        """Checks that the peer is alive; it must answer promptly with an empty result.
 
         Args:
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.RequestParams(meta=meta)
@@ -60,10 +60,10 @@ class ConnectedClient(stub.Stub):
     async def list_roots(
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.ListRootsResult:
-        """Asks the client which directories and files the server may work on (`roots/list`).
+        """Asks for the directories and files that the server may use (`roots/list`).
 
         Args:
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.RequestParams(meta=meta)
@@ -83,19 +83,19 @@ class ConnectedClient(stub.Stub):
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CreateMessageResult:
-        """Asks the client to have its language model write something; the user should be able to review it.
+        """Asks the client to sample its language model; the user should be able to review the request.
 
         Args:
-            messages: The conversation so far, oldest first, for the model to continue.
-            max_tokens: Upper limit on the length of the answer, in tokens; the model may stop sooner.
-            model_preferences: What the server values in a model; the client may choose otherwise.
-            system_prompt: Instructions to put before the conversation; the client may change or drop them.
-            include_context: Whose context to add: "none", that of the asking server, or of all; the client
+            messages: The conversation so far, oldest message first.
+            max_tokens: Maximum number of tokens to generate; the client may stop earlier.
+            model_preferences: The server's preferences; the client may ignore them.
+            system_prompt: Instructions before the conversation; the client may change or omit them.
+            include_context: Servers whose context to add: "none", "thisServer" or "allServers"; the client
                 may ignore it.
-            temperature: Randomness of the model's choice of words; higher values are more random.
-            stop_sequences: Strings that end the answer as soon as one is written.
-            metadata: Settings for the provider of the model, in the provider's own format.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            temperature: Randomness of the output; higher values are more random.
+            stop_sequences: Strings that end the output when the model writes one.
+            metadata: Provider-specific settings.
+            meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
         params = models.CreateMessageRequestParams(
@@ -114,14 +114,12 @@ class ConnectedClient(stub.Stub):
     async def notify_cancelled(
         self, *, request_id: models.RequestId, reason: str | None = None, meta: dict[str, Any] | None = None
     ) -> None:
-        """Tells the other side to stop work on a request sent to it earlier; `initialize` cannot be stopped this
-        way.
+        """Cancels a request that the sender sent earlier; `initialize` cannot be cancelled.
 
         Args:
-            request_id: Id of the request to stop; the sender of this message must have sent that too.
-            reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            request_id: Id of the request to cancel, which the sender of the notification must have sent.
+            reason: Explanation for logs or for the user.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
@@ -129,14 +127,13 @@ class ConnectedClient(stub.Stub):
     async def notify_logging_message(
         self, *, level: models.LoggingLevel, data: Any, logger: str | None = None, meta: dict[str, Any] | None = None
     ) -> None:
-        """A log message from server to client; `logging/setLevel` sets the least severity that is sent.
+        """A log message from the server; `logging/setLevel` sets the minimum severity.
 
         Args:
-            level: Severity of the entry, for filtering and display.
-            data: What to log: a text or any other JSON value; must not contain secrets.
-            logger: Part of the server that wrote the message.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            level: Severity of the entry.
+            data: A string or any other JSON value; must not contain secrets.
+            logger: Name of the part of the server that logs.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_MESSAGE, params)
@@ -150,15 +147,14 @@ class ConnectedClient(stub.Stub):
         message: str | None = None,
         meta: dict[str, Any] | None = None,
     ) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
+        """Reports the progress of a request that carries a `progressToken`.
 
         Args:
-            progress_token: Copied from the `_meta` of the request this is about.
-            progress: Amount done so far; grows with every message, in units of the sender's choice.
-            total: Amount to be done in all, in the same units; absent if unknown.
-            message: What is going on, in words for people.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            progress_token: The token from the `_meta` of the request.
+            progress: Progress so far, in any unit; increases with every notification.
+            total: Total in the same unit; absent if unknown.
+            message: What is being done, for people.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.ProgressNotificationParams(
             progress_token=progress_token, progress=progress, total=total, message=message, meta=meta
@@ -166,43 +162,38 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
     async def notify_prompt_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that the answer to `prompts/list` has changed; sent without being asked.
+        """Reports that the server's prompts have changed; needs no subscription.
 
         Args:
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
 
     async def notify_resource_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that the answer to `resources/list` has changed; sent without being asked.
+        """Reports that the server's resources have changed; needs no subscription.
 
         Args:
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
 
     async def notify_resource_updated(self, *, uri: str, meta: dict[str, Any] | None = None) -> None:
-        """Says that something the client watches has changed and may be read again; needs `resources/subscribe`
-        first.
+        """Reports that a resource has changed, to clients that called `resources/subscribe` for it.
 
         Args:
-            uri: What has changed; may lie below the URI that is being watched.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            uri: URI of the resource; may be below the URI that the client watches.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
 
     async def notify_tool_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that the answer to `tools/list` has changed; sent without being asked.
+        """Reports that the server's tools have changed; needs no subscription.
 
         Args:
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)
@@ -245,72 +236,70 @@ class Server(stub.ServerHandlers):
     )
 
     async def complete(self, params: models.CompleteRequestParams, ctx: Context) -> models.CompleteResult:
-        """Asks for ways to finish a value the user is typing (`completion/complete`)."""
+        """Asks for suggestions for a value that the user is typing (`completion/complete`)."""
         raise errors.MethodNotImplemented("completion/complete")
 
     async def set_level(self, params: models.SetLevelRequestParams, ctx: Context) -> models.EmptyResult:
-        """Tells the server how severe a log message must be to be sent (`logging/setLevel`)."""
+        """Sets the minimum severity of log messages to send (`logging/setLevel`)."""
         raise errors.MethodNotImplemented("logging/setLevel")
 
     async def ping(self, params: models.RequestParams | None, ctx: Context) -> models.EmptyResult:
-        """Checks that the other side is alive; it must answer at once with an empty result."""
+        """Checks that the peer is alive; it must answer promptly with an empty result."""
         raise errors.MethodNotImplemented("ping")
 
     async def get_prompt(self, params: models.GetPromptRequestParams, ctx: Context) -> models.GetPromptResult:
-        """Fetches one prompt with its arguments filled in (`prompts/get`)."""
+        """Fetches a prompt, with arguments filled in (`prompts/get`)."""
         raise errors.MethodNotImplemented("prompts/get")
 
     async def list_prompts(
         self, params: models.PaginatedRequestParams | None, ctx: Context
     ) -> models.ListPromptsResult:
-        """Asks the server which prompts it offers, page by page (`prompts/list`)."""
+        """Asks for a page of the server's prompts (`prompts/list`)."""
         raise errors.MethodNotImplemented("prompts/list")
 
     async def list_resources(
         self, params: models.PaginatedRequestParams | None, ctx: Context
     ) -> models.ListResourcesResult:
-        """Asks the server what it has to read, page by page (`resources/list`)."""
+        """Asks for a page of the server's resources (`resources/list`)."""
         raise errors.MethodNotImplemented("resources/list")
 
     async def read_resource(self, params: models.ReadResourceRequestParams, ctx: Context) -> models.ReadResourceResult:
-        """Fetches the contents behind a URI (`resources/read`)."""
+        """Reads the contents of a resource by URI (`resources/read`)."""
         raise errors.MethodNotImplemented("resources/read")
 
     async def subscribe(self, params: models.SubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Asks to be notified whenever one resource changes (`resources/subscribe`)."""
+        """Asks for a notification whenever a resource changes (`resources/subscribe`)."""
         raise errors.MethodNotImplemented("resources/subscribe")
 
     async def list_resource_templates(
         self, params: models.PaginatedRequestParams | None, ctx: Context
     ) -> models.ListResourceTemplatesResult:
-        """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
+        """Asks for a page of the server's resource templates (`resources/templates/list`)."""
         raise errors.MethodNotImplemented("resources/templates/list")
 
     async def unsubscribe(self, params: models.UnsubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Stops watching one resource (`resources/unsubscribe`)."""
+        """Ends the notifications about a resource (`resources/unsubscribe`)."""
         raise errors.MethodNotImplemented("resources/unsubscribe")
 
     async def call_tool(self, params: models.CallToolRequestParams, ctx: Context) -> models.CallToolResult:
-        """Runs one of the server's tools by name, with arguments (`tools/call`)."""
+        """Calls a tool of the server by name, with arguments (`tools/call`)."""
         raise errors.MethodNotImplemented("tools/call")
 
     async def list_tools(self, params: models.PaginatedRequestParams | None, ctx: Context) -> models.ListToolsResult:
-        """Asks the server what the model can call, page by page (`tools/list`)."""
+        """Asks for a page of the server's tools (`tools/list`)."""
         raise errors.MethodNotImplemented("tools/list")
 
     async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: Context) -> None:
-        """Tells the other side to stop work on a request sent to it earlier; `initialize` cannot be stopped this
-        way.
-        """
+        """Cancels a request that the sender sent earlier; `initialize` cannot be cancelled."""
 
     async def on_initialized(self, params: models.NotificationParams | None, ctx: Context) -> None:
-        """Sent by the client once the handshake is over; normal work may begin."""
+        """Sent by the client after the handshake; normal operation begins."""
 
     async def on_progress(self, params: models.ProgressNotificationParams, ctx: Context) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
+        """Reports the progress of a request that carries a `progressToken`."""
 
     async def on_roots_list_changed(self, params: models.NotificationParams | None, ctx: Context) -> None:
-        """Says that the answer to `roots/list` has changed; a client that declared it must send this."""
+        """Reports that the client's roots have changed; mandatory if the client declared `listChanged`."""
 
     @classmethod
     def client_class(cls) -> type[Client]:

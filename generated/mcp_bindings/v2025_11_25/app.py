@@ -37,14 +37,11 @@ class App(app.Application, Server):
         Args:
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            title: Label for people; without it, the one inside `annotations` is shown, and failing that the
-                `name`.
-            icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
-                that show any.
-            execution: How the tool may be run, in the background or not.
-            annotations: Claims about the tool's behaviour; hints only, to be trusted as far as the server is.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            title: Display name; by default the one in `annotations`, then `name`.
+            icons: Icons in several sizes and themes; clients that show icons support at least PNG and JPEG.
+            execution: Whether the tool can run as a task.
+            annotations: Hints about the tool's behavior; do not trust them unless you trust the server.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
             structured: Whether to derive an output schema from the return type.
 
         Raises:
@@ -80,13 +77,11 @@ class App(app.Application, Server):
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            title: Label for people, free of jargon; without it the `name` is shown.
-            icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
-                that show any.
+            title: Display name for people; `name` by default.
+            icons: Icons in several sizes and themes; clients that show icons support at least PNG and JPEG.
             mime_type: Media type of the contents, if known.
-            annotations: Hints on who this is meant for and how important it is; may be ignored.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            annotations: Hints such as the intended audience and importance; clients may ignore them.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.
@@ -117,11 +112,9 @@ class App(app.Application, Server):
         Args:
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            title: Label for people, free of jargon; without it the `name` is shown.
-            icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
-                that show any.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            title: Display name for people; `name` by default.
+            icons: Icons in several sizes and themes; clients that show icons support at least PNG and JPEG.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.

@@ -12,166 +12,166 @@ from mcp_runtime.model import Integer, JsonNumber, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
-"""Ties progress messages to their request; chosen by the requester, unique among its active ones.
+"""Ties progress notifications to their request; the requester chooses it, unique among its open requests.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#progresstoken
 """
 
 
 Cursor: TypeAlias = str
-"""Marks a position in a paged list; only the side that issued it can read it.
+"""An opaque position in a paginated list.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#cursor
 """
 
 
 class RequestParamsMeta(WireModel):
-    """Extra data beside the method's own parameters, such as a `progressToken`.
+    """Metadata, such as a `progressToken`.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     progress_token: ProgressToken | None = None
-    """Asks for `notifications/progress`, which then repeat this value; the other side may send none."""
+    """Asks for `notifications/progress` with this token; the receiver may send none."""
 
 
 class RequestParams(WireModel):
-    """Base of the parameters of requests: room for metadata.
+    """Base of the parameters of requests: optional metadata.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
 
 
 class TaskMetadata(WireModel):
-    """Asks for a request to run in the background, and for how long to keep its outcome.
+    """Asks for a request to run as a task, and how long to keep it.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata
     """
 
     ttl: Integer | None = None
-    """How long to keep the outcome, in milliseconds since the task began; the other side may decide otherwise."""
+    """Milliseconds to keep the task; the receiver may choose another value."""
 
 
 class TaskAugmentedRequestParams(RequestParams):
-    """Base of parameters of requests that can run in the background.
+    """Base of the parameters of requests that can run as tasks.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     task: TaskMetadata | None = None
-    """Present if this should run in the background; a `CreateTaskResult` then comes first and `tasks/result`
-    gives the outcome.
+    """Runs the request as a task: the response is a `CreateTaskResult`, and `tasks/result` returns the actual
+    result.
     """
 
 
 class Result(WireModel):
-    """Base of all answers to requests; properties beyond the known ones are allowed.
+    """Base of all results; unknown properties are allowed.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#result
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
-"""Pairs an answer with its request; a string or an integer, never null.
+"""Ties a response to its request: a string or an integer, never null.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#requestid
 """
 
 
 EmptyResult: TypeAlias = Result
-"""An answer without content: the request was carried out.
+"""A result without content: the request succeeded.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult
 """
 
 
 class Icon(WireModel):
-    """A picture that a user interface may show next to a name.
+    """An icon that a user interface may show next to a name.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#icon
     """
 
     src: str
-    """Where the picture is: an HTTP(S) address or a "data:" URI; only trusted sources should be shown."""
+    """HTTP(S) URL or "data:" URI of the icon; show only icons from trusted sources."""
     mime_type: str | None = None
-    """Media type of the picture, where the source itself tells none or a vague one."""
+    """Media type, if the source gives none or a generic one."""
     sizes: list[str] | None = None
-    """Sizes it suits, like "48x48", or "any" for scalable pictures; all sizes when absent."""
+    """Sizes it is made for, such as "48x48", or "any" if scalable; any size by default."""
     theme: Literal["light", "dark"] | None = None
-    """Background it was drawn for, "light" or "dark"; either one when absent."""
+    """Background it is made for, "light" or "dark"; both by default."""
 
 
 class Icons(WireModel):
-    """Base of things that can be shown with a picture.
+    """Base of objects that have icons.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     icons: list[Icon] | None = None
-    """Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients that show any."""
+    """Icons in several sizes and themes; clients that show icons support at least PNG and JPEG."""
 
 
 class BaseMetadata(WireModel):
-    """Base of named things: a stable name for programs and a label for people.
+    """Base of named objects: an identifier for programs and a display name for people.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     name: str
-    """Identifier for programs; shown to people when there is no `title`."""
+    """Identifier for programs; shown to people if there is no `title`."""
     title: str | None = None
-    """Label for people, free of jargon; without it the `name` is shown."""
+    """Display name for people; `name` by default."""
 
 
 class PaginatedRequestParams(RequestParams):
-    """Parameters of a request for one page of a list.
+    """Parameters of a request for a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     cursor: Cursor | None = None
-    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
+    """The `nextCursor` of the previous page; omit it for the first page."""
 
 
 class PaginatedResult(Result):
-    """Base of results that hold one page of a list.
+    """Base of results that hold a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     next_cursor: Cursor | None = None
-    """Where the following page starts, to be sent back as it is; absent on the last page."""
+    """Cursor of the next page; absent on the last page."""
 
 
 Role: TypeAlias = Literal["user", "assistant"]
-"""Whose side of a conversation something is on: the human ("user") or the model ("assistant").
+"""A side of a conversation: the user, or the model ("assistant").
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#role
 """
 
 
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-"""How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
+"""Severity of a log message: the eight syslog severities of RFC 5424, from "debug" to "emergency".
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#logginglevel
 """
 
 
 class Annotations(WireModel):
-    """Hints on the audience and importance of some content; a client is free to ignore them.
+    """Hints about content, such as its intended audience and importance; clients may ignore them.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations
     """
 
     audience: list[Role] | None = None
-    """The intended audience of the content: the user, the model ("assistant"), or both."""
+    """Intended audience: the user, the model ("assistant"), or both."""
     priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
+    """Importance from 0 (optional) to 1 (effectively required)."""
     last_modified: str | None = None
-    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
+    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z"."""

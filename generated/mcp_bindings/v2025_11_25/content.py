@@ -17,29 +17,29 @@ from .resources import BlobResourceContents, Resource, TextResourceContents
 
 
 class ResourceLink(Resource):
-    """Points at something the server can read out; it need not show up in `resources/list`.
+    """A link to a resource, which need not appear in `resources/list`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink
     """
 
     type: Literal["resource_link"] = "resource_link"
-    """Marks this block as a pointer to something readable; always "resource_link"."""
+    """Always "resource_link"."""
 
 
 class EmbeddedResource(WireModel):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
+    """Resource contents inside a prompt or a tool result; the client decides how to show them.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource
     """
 
     type: Literal["resource"] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
+    """Always "resource"."""
     resource: Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
+    """The contents, as text or binary data."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class TextContent(WireModel):
@@ -49,31 +49,31 @@ class TextContent(WireModel):
     """
 
     type: Literal["text"] = "text"
-    """Marks this block as written words; always "text"."""
+    """Always "text"."""
     text: str
-    """The words themselves, as an ordinary string."""
+    """Text of the content block."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ImageContent(WireModel):
-    """A picture as a content block, base64-encoded.
+    """An image as a content block, base64-encoded.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#imagecontent
     """
 
     type: Literal["image"] = "image"
-    """Marks this block as a picture; always "image"."""
+    """Always "image"."""
     data: str
-    """The picture itself, encoded as base64."""
+    """The image, base64-encoded."""
     mime_type: str
-    """Media type of the picture, like "image/png"."""
+    """Media type of the image, like "image/png"."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
     @property
     def bytes(self) -> Bytes:
@@ -86,21 +86,21 @@ class ImageContent(WireModel):
 
 
 class AudioContent(WireModel):
-    """Sound as a content block, base64-encoded.
+    """Audio as a content block, base64-encoded.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#audiocontent
     """
 
     type: Literal["audio"] = "audio"
-    """Marks this block as sound; always "audio"."""
+    """Always "audio"."""
     data: str
-    """The sound itself, encoded as base64."""
+    """The audio, base64-encoded."""
     mime_type: str
-    """Media type of the sound, like "audio/wav"."""
+    """Media type of the audio, like "audio/wav"."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
     @property
     def bytes(self) -> Bytes:
@@ -115,7 +115,7 @@ class AudioContent(WireModel):
 ContentBlock: TypeAlias = Annotated[
     ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, Tagged("type")
 ]
-"""One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
+"""One block of content: text, image, audio, a resource link or an embedded resource.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock
 """

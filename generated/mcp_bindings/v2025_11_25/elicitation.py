@@ -21,39 +21,39 @@ class StringSchema(WireModel):
     """
 
     type: Literal["string"] = "string"
-    """Marks this field as free text; always "string"."""
+    """Always "string"."""
     title: str | None = None
-    """Label shown next to the text field."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains what to enter."""
+    """Help text for the field."""
     min_length: Integer | None = None
-    """Fewest characters the answer may have."""
+    """Minimum number of characters."""
     max_length: Integer | None = None
-    """Most characters the answer may have; no limit when absent."""
+    """Maximum number of characters."""
     format: Literal["email", "uri", "date", "date-time"] | None = None
-    """Notation the text must follow: "email", "uri", "date" or "date-time"."""
+    """Required format: "email", "uri", "date" or "date-time"."""
     default: str | None = None
-    """Text filled in at the start."""
+    """Value shown initially."""
 
 
 class NumberSchema(WireModel):
-    """A numeric field of an elicitation form, with or without fractions.
+    """A number or integer field of an elicitation form.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema
     """
 
     type: Literal["number", "integer"]
-    """Which numbers are allowed: all ("number") or whole ones only ("integer")."""
+    """Either "number", or "integer" for whole numbers only."""
     title: str | None = None
-    """Label shown next to the number."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains which number to enter."""
+    """Help text for the field."""
     minimum: Number | None = None
-    """Smallest answer allowed, itself included."""
+    """Smallest value allowed, inclusive."""
     maximum: Number | None = None
-    """Largest answer allowed, itself included."""
+    """Largest value allowed, inclusive."""
     default: Number | None = None
-    """Number filled in at the start."""
+    """Value shown initially."""
 
 
 class BooleanSchema(WireModel):
@@ -63,61 +63,61 @@ class BooleanSchema(WireModel):
     """
 
     type: Literal["boolean"] = "boolean"
-    """Marks this field as a yes-or-no question; always "boolean"."""
+    """Always "boolean"."""
     title: str | None = None
-    """Label shown next to the checkbox."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains the yes-or-no question."""
+    """Help text for the field."""
     default: Boolean | None = None
-    """Whether the checkbox starts out ticked."""
+    """Initial state of the checkbox."""
 
 
 class UntitledSingleSelectEnumSchema(WireModel):
-    """A form field for one option out of several, shown by their bare values.
+    """A form field for one of several options, shown by their values.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledsingleselectenumschema
     """
 
     type: Literal["string"] = "string"
-    """Marks this field as a choice among texts; always "string"."""
+    """Always "string"."""
     title: str | None = None
-    """Label shown next to the choice."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains what to choose."""
+    """Help text for the field."""
     enum: list[str]
-    """The values to choose from; one of these strings is sent back."""
+    """The options; the client returns one of them."""
     default: str | None = None
-    """Value chosen at the start."""
+    """Option selected initially."""
 
 
 class TitledSingleSelectEnumSchemaOneOf(WireModel):
-    """The options, each with its value and its label.
+    """The options, each with a value and a label.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema
     """
 
     const: str
-    """Value sent back if this option is picked."""
+    """Value returned for this option."""
     title: str
-    """What the user sees in place of the value."""
+    """Label of the option."""
 
 
 class TitledSingleSelectEnumSchema(WireModel):
-    """A form field for one option out of several, each with a value and a label.
+    """A form field for one of several options, each with a value and a label.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema
     """
 
     type: Literal["string"] = "string"
-    """Marks this field as a choice among texts; always "string"."""
+    """Always "string"."""
     title: str | None = None
-    """Label shown next to the choice."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains what to choose."""
+    """Help text for the field."""
     one_of: list[TitledSingleSelectEnumSchemaOneOf]
-    """The options, each with its value and its label."""
+    """The options, each with a value and a label."""
     default: str | None = None
-    """Value chosen at the start."""
+    """Option selected initially."""
 
 
 SingleSelectEnumSchema: TypeAlias = Annotated[
@@ -130,59 +130,59 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#singleselect
 
 
 class UntitledMultiSelectEnumSchemaItems(WireModel):
-    """Holds the options to pick from.
+    """The options of the field.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema
     """
 
     type: Literal["string"] = "string"
-    """Always "string": every option is a text."""
+    """Always "string"."""
     enum: list[str]
-    """The values to choose from; one of these strings is sent back."""
+    """The options; the client returns some of them."""
 
 
 class UntitledMultiSelectEnumSchema(WireModel):
-    """A form field for any number of options, shown by their bare values.
+    """A form field for any number of options, shown by their values.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema
     """
 
     type: Literal["array"] = "array"
-    """Marks this field as taking several answers; always "array"."""
+    """Always "array"."""
     title: str | None = None
-    """Label shown next to the list of options."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains what to choose."""
+    """Help text for the field."""
     min_items: Integer | None = None
-    """Fewest options the user has to pick."""
+    """Minimum number of options to pick."""
     max_items: Integer | None = None
-    """Most options the user can pick; no limit when absent."""
+    """Maximum number of options to pick."""
     items: UntitledMultiSelectEnumSchemaItems
-    """Holds the options to pick from."""
+    """The options of the field."""
     default: list[str] | None = None
-    """Values picked at the start."""
+    """Options selected initially."""
 
 
 class TitledMultiSelectEnumSchemaItemsAnyOf(WireModel):
-    """The options, each with its value and its label.
+    """The options, each with a value and a label.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
     """
 
     const: str
-    """Value sent back if this option is picked."""
+    """Value returned for this option."""
     title: str
-    """What the user sees in place of the value."""
+    """Label of the option."""
 
 
 class TitledMultiSelectEnumSchemaItems(WireModel):
-    """Holds the options to pick from.
+    """The options of the field.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
     """
 
     any_of: list[TitledMultiSelectEnumSchemaItemsAnyOf]
-    """The options, each with its value and its label."""
+    """The options, each with a value and a label."""
 
 
 class TitledMultiSelectEnumSchema(WireModel):
@@ -192,19 +192,19 @@ class TitledMultiSelectEnumSchema(WireModel):
     """
 
     type: Literal["array"] = "array"
-    """Marks this field as taking several answers; always "array"."""
+    """Always "array"."""
     title: str | None = None
-    """Label shown next to the list of options."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains what to choose."""
+    """Help text for the field."""
     min_items: Integer | None = None
-    """Fewest options the user has to pick."""
+    """Minimum number of options to pick."""
     max_items: Integer | None = None
-    """Most options the user can pick; no limit when absent."""
+    """Maximum number of options to pick."""
     items: TitledMultiSelectEnumSchemaItems
-    """Holds the options to pick from."""
+    """The options of the field."""
     default: list[str] | None = None
-    """Values picked at the start."""
+    """Options selected initially."""
 
 
 MultiSelectEnumSchema: TypeAlias = Annotated[UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema, MOST_MEMBERS]
@@ -215,23 +215,23 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#multiselecte
 
 
 class LegacyTitledEnumSchema(WireModel):
-    """Older form of a single choice with labels; new code uses `TitledSingleSelectEnumSchema`.
+    """Older form of a single choice with labels; use `TitledSingleSelectEnumSchema` instead.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#legacytitledenumschema
     """
 
     type: Literal["string"] = "string"
-    """Marks this field as a choice among texts; always "string"."""
+    """Always "string"."""
     title: str | None = None
-    """Label shown next to the choice."""
+    """Label of the field."""
     description: str | None = None
-    """Help text that explains what to choose."""
+    """Help text for the field."""
     enum: list[str]
-    """The values to choose from; one of these strings is sent back."""
+    """The options; the client returns one of them."""
     enum_names: list[str] | None = None
-    """Labels of the values, in the same order; JSON Schema itself does not know this keyword."""
+    """Labels of the options, in the same order; not a keyword of JSON Schema."""
     default: str | None = None
-    """Value chosen at the start."""
+    """Option selected initially."""
 
 
 EnumSchema: TypeAlias = Annotated[
@@ -242,7 +242,7 @@ EnumSchema: TypeAlias = Annotated[
     | TitledMultiSelectEnumSchema,
     MOST_MEMBERS,
 ]
-"""A field of an elicitation form where the user picks from fixed options, one or several.
+"""A field of an elicitation form with fixed options, of which the user picks one or several.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#enumschema
 """
@@ -259,7 +259,7 @@ PrimitiveSchemaDefinition: TypeAlias = Annotated[
     | StringSchema,
     MOST_MEMBERS,
 ]
-"""One field of an elicitation form; fields hold plain values or choices and never nest.
+"""A field of an elicitation form; fields cannot be nested.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#primitiveschemadefinition
 """
@@ -272,25 +272,25 @@ class ElicitRequestFormParamsRequestedSchema(WireModel):
     """
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+    """URI of the JSON Schema dialect; 2020-12 by default."""
     type: Literal["object"] = "object"
-    """Always "object": answers come back by field name."""
+    """Always "object"."""
     properties: dict[str, PrimitiveSchemaDefinition]
-    """The fields by name; they must not be nested."""
+    """The fields by name; they cannot be nested."""
     required: list[str] | None = None
-    """Names of the fields that cannot be left empty."""
+    """Names of the required fields."""
 
 
 class ElicitRequestFormParams(TaskAugmentedRequestParams):
-    """Asks the user to fill in a form; secrets such as passwords must never be requested here.
+    """Asks the user to fill in a form; never for secrets such as passwords.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams
     """
 
     mode: Literal["form"] | None = None
-    """Always "form", which is also the default."""
+    """Always "form", the default."""
     message: str
-    """Tells the user which information is requested and why."""
+    """Tells the user what is requested and why."""
     requested_schema: ElicitRequestFormParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
 
@@ -302,17 +302,17 @@ class ElicitRequestURLParams(TaskAugmentedRequestParams):
     """
 
     mode: Literal["url"] = "url"
-    """Always "url", to tell it from a form."""
+    """Always "url"."""
     message: str
-    """Tells the user what the visit to the web page is good for."""
+    """Tells the user why to visit the web page."""
     elicitation_id: str
-    """Names this visit in later messages; unique on the server, and opaque to the client."""
+    """Identifies this elicitation; unique on the server, opaque to the client."""
     url: str
-    """Web page to be opened, only once the user has agreed to it."""
+    """Web page to open after the user consents."""
 
 
 ElicitRequestParams: TypeAlias = Annotated[ElicitRequestURLParams | ElicitRequestFormParams, LEFT_TO_RIGHT]
-"""What to ask of the user: a form to fill in, or a web page to visit.
+"""What to ask the user for: a form to fill in, or a web page to visit.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestparams
 """
@@ -325,22 +325,22 @@ class ElicitRequest(WireModel):
     """
 
     method: Literal["elicitation/create"] = "elicitation/create"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ElicitRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class ElicitResult(Result):
-    """What the user did with the question, and the answers of an accepted form.
+    """The user's decision, and the values of a submitted form.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
     """
 
     action: Literal["accept", "decline", "cancel"]
-    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
+    """The user's decision: "accept", "decline" or "cancel" (dismissed without a choice)."""
     content: dict[str, Annotated[str | Boolean | Number | list[str], LEFT_TO_RIGHT]] | None = None
-    """Answers by field name; present only for an accepted form."""
+    """Values of the submitted form, by field name; only for "accept"."""

@@ -14,42 +14,42 @@ from mcp_runtime import errors
 
 
 class ParseError(errors.PeerError):
-    """JSON-RPC code for text that is not valid JSON.
+    """JSON-RPC error code for text that is not valid JSON.
 
     Error code -32700.
     """
 
 
 class InvalidRequestError(errors.PeerError):
-    """JSON-RPC code for JSON that is not a well-formed message.
+    """JSON-RPC error code for JSON that is not a valid message.
 
     Error code -32600.
     """
 
 
 class MethodNotFoundError(errors.PeerError):
-    """JSON-RPC code for a method the receiver does not know or offer.
+    """JSON-RPC error code for a method that the receiver does not support.
 
     Error code -32601.
     """
 
 
 class InvalidParamsError(errors.PeerError):
-    """JSON-RPC code for parameters that do not fit the method.
+    """JSON-RPC error code for invalid parameters.
 
     Error code -32602.
     """
 
 
 class InternalError(errors.PeerError):
-    """JSON-RPC code for an unexpected failure inside the receiver.
+    """JSON-RPC error code for an unexpected failure inside the receiver.
 
     Error code -32603.
     """
 
 
 class PeerUrlElicitationRequiredError(errors.PeerError):
-    """Error code for a request that has to wait until the user has visited a web page.
+    """Error code for a request that needs the user to visit a web page first.
 
     Error code -32042.
     """

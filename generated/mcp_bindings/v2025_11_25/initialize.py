@@ -14,246 +14,246 @@ from .common import BaseMetadata, Icons, RequestId, RequestParams, Result
 
 
 class ClientCapabilitiesRoots(WireModel):
-    """Present if the client can tell which directories servers may use (`roots/list`).
+    """Present if the client supports `roots/list`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
     list_changed: Boolean | None = None
-    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
+    """True if the client sends `notifications/roots/list_changed`; false by default."""
 
 
 class ClientCapabilitiesSampling(WireModel):
-    """Present if servers may have the client's model write messages (`sampling/createMessage`).
+    """Present if the client supports `sampling/createMessage`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
     context: dict[str, Any] | None = None
-    """Present if `includeContext` may have values other than "none"."""
+    """Present if `includeContext` may be other than "none"."""
     tools: dict[str, Any] | None = None
-    """Present if the model may be given `tools` and a `toolChoice`; servers must not send them otherwise."""
+    """Present if requests may carry `tools` and `toolChoice`."""
 
 
 class ClientCapabilitiesElicitation(WireModel):
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only.
+    """Present if the client supports `elicitation/create`; empty means forms only.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
     form: dict[str, Any] | None = None
-    """Present if the client can show forms; settings inside are left open."""
+    """Present if the client supports forms."""
     url: dict[str, Any] | None = None
-    """Present if the client can send the user to a web page."""
+    """Present if the client can open web pages for the user."""
 
 
 class ClientCapabilitiesTasksRequestsSampling(WireModel):
-    """Which messages about the client's model can run in the background.
+    """Sampling requests that can run as tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
     create_message: dict[str, Any] | None = None
-    """Present if `sampling/createMessage` may be sent with a `task` property."""
+    """Present if `sampling/createMessage` may carry a `task` property."""
 
 
 class ClientCapabilitiesTasksRequestsElicitation(WireModel):
-    """Which questions to the user can run in the background.
+    """Elicitation requests that can run as tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
     create: dict[str, Any] | None = None
-    """Present if `elicitation/create` may be sent with a `task` property."""
+    """Present if `elicitation/create` may carry a `task` property."""
 
 
 class ClientCapabilitiesTasksRequests(WireModel):
-    """Kinds of messages the client can run in the background.
+    """Which requests the client can run as tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
     sampling: ClientCapabilitiesTasksRequestsSampling | None = None
-    """Which messages about the client's model can run in the background."""
+    """Sampling requests that can run as tasks."""
     elicitation: ClientCapabilitiesTasksRequestsElicitation | None = None
-    """Which questions to the user can run in the background."""
+    """Elicitation requests that can run as tasks."""
 
 
 class ClientCapabilitiesTasks(WireModel):
-    """Present if the client can run some of the server's requests in the background.
+    """Present if the client can run the server's requests as tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
     list: dict[str, Any] | None = None
-    """Present if the client answers `tasks/list`."""
+    """Present if the client supports `tasks/list`."""
     cancel: dict[str, Any] | None = None
-    """Present if the client answers `tasks/cancel`."""
+    """Present if the client supports `tasks/cancel`."""
     requests: ClientCapabilitiesTasksRequests | None = None
-    """Kinds of messages the client can run in the background."""
+    """Which requests the client can run as tasks."""
 
 
 class ClientCapabilities(WireModel):
-    """What a client can do for servers; names unknown to this revision may appear too.
+    """What the client supports; capabilities outside this revision may appear too.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
     experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
+    """Non-standard capabilities, by name."""
     roots: ClientCapabilitiesRoots | None = None
-    """Present if the client can tell which directories servers may use (`roots/list`)."""
+    """Present if the client supports `roots/list`."""
     sampling: ClientCapabilitiesSampling | None = None
-    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
+    """Present if the client supports `sampling/createMessage`."""
     elicitation: ClientCapabilitiesElicitation | None = None
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
+    """Present if the client supports `elicitation/create`; empty means forms only."""
     tasks: ClientCapabilitiesTasks | None = None
-    """Present if the client can run some of the server's requests in the background."""
+    """Present if the client can run the server's requests as tasks."""
 
 
 class Implementation(BaseMetadata, Icons):
-    """Name and version of a client or server program, as stated by the program itself and not verified.
+    """Name and version of a client or server, as stated by itself and not verified.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation
     """
 
     version: str
-    """Release of the program, in its own numbering."""
+    """Version of the program, in its own format."""
     description: str | None = None
-    """What the program is for, in words for people."""
+    """What the program does, for people."""
     website_url: str | None = None
     """Home page of the program."""
 
 
 class InitializeRequestParams(RequestParams):
-    """Who the client is, what it can do, and which protocol version it wants.
+    """The client's name, capabilities and newest protocol version.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams
     """
 
     protocol_version: str
-    """Newest revision of the protocol the client speaks; the server may answer with another."""
+    """Newest protocol version that the client supports; the server may choose another."""
     capabilities: ClientCapabilities
-    """What the client can do for the server during the session."""
+    """What the client supports."""
     client_info: Implementation
-    """Name and version of the client program."""
+    """Name and version of the client."""
 
 
 class InitializeRequest(WireModel):
-    """First request of a session: the client offers a protocol version and tells what it can do.
+    """First request of a session: the client proposes a protocol version and states its capabilities.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
     """
 
     method: Literal["initialize"] = "initialize"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: InitializeRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class ServerCapabilitiesPrompts(WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
+    """Present if the server has prompts (`prompts/get`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+    """True if the server sends `notifications/prompts/list_changed`; false by default."""
 
 
 class ServerCapabilitiesResources(WireModel):
-    """Present if the server has something to read (`resources/read`).
+    """Present if the server has resources (`resources/read`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
     subscribe: Boolean | None = None
-    """True if single resources can be watched with `resources/subscribe`; false when absent."""
+    """True if the server supports `resources/subscribe`; false by default."""
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+    """True if the server sends `notifications/resources/list_changed`; false by default."""
 
 
 class ServerCapabilitiesTools(WireModel):
-    """Present if the server has functions for the model (`tools/call`).
+    """Present if the server has tools (`tools/call`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+    """True if the server sends `notifications/tools/list_changed`; false by default."""
 
 
 class ServerCapabilitiesTasksRequestsTools(WireModel):
-    """Which messages about the server's functions can run in the background.
+    """Tool requests that can run as tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
     call: dict[str, Any] | None = None
-    """Present if `tools/call` may be sent with a `task` property."""
+    """Present if `tools/call` may carry a `task` property."""
 
 
 class ServerCapabilitiesTasksRequests(WireModel):
-    """Kinds of messages the server can run in the background.
+    """Which requests the server can run as tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
     tools: ServerCapabilitiesTasksRequestsTools | None = None
-    """Which messages about the server's functions can run in the background."""
+    """Tool requests that can run as tasks."""
 
 
 class ServerCapabilitiesTasks(WireModel):
-    """Present if the server can run some of the client's requests in the background.
+    """Present if the server can run the client's requests as tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
     list: dict[str, Any] | None = None
-    """Present if the server answers `tasks/list`."""
+    """Present if the server supports `tasks/list`."""
     cancel: dict[str, Any] | None = None
-    """Present if the server answers `tasks/cancel`."""
+    """Present if the server supports `tasks/cancel`."""
     requests: ServerCapabilitiesTasksRequests | None = None
-    """Kinds of messages the server can run in the background."""
+    """Which requests the server can run as tasks."""
 
 
 class ServerCapabilities(WireModel):
-    """What a server offers; names unknown to this revision may appear too.
+    """What the server supports; capabilities outside this revision may appear too.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
     experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
+    """Non-standard capabilities, by name."""
     logging: dict[str, Any] | None = None
-    """Present if the server can send log messages (`notifications/message`)."""
+    """Present if the server sends log messages (`notifications/message`)."""
     completions: dict[str, Any] | None = None
-    """Present if the server suggests values while the user is typing (`completion/complete`)."""
+    """Present if the server suggests values (`completion/complete`)."""
     prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
+    """Present if the server has prompts (`prompts/get`)."""
     resources: ServerCapabilitiesResources | None = None
-    """Present if the server has something to read (`resources/read`)."""
+    """Present if the server has resources (`resources/read`)."""
     tools: ServerCapabilitiesTools | None = None
-    """Present if the server has functions for the model (`tools/call`)."""
+    """Present if the server has tools (`tools/call`)."""
     tasks: ServerCapabilitiesTasks | None = None
-    """Present if the server can run some of the client's requests in the background."""
+    """Present if the server can run the client's requests as tasks."""
 
 
 class InitializeResult(Result):
-    """The server's side of the handshake: the version to be spoken and what it can do.
+    """The server's reply to `initialize`: the protocol version to use, and its capabilities.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult
     """
 
     protocol_version: str
-    """Revision to be spoken from now on; a client that does not know it should disconnect."""
+    """Protocol version to use; a client that does not support it must disconnect."""
     capabilities: ServerCapabilities
-    """What the server offers during the session."""
+    """What the server supports."""
     server_info: Implementation
-    """Name and version of the server program."""
+    """Name and version of the server."""
     instructions: str | None = None
-    """How to make good use of the server; the client may add it to the model's system prompt."""
+    """Guidance for the model on how to use the server."""

@@ -14,26 +14,26 @@ from .common import LoggingLevel, RequestId, RequestParams
 
 
 class SetLevelRequestParams(RequestParams):
-    """The least severity the client wants to see.
+    """The minimum severity of log messages to send.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequestparams
     """
 
     level: LoggingLevel
-    """Least severity to be sent; anything more serious comes too."""
+    """Minimum severity of the log messages to send."""
 
 
 class SetLevelRequest(WireModel):
-    """Tells the server how severe a log message must be to be sent (`logging/setLevel`).
+    """Sets the minimum severity of log messages to send (`logging/setLevel`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
     """
 
     method: Literal["logging/setLevel"] = "logging/setLevel"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: SetLevelRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""

@@ -57,19 +57,19 @@ from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsR
 
 
 class Request(WireModel):
-    """Base of all messages that expect an answer: a method name and its parameters.
+    """Base of all requests: a method and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: dict[str, Any] | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class JSONRPCRequest(Request):
-    """A message that must be answered, under the same id.
+    """A message that must be answered with a response of the same id.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrequest
     """
@@ -77,23 +77,23 @@ class JSONRPCRequest(Request):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class Notification(WireModel):
-    """Base of all one-way messages: a method name and its data.
+    """Base of all notifications: a method and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: dict[str, Any] | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class JSONRPCNotification(Notification):
-    """A one-way message, which is not answered.
+    """A message without a response.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcnotification
     """
@@ -103,7 +103,7 @@ class JSONRPCNotification(Notification):
 
 
 class JSONRPCResultResponse(WireModel):
-    """Reply that carries what a successful request produced.
+    """Response to a successful request.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresultresponse
     """
@@ -111,27 +111,27 @@ class JSONRPCResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: Result
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class Error(WireModel):
-    """What went wrong with a request: a code for programs and a sentence for people.
+    """Why a request failed: a code for programs and a message for people.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#error
     """
 
     code: Integer
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    """Integer error code; -32768 to -32000 are reserved by JSON-RPC."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class JSONRPCErrorResponse(WireModel):
-    """Reply that tells why a request failed; without an id when the request could not be read.
+    """Response to a request that failed; without an id if the id could not be read.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcerrorresponse
     """
@@ -139,13 +139,13 @@ class JSONRPCErrorResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId | None = None
-    """Copied from the request that failed; absent if that could not be read."""
+    """Id of the request that failed; absent if it could not be read."""
     error: Error
-    """What went wrong: a code, a sentence, and perhaps details."""
+    """The code, a message and optional details."""
 
 
 JSONRPCResponse: TypeAlias = Annotated[JSONRPCResultResponse | JSONRPCErrorResponse, LEFT_TO_RIGHT]
-"""Reply to a request: what it produced, or why it failed.
+"""Response to a request: a result or an error.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresponse
 """
@@ -154,38 +154,38 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrespo
 JSONRPCMessage: TypeAlias = Annotated[
     JSONRPCResultResponse | JSONRPCRequest | JSONRPCNotification | JSONRPCErrorResponse, LEFT_TO_RIGHT
 ]
-"""Anything that may travel between client and server as a unit.
+"""Any message between client and server.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcmessage
 """
 
 
 class URLElicitationRequiredErrorErrorData(WireModel):
-    """Holds the visits that are needed.
+    """The elicitations that are needed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     elicitations: list[ElicitRequestURLParams]
-    """Web pages the user has to visit before the request is tried again."""
+    """Web pages to visit before the request is sent again."""
 
 
 class URLElicitationRequiredErrorError(WireModel):
-    """Details with the code -32042 and the web pages to visit.
+    """Error object with the code -32042.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     code: Literal[-32042] = -32042
-    """Always -32042, for a request that needs the user on a web page first."""
+    """Always -32042."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: URLElicitationRequiredErrorErrorData
-    """Holds the visits that are needed."""
+    """The elicitations that are needed."""
 
 
 class URLElicitationRequiredError(WireModel):
-    """Whole error reply: the request can only succeed after the user has visited some web pages.
+    """Error response for a request that needs the user to visit a web page first.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
@@ -193,45 +193,45 @@ class URLElicitationRequiredError(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId | None = None
-    """Copied from the request that failed; absent if that could not be read."""
+    """Id of the request that failed; absent if it could not be read."""
     error: URLElicitationRequiredErrorError
-    """Details with the code -32042 and the web pages to visit."""
+    """Error object with the code -32042."""
 
 
 class PaginatedRequest(WireModel):
-    """Base of requests that read a long list in pieces.
+    """Base of requests for a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class RelatedTaskMetadata(WireModel):
-    """Ties a message to a task; sits in `_meta` as "io.modelcontextprotocol/related-task".
+    """Ties a message to a task, in `_meta` under "io.modelcontextprotocol/related-task".
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata
     """
 
     task_id: str
-    """Identifies the task; a unique string chosen by the side that runs it."""
+    """Identifies the task; unique, chosen by the peer that runs it."""
 
 
 class CreateTaskResult(Result):
-    """Immediate answer to a request sent with a `task` property; the real result follows through `tasks/result`.
+    """Returned at once for a request with a `task` property; `tasks/result` returns the actual result later.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult
     """
 
     task: Task
-    """The background request as it stands now; its `taskId` is needed for everything that follows."""
+    """The new task; later requests need its `taskId`."""
 
 
 ClientRequest: TypeAlias = Annotated[
@@ -254,7 +254,7 @@ ClientRequest: TypeAlias = Annotated[
     | ListTasksRequest,
     Tagged("method"),
 ]
-"""Any message that a client may send and that expects an answer.
+"""Union of the requests that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
@@ -268,7 +268,7 @@ ClientNotification: TypeAlias = Annotated[
     | RootsListChangedNotification,
     Tagged("method"),
 ]
-"""Any message that a client may send without expecting an answer.
+"""Union of the notifications that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
@@ -285,7 +285,7 @@ ClientResult: TypeAlias = Annotated[
     | GetTaskPayloadResult,
     MOST_MEMBERS,
 ]
-"""Any answer a client may give to a server's request.
+"""Union of the results with which a client answers requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
@@ -302,7 +302,7 @@ ServerRequest: TypeAlias = Annotated[
     | ListTasksRequest,
     Tagged("method"),
 ]
-"""Any message that a server may send and that expects an answer.
+"""Union of the requests that a server may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
@@ -320,7 +320,7 @@ ServerNotification: TypeAlias = Annotated[
     | PromptListChangedNotification,
     Tagged("method"),
 ]
-"""Any message that a server may send without expecting an answer.
+"""Union of the notifications that a server may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
@@ -343,7 +343,7 @@ ServerResult: TypeAlias = Annotated[
     | GetTaskPayloadResult,
     MOST_MEMBERS,
 ]
-"""Any answer a server may give to a client's request.
+"""Union of the results with which a server answers requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """

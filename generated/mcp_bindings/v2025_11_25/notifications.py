@@ -16,236 +16,235 @@ from .tasks import Task
 
 
 class NotificationParams(WireModel):
-    """Base of the data of one-way messages: room for metadata.
+    """Base of the parameters of notifications: optional metadata.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class CancelledNotificationParams(NotificationParams):
-    """Which request to stop, and why.
+    """The request to cancel, and optionally the reason.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotificationparams
     """
 
     request_id: RequestId | None = None
-    """Id of the sender's own request to stop; must be given, but tasks are stopped with `tasks/cancel` instead."""
+    """Id of the request to cancel; must be present, although tasks are cancelled with `tasks/cancel`."""
     reason: str | None = None
-    """Explanation in words, for logs or for the user."""
+    """Explanation for logs or for the user."""
 
 
 class CancelledNotification(WireModel):
-    """Tells the other side to stop work on a request sent to it earlier; tasks are stopped with `tasks/cancel`.
+    """Cancels a request that the sender sent earlier; tasks are cancelled with `tasks/cancel`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotification
     """
 
     method: Literal["notifications/cancelled"] = "notifications/cancelled"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CancelledNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class InitializedNotification(WireModel):
-    """Sent by the client once the handshake is over; normal work may begin.
+    """Sent by the client after the handshake; normal operation begins.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializednotification
     """
 
     method: Literal["notifications/initialized"] = "notifications/initialized"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ProgressNotificationParams(NotificationParams):
-    """How much is done, out of how much, and for which request.
+    """The request, its progress so far, and the total if known.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotificationparams
     """
 
     progress_token: ProgressToken
-    """Copied from the `_meta` of the request this is about."""
+    """The token from the `_meta` of the request."""
     progress: Number
-    """Amount done so far; grows with every message, in units of the sender's choice."""
+    """Progress so far, in any unit; increases with every notification."""
     total: Number | None = None
-    """Amount to be done in all, in the same units; absent if unknown."""
+    """Total in the same unit; absent if unknown."""
     message: str | None = None
-    """What is going on, in words for people."""
+    """What is being done, for people."""
 
 
 class ProgressNotification(WireModel):
-    """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
+    """Reports the progress of a request that carries a `progressToken`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#progressnotification
     """
 
     method: Literal["notifications/progress"] = "notifications/progress"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ProgressNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ResourceListChangedNotification(WireModel):
-    """Says that the answer to `resources/list` has changed; sent without being asked.
+    """Reports that the server's resources have changed; needs no subscription.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelistchangednotification
     """
 
     method: Literal["notifications/resources/list_changed"] = "notifications/resources/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ResourceUpdatedNotificationParams(NotificationParams):
-    """Names what has changed, but does not carry its new contents.
+    """The URI of the resource that has changed, without its contents.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotificationparams
     """
 
     uri: str
-    """What has changed; may lie below the URI that is being watched."""
+    """URI of the resource; may be below the URI that the client watches."""
 
 
 class ResourceUpdatedNotification(WireModel):
-    """Says that something the client watches has changed and may be read again; needs `resources/subscribe`
-    first.
+    """Reports that a resource has changed, to clients that called `resources/subscribe` for it.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourceupdatednotification
     """
 
     method: Literal["notifications/resources/updated"] = "notifications/resources/updated"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ResourceUpdatedNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class PromptListChangedNotification(WireModel):
-    """Says that the answer to `prompts/list` has changed; sent without being asked.
+    """Reports that the server's prompts have changed; needs no subscription.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#promptlistchangednotification
     """
 
     method: Literal["notifications/prompts/list_changed"] = "notifications/prompts/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ToolListChangedNotification(WireModel):
-    """Says that the answer to `tools/list` has changed; sent without being asked.
+    """Reports that the server's tools have changed; needs no subscription.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toollistchangednotification
     """
 
     method: Literal["notifications/tools/list_changed"] = "notifications/tools/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class TaskStatusNotificationParams(NotificationParams, Task):
-    """The full state of the background request after the change.
+    """The state of the task after the change.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams
     """
 
 
 class TaskStatusNotification(WireModel):
-    """Reports that a background request has reached another state; optional, so polling stays necessary.
+    """Reports a new status of a task; optional, so requesters must still poll.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification
     """
 
     method: Literal["notifications/tasks/status"] = "notifications/tasks/status"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: TaskStatusNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class LoggingMessageNotificationParams(NotificationParams):
-    """The log entry itself: severity, source and data.
+    """The log entry: severity, logger and data.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotificationparams
     """
 
     level: LoggingLevel
-    """Severity of the entry, for filtering and display."""
+    """Severity of the entry."""
     logger: str | None = None
-    """Part of the server that wrote the message."""
+    """Name of the part of the server that logs."""
     data: Any
-    """What to log: a text or any other JSON value; must not contain secrets."""
+    """A string or any other JSON value; must not contain secrets."""
 
 
 class LoggingMessageNotification(WireModel):
-    """A log message from server to client; `logging/setLevel` sets the least severity that is sent.
+    """A log message from the server; `logging/setLevel` sets the minimum severity.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#loggingmessagenotification
     """
 
     method: Literal["notifications/message"] = "notifications/message"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: LoggingMessageNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class RootsListChangedNotification(WireModel):
-    """Says that the answer to `roots/list` has changed; a client that declared it must send this.
+    """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification
     """
 
     method: Literal["notifications/roots/list_changed"] = "notifications/roots/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ElicitationCompleteNotificationParams(WireModel):
-    """Says which visit to a web page has come to its end.
+    """The elicitation whose web page the user has finished.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
     elicitation_id: str
-    """Names the visit that is over, as given in the earlier `ElicitRequestURLParams`."""
+    """Identifies the completed elicitation, as in `ElicitRequestURLParams`."""
 
 
 class ElicitationCompleteNotification(WireModel):
-    """Tells the client that the user has finished on the web page; unknown identifiers are ignored.
+    """Reports that the user has finished on the web page; clients ignore unknown ids.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification
     """
 
     method: Literal["notifications/elicitation/complete"] = "notifications/elicitation/complete"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ElicitationCompleteNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""

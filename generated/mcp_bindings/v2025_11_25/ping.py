@@ -14,16 +14,16 @@ from .common import RequestId, RequestParams
 
 
 class PingRequest(WireModel):
-    """Checks that the other side is alive; it must answer at once with an empty result.
+    """Checks that the peer is alive; it must answer promptly with an empty result.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#pingrequest
     """
 
     method: Literal["ping"] = "ping"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: RequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""

@@ -25,23 +25,23 @@ from .common import (
 
 
 class ListResourcesRequest(WireModel):
-    """Asks the server what it has to read, page by page (`resources/list`).
+    """Asks for a page of the server's resources (`resources/list`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesrequest
     """
 
     method: Literal["resources/list"] = "resources/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class Resource(BaseMetadata, Icons):
-    """Something the server can read out, such as a file or a record, known by its URI.
+    """Something the server can read, such as a file or a record, identified by its URI.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resource
     """
@@ -49,136 +49,136 @@ class Resource(BaseMetadata, Icons):
     uri: str
     """Identifies the resource in `resources/read`."""
     description: str | None = None
-    """What it contains, to help the model decide whether to read it."""
+    """What the resource contains, for the model."""
     mime_type: str | None = None
     """Media type of the contents, if known."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     size: Integer | None = None
-    """Length of the contents in bytes, before base64 or tokens, if known."""
+    """Size in bytes before base64 or tokenization, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ListResourcesResult(PaginatedResult):
-    """One page of what the server has to read.
+    """A page of the server's resources.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcesresult
     """
 
     resources: list[Resource]
-    """Readable things on this page, each with its URI."""
+    """Resources of this page, with their URIs."""
 
 
 class ListResourceTemplatesRequest(WireModel):
-    """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+    """Asks for a page of the server's resource templates (`resources/templates/list`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesrequest
     """
 
     method: Literal["resources/templates/list"] = "resources/templates/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class ResourceTemplate(BaseMetadata, Icons):
-    """A pattern from which URIs of readable things are built.
+    """A URI template for a family of resources.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcetemplate
     """
 
     uri_template: str
-    """Pattern with gaps in braces, as in RFC 6570; filled in, it names something to read."""
+    """URI template as in RFC 6570."""
     description: str | None = None
-    """What such resources contain, to help the model decide whether to read one."""
+    """What the resources contain, for the model."""
     mime_type: str | None = None
-    """Media type of all that match the pattern; absent if they differ."""
+    """Media type of all matching resources; absent if they differ."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ListResourceTemplatesResult(PaginatedResult):
-    """One page of the URI patterns a server offers.
+    """A page of the server's resource templates.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listresourcetemplatesresult
     """
 
     resource_templates: list[ResourceTemplate]
-    """The URI patterns on this page."""
+    """Resource templates of this page, with their URI patterns."""
 
 
 class ResourceRequestParams(RequestParams):
-    """Base of parameters that name a single resource.
+    """Base of parameters that identify a resource by URI.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     uri: str
-    """The resource in question; any scheme may be used, as only the server has to understand it."""
+    """URI of the resource, in any scheme that the server understands."""
 
 
 class ReadResourceRequestParams(ResourceRequestParams):
-    """Names what the client wants fetched, by URI.
+    """The URI of the resource whose contents to read.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequestparams
     """
 
 
 class ReadResourceRequest(WireModel):
-    """Fetches the contents behind a URI (`resources/read`).
+    """Reads the contents of a resource by URI (`resources/read`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourcerequest
     """
 
     method: Literal["resources/read"] = "resources/read"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ReadResourceRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class ResourceContents(WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
+    """Base of the contents of a resource: URI and media type.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
     uri: str
-    """Where this piece was read from; may lie below the URI asked for."""
+    """URI of the contents; may be below the requested URI."""
     mime_type: str | None = None
-    """Media type of this piece, if known."""
+    """Media type, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
+    """The contents of a resource as a string, for data that is not binary.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents
     """
 
     text: str
-    """What was read; only for data that is not binary."""
+    """The contents, for data that is not binary."""
 
 
 class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
+    """The contents of a resource as binary data, base64-encoded.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents
     """
 
     blob: str
-    """The binary data, encoded as base64."""
+    """The binary data, base64-encoded."""
 
     @property
     def bytes(self) -> Bytes:
@@ -191,56 +191,56 @@ class BlobResourceContents(ResourceContents):
 
 
 class ReadResourceResult(Result):
-    """What was found at the URI: one or more pieces of text or binary data.
+    """The contents of the resource, as text or binary data.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#readresourceresult
     """
 
     contents: list[Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]]
-    """The pieces found, each with its own URI, as text or as binary data."""
+    """The contents, as text or binary data."""
 
 
 class SubscribeRequestParams(ResourceRequestParams):
-    """Names the resource to watch.
+    """The URI of the resource to watch.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequestparams
     """
 
 
 class SubscribeRequest(WireModel):
-    """Asks to be notified whenever one resource changes (`resources/subscribe`).
+    """Asks for a notification whenever a resource changes (`resources/subscribe`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
     """
 
     method: Literal["resources/subscribe"] = "resources/subscribe"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: SubscribeRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class UnsubscribeRequestParams(ResourceRequestParams):
-    """Names the resource that no longer needs to be watched.
+    """The URI of the resource to stop watching.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequestparams
     """
 
 
 class UnsubscribeRequest(WireModel):
-    """Stops watching one resource (`resources/unsubscribe`).
+    """Ends the notifications about a resource (`resources/unsubscribe`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
     """
 
     method: Literal["resources/unsubscribe"] = "resources/unsubscribe"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: UnsubscribeRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""

@@ -15,40 +15,40 @@ from .common import RequestId, RequestParams, Result
 
 
 class ListRootsRequest(WireModel):
-    """Asks the client which directories and files the server may work on (`roots/list`).
+    """Asks for the directories and files that the server may use (`roots/list`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
     """
 
     method: Literal["roots/list"] = "roots/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: RequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class Root(WireModel):
-    """A directory or file of the user's that servers may work on.
+    """A directory or file that servers may use.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#root
     """
 
     uri: str
-    """Where the directory or file is; has to begin with "file://"."""
+    """Location of the directory or file; starts with "file://"."""
     name: str | None = None
-    """What to call it in front of people."""
+    """Name to show to people."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ListRootsResult(Result):
-    """The directories and files a client lets the server work on.
+    """The directories and files that the server may use.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult
     """
 
     roots: list[Root]
-    """The directories and files, all in one list without pages."""
+    """The directories and files, not paginated."""

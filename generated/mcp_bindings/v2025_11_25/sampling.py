@@ -17,54 +17,54 @@ from .tools import Tool
 
 
 class ToolUseContent(WireModel):
-    """The model's request to run a tool; must be answered with a `ToolResultContent`.
+    """The model's request to call a tool; a `ToolResultContent` must answer it.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent
     """
 
     type: Literal["tool_use"] = "tool_use"
-    """Marks this block as a call the model wants made; always "tool_use"."""
+    """Always "tool_use"."""
     id: str
-    """Names this call; its outcome refers to it."""
+    """Identifies this call in its `ToolResultContent`."""
     name: str
-    """Which function to run, out of those offered in the request."""
+    """Name of the tool to call."""
     input: dict[str, Any]
-    """Arguments for the function, by name; they should fit its `inputSchema`."""
+    """Arguments of the call, which should match the tool's `inputSchema`."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data on the call; keep it in later messages, as the model's provider may use it for caching."""
+    """Metadata to keep in later requests, where the provider may use it for caching."""
 
 
 class ToolResultContent(WireModel):
-    """Outcome of a tool the model asked for, handed back in the next user message.
+    """The result of a tool call, sent to the model in the next user message.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolresultcontent
     """
 
     type: Literal["tool_result"] = "tool_result"
-    """Marks this block as the outcome of a call; always "tool_result"."""
+    """Always "tool_result"."""
     tool_use_id: str
-    """The `id` of the `ToolUseContent` that is answered here."""
+    """The `id` of the `ToolUseContent` that this answers."""
     content: list[ContentBlock]
-    """Output for the model to read, as a list of blocks like in `CallToolResult`."""
+    """Output for the model, as content blocks."""
     structured_content: dict[str, Any] | None = None
-    """Output for programs, as a JSON object; should fit the `outputSchema` of the tool, if there is one."""
+    """Output for programs, as a JSON object that should match the tool's `outputSchema`."""
     is_error: Boolean | None = None
-    """True if the call failed, with the reason in `content`; false when absent."""
+    """True if the call failed, with the reason in `content`; false by default."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data on the outcome; keep it in later messages, as the model's provider may use it for caching."""
+    """Metadata to keep in later requests, where the provider may use it for caching."""
 
 
 SamplingMessageContentBlock: TypeAlias = Annotated[
     ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, Tagged("type")
 ]
-"""Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
+"""A block of a message to or from a model: text, image, audio, a tool call or its result.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessagecontentblock
 """
 
 
 class SamplingMessage(WireModel):
-    """One message of a conversation with the client's language model.
+    """A message of a conversation with the client's model.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage
     """
@@ -72,102 +72,100 @@ class SamplingMessage(WireModel):
     role: Role
     """The speaker: the user or the model."""
     content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
-    """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
+    """One content block or a list; tool results must not be mixed with other content."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ModelHint(WireModel):
-    """A preference for a certain model or model family.
+    """A preference for a model or model family.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#modelhint
     """
 
     name: str | None = None
-    """Part of a model's name, like "sonnet"; the client may map it to a comparable model of another provider."""
+    """Part of a model name, like "sonnet"; the client may map it to a similar model of another provider."""
 
 
 class ModelPreferences(WireModel):
-    """What the server values in a model; the client makes the choice and may ignore all of it.
+    """The server's priorities in choosing a model; the client may ignore them.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#modelpreferences
     """
 
     hints: list[ModelHint] | None = None
-    """Preferred models, best first; they take precedence over the three priorities."""
+    """Preferred models, best first; they take precedence over the priorities."""
     cost_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much a low price matters, from 0 (not at all) to 1 (above all)."""
+    """Importance of a low price, from 0 to 1."""
     speed_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much a quick answer matters, from 0 (not at all) to 1 (above all)."""
+    """Importance of fast answers, from 0 to 1."""
     intelligence_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much the model's abilities matter, from 0 (not at all) to 1 (above all)."""
+    """Importance of the model's abilities, from 0 to 1."""
 
 
 class ToolChoice(WireModel):
-    """Whether the model may, must or must not use tools while writing.
+    """Whether the model may, must or must not call tools.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolchoice
     """
 
     mode: Literal["auto", "required", "none"] | None = None
-    """"auto" leaves it to the model and is the default, "required" demands at least one call, "none" forbids
-    them.
+    """With "auto" (default) the model decides, with "required" it calls at least one tool, with "none" it calls
+    none.
     """
 
 
 class CreateMessageRequestParams(TaskAugmentedRequestParams):
-    """The conversation to continue, and wishes on the model, its length limit and its tools.
+    """The conversation, preferences for the model, the token limit and available tools.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequestparams
     """
 
     messages: list[SamplingMessage]
-    """The conversation so far, oldest first, for the model to continue."""
+    """The conversation so far, oldest message first."""
     model_preferences: ModelPreferences | None = None
-    """What the server values in a model; the client may choose otherwise."""
+    """The server's preferences; the client may ignore them."""
     system_prompt: str | None = None
-    """Instructions to put before the conversation; the client may change or drop them."""
+    """Instructions before the conversation; the client may change or omit them."""
     include_context: Literal["none", "thisServer", "allServers"] | None = None
-    """Whose context to add; "none" when absent. The values "thisServer" and "allServers" need `context` declared
-    under `sampling`.
-    """
+    """Servers whose context to add; "none" by default. Other values need `context` declared under `sampling`."""
     temperature: Number | None = None
-    """Randomness of the model's choice of words; higher values are more random."""
+    """Randomness of the output; higher values are more random."""
     max_tokens: Integer
-    """Upper limit on the length of the answer, in tokens; the model may stop sooner."""
+    """Maximum number of tokens to generate; the client may stop earlier."""
     stop_sequences: list[str] | None = None
-    """Strings that end the answer as soon as one is written."""
+    """Strings that end the output when the model writes one."""
     metadata: dict[str, Any] | None = None
-    """Settings for the provider of the model, in the provider's own format."""
+    """Provider-specific settings."""
     tools: list[Tool] | None = None
-    """What the model may call while writing; an error unless the client declared it under `sampling`."""
+    """Tools that the model may call; an error unless the client declared `sampling` with `tools`."""
     tool_choice: ToolChoice | None = None
-    """Whether the model may, must or must not call something; "auto" when absent."""
+    """Whether the model may, must or must not call tools; "auto" by default."""
 
 
 class CreateMessageRequest(WireModel):
-    """Asks the client to have its language model write something; the user should be able to review it.
+    """Asks the client to sample its language model; the user should be able to review the request.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessagerequest
     """
 
     method: Literal["sampling/createMessage"] = "sampling/createMessage"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CreateMessageRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class CreateMessageResult(Result, SamplingMessage):
-    """What the client's language model wrote; the user should see it before the server does.
+    """The message that the client's model generated; the user should be able to review it first.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult
     """
 
     model: str
-    """Which one wrote the answer, by the name its provider uses."""
+    """Name of the model that answered."""
     stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | str, OPEN] | None = None
-    """Why the model stopped: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own word."""
+    """Why generation stopped: "endTurn", "stopSequence", "maxTokens", "toolUse" or a provider-specific reason."""

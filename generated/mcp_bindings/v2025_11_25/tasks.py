@@ -14,160 +14,160 @@ from pydantic import Field
 from .common import PaginatedRequestParams, PaginatedResult, RequestId, RequestParamsMeta, Result
 
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
-"""Status of a background request; "completed", "failed" and "cancelled" are final, the others may still change.
+"""Status of a task; "completed", "failed" and "cancelled" are final.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
 """
 
 
 class Task(WireModel):
-    """A request that goes on in the background, with its state and how long that is kept.
+    """A request that runs in the background, with its status and retention time.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#task
     """
 
     task_id: str
-    """Identifies the task; a unique string chosen by the side that runs it."""
+    """Identifies the task; unique, chosen by the peer that runs it."""
     status: TaskStatus
-    """Status of the work; it starts as "working"."""
+    """Current status; initially "working"."""
     status_message: str | None = None
-    """More on the current state in words, such as why it failed."""
+    """Details of the status for people, such as why the task failed."""
     created_at: str
-    """Time at which the work was accepted, in ISO 8601."""
+    """Time of creation in ISO 8601."""
     last_updated_at: str
-    """Time of the latest change of state, in ISO 8601."""
+    """Time of the last change in ISO 8601."""
     ttl: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the work and its outcome are kept, in milliseconds since `createdAt`; null means without limit."""
+    """Milliseconds after `createdAt` for which the task is kept; null means without limit."""
     poll_interval: Integer | None = None
-    """Milliseconds the requester should wait between two calls of `tasks/get`."""
+    """Milliseconds to wait between two `tasks/get` requests."""
 
 
 class GetTaskRequestParams(WireModel):
-    """Names the background request whose state is requested.
+    """The id of the task whose state to fetch.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     task_id: str
-    """Identifies the task; a unique string chosen by the side that runs it."""
+    """Identifies the task; unique, chosen by the peer that runs it."""
 
 
 class GetTaskRequest(WireModel):
-    """Asks how a task is doing (`tasks/get`); meant for polling.
+    """Fetches the state of a task, for polling (`tasks/get`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
     """
 
     method: Literal["tasks/get"] = "tasks/get"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: GetTaskRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class GetTaskResult(Result, Task):
-    """State of the task at the moment it was looked at.
+    """The current state of a task.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult
     """
 
 
 class GetTaskPayloadRequestParams(WireModel):
-    """Names the task whose outcome is requested.
+    """The id of the task whose result to fetch.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     task_id: str
-    """Identifies the task; a unique string chosen by the side that runs it."""
+    """Identifies the task; unique, chosen by the peer that runs it."""
 
 
 class GetTaskPayloadRequest(WireModel):
-    """Waits for a task to end and fetches what its original request produced (`tasks/result`).
+    """Waits for a task to end and fetches its result (`tasks/result`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
     """
 
     method: Literal["tasks/result"] = "tasks/result"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: GetTaskPayloadRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class GetTaskPayloadResult(Result):
-    """What the original request would have returned without a task, such as a `CallToolResult`.
+    """The result of the original request, such as a `CallToolResult`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadresult
     """
 
 
 class CancelTaskRequestParams(WireModel):
-    """Names the task to stop; one that has already ended is refused with error -32602.
+    """The id of the task to cancel; error -32602 if it has already ended.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
     task_id: str
-    """Identifies the task; a unique string chosen by the side that runs it."""
+    """Identifies the task; unique, chosen by the peer that runs it."""
 
 
 class CancelTaskRequest(WireModel):
-    """Stops a task that has not ended yet (`tasks/cancel`).
+    """Cancels a task that has not ended yet (`tasks/cancel`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
     """
 
     method: Literal["tasks/cancel"] = "tasks/cancel"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CancelTaskRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class CancelTaskResult(Result, Task):
-    """State of the task after the stop, with the status "cancelled".
+    """The state of the task after cancellation, with the status "cancelled".
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult
     """
 
 
 class ListTasksRequest(WireModel):
-    """Asks for the tasks known to the other side, page by page (`tasks/list`).
+    """Asks for a page of the peer's tasks (`tasks/list`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
     """
 
     method: Literal["tasks/list"] = "tasks/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class ListTasksResult(PaginatedResult):
-    """One page of tasks with their current states.
+    """A page of tasks with their states.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult
     """
 
     tasks: list[Task]
-    """The entries of this page, each with its current state."""
+    """Tasks of this page, with their states."""

@@ -24,152 +24,148 @@ from .content import ContentBlock
 
 
 class ListToolsRequest(WireModel):
-    """Asks the server what the model can call, page by page (`tools/list`).
+    """Asks for a page of the server's tools (`tools/list`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
     """
 
     method: Literal["tools/list"] = "tools/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class ToolInputSchema(WireModel):
-    """JSON Schema of the arguments; the top level is always an object.
+    """JSON Schema of the arguments, always an object.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
     """
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+    """URI of the JSON Schema dialect; 2020-12 by default."""
     type: Literal["object"] = "object"
-    """Always "object", as arguments are passed by name."""
+    """Always "object"."""
     properties: dict[str, dict[str, Any]] | None = None
     """JSON Schema of each argument, by name."""
     required: list[str] | None = None
-    """Names of the arguments that cannot be left out."""
+    """Names of the required arguments."""
 
 
 class ToolExecution(WireModel):
-    """How a tool should be run.
+    """How a tool can be run: at once or as a task.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
     """
 
     task_support: Literal["forbidden", "optional", "required"] | None = None
-    """Whether calls may ("optional"), must ("required") or cannot ("forbidden", the default) run in the
-    background.
-    """
+    """Whether the tool may ("optional"), must ("required") or cannot ("forbidden", the default) run as a task."""
 
 
 class ToolOutputSchema(WireModel):
-    """JSON Schema that `structuredContent` has to fit; the top level is an object.
+    """JSON Schema of `structuredContent`, always an object.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
     """
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+    """URI of the JSON Schema dialect; 2020-12 by default."""
     type: Literal["object"] = "object"
-    """Always "object": the output consists of named properties."""
+    """Always "object"."""
     properties: dict[str, dict[str, Any]] | None = None
-    """JSON Schema of each property of the output, by name."""
+    """JSON Schema of each property, by name."""
     required: list[str] | None = None
-    """Names of the properties that are always present."""
+    """Names of the required properties."""
 
 
 class ToolAnnotations(WireModel):
-    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
+    """Hints about a tool's behavior; do not trust them unless you trust the server.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
     """
 
     title: str | None = None
-    """Label for people, used if the tool itself has none."""
+    """Display name, used if the tool itself has none."""
     read_only_hint: Boolean | None = None
-    """True if running it changes nothing; false when absent."""
+    """True if the tool changes nothing; false by default."""
     destructive_hint: Boolean | None = None
-    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
+    """False if the tool only adds things; true by default, and without meaning for read-only tools."""
     idempotent_hint: Boolean | None = None
-    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
-    read-only tool.
-    """
+    """True if repeating a call with the same arguments has no further effect; false by default."""
     open_world_hint: Boolean | None = None
-    """True if it deals with things outside its control, like the web; true when absent."""
+    """True if the tool deals with an open set of things, like the web; true by default."""
 
 
 class Tool(BaseMetadata, Icons):
-    """A function of the server that a model may call, with the shape of its arguments.
+    """A function of the server that a model may call.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
     """
 
     description: str | None = None
-    """What the tool does, for the model to decide when to use it."""
+    """What the tool does, for the model."""
     input_schema: ToolInputSchema
-    """JSON Schema of the arguments; the top level is always an object."""
+    """JSON Schema of the arguments, always an object."""
     execution: ToolExecution | None = None
-    """How the tool may be run, in the background or not."""
+    """Whether the tool can run as a task."""
     output_schema: ToolOutputSchema | None = None
-    """JSON Schema that `structuredContent` has to fit; the top level is an object."""
+    """JSON Schema of `structuredContent`, always an object."""
     annotations: ToolAnnotations | None = None
-    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
+    """Hints about the tool's behavior; do not trust them unless you trust the server."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ListToolsResult(PaginatedResult):
-    """One page of the tools a server offers.
+    """A page of the server's tools.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsresult
     """
 
     tools: list[Tool]
-    """Functions on this page, each with the schema of its arguments."""
+    """Tools of this page, with the schemas of their arguments."""
 
 
 class CallToolResult(Result):
-    """What a tool returned: content for the model, and whether the tool itself failed.
+    """The result of a tool call: content for the model, and whether the call failed.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult
     """
 
     content: list[ContentBlock]
-    """Output meant for the model to read, as a list of blocks."""
+    """Output for the model, as content blocks."""
     structured_content: dict[str, Any] | None = None
-    """Output for programs, as a JSON object; fits the `outputSchema` of the tool if that is given."""
+    """Output for programs, as a JSON object that matches the tool's `outputSchema`."""
     is_error: Boolean | None = None
-    """True if the tool ran and failed, with the reason in `content` for the model to see; false when absent."""
+    """True if the tool failed, with the reason in `content`; false by default."""
 
 
 class CallToolRequestParams(TaskAugmentedRequestParams):
-    """Which function of the server to run, and the arguments to pass.
+    """The name of the tool to call, and its arguments.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams
     """
 
     name: str
-    """Which tool to run, by the name given in `tools/list`."""
+    """Name of the tool, as in `tools/list`."""
     arguments: dict[str, Any] | None = None
-    """Values passed to the tool by name; must fit its `inputSchema`."""
+    """Arguments of the tool, by name; they must match its `inputSchema`."""
 
 
 class CallToolRequest(WireModel):
-    """Runs one of the server's tools by name, with arguments (`tools/call`).
+    """Calls a tool of the server by name, with arguments (`tools/call`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
     """
 
     method: Literal["tools/call"] = "tools/call"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CallToolRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""

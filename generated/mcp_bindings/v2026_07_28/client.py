@@ -33,14 +33,14 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CompleteResult:
-        """Asks for ways to finish a value the user is typing (`completion/complete`).
+        """Asks for suggestions for a value that the user is typing (`completion/complete`).
 
         Args:
-            ref: The prompt, or the template of resources, whose value is being typed.
-            argument: The value being typed: its name, and the letters so far.
-            context: What is already known, to narrow the suggestions.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            ref: The prompt or resource template that the value belongs to.
+            argument: The argument being typed: its name, and its value so far.
+            context: Values already known, to narrow the suggestions.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.CompleteRequestParams(
@@ -58,17 +58,15 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetPromptResult:
-        """Fetches one prompt with its arguments filled in (`prompts/get`).
+        """Fetches a prompt, with arguments filled in (`prompts/get`).
 
         Args:
-            name: Which prompt to fetch, by the name given in `prompts/list`.
-            input_responses: Answers to the questions of an earlier `InputRequiredResult`, under the same
-                keys.
-            request_state: Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had
-                none.
-            arguments: Texts to fill into the template, by name.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            name: Name of the prompt, as in `prompts/list`.
+            input_responses: Results for the requests of an `InputRequiredResult`, by the same keys.
+            request_state: The opaque string of the `InputRequiredResult`, unchanged; absent if that had none.
+            arguments: Values to fill into the prompt, by name.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.GetPromptRequestParams(
@@ -87,12 +85,12 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListPromptsResult:
-        """Asks the server which prompts it offers, page by page (`prompts/list`).
+        """Asks for a page of the server's prompts (`prompts/list`).
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, meta=self._meta(models.RequestMetaObject, meta))
@@ -107,8 +105,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Iterate over the items of all pages of ``prompts/list``.
 
         Args:
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
 
@@ -124,12 +122,12 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListResourcesResult:
-        """Asks the server what it has to read, page by page (`resources/list`).
+        """Asks for a page of the server's resources (`resources/list`).
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, meta=self._meta(models.RequestMetaObject, meta))
@@ -144,8 +142,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Iterate over the items of all pages of ``resources/list``.
 
         Args:
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
 
@@ -163,16 +161,14 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ReadResourceResult:
-        """Fetches the contents behind a URI (`resources/read`).
+        """Reads the contents of a resource by URI (`resources/read`).
 
         Args:
-            uri: What to read; any scheme may be used, as only the server has to understand it.
-            input_responses: Answers to the questions of an earlier `InputRequiredResult`, under the same
-                keys.
-            request_state: Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had
-                none.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            uri: URI of the resource, in any scheme that the server understands.
+            input_responses: Results for the requests of an `InputRequiredResult`, by the same keys.
+            request_state: The opaque string of the `InputRequiredResult`, unchanged; absent if that had none.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.ReadResourceRequestParams(
@@ -190,12 +186,12 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListResourceTemplatesResult:
-        """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+        """Asks for a page of the server's resource templates (`resources/templates/list`).
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, meta=self._meta(models.RequestMetaObject, meta))
@@ -210,8 +206,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Iterate over the items of all pages of ``resources/templates/list``.
 
         Args:
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
 
@@ -230,17 +226,15 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CallToolResult:
-        """Runs one of the server's tools by name, with arguments (`tools/call`).
+        """Calls a tool of the server by name, with arguments (`tools/call`).
 
         Args:
-            name: Which tool to run, by the name given in `tools/list`.
-            input_responses: Answers to the questions of an earlier `InputRequiredResult`, under the same
-                keys.
-            request_state: Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had
-                none.
-            arguments: Values passed to the tool by name; must fit its `inputSchema`.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            name: Name of the tool, as in `tools/list`.
+            input_responses: Results for the requests of an `InputRequiredResult`, by the same keys.
+            request_state: The opaque string of the `InputRequiredResult`, unchanged; absent if that had none.
+            arguments: Arguments of the tool, by name; they must match its `inputSchema`.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.CallToolRequestParams(
@@ -259,12 +253,12 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListToolsResult:
-        """Asks the server what the model can call, page by page (`tools/list`).
+        """Asks for a page of the server's tools (`tools/list`).
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, meta=self._meta(models.RequestMetaObject, meta))
@@ -279,8 +273,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Iterate over the items of all pages of ``tools/list``.
 
         Args:
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
 
@@ -296,14 +290,13 @@ class Client(stub.ClientStub["ClientHandlers"]):
         reason: str | None = None,
         meta: models.NotificationMetaObject | None = None,
     ) -> None:
-        """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
-        `subscriptions/listen` stream.
+        """Cancels a request of the client; servers use it on stdio only, to end a `subscriptions/listen` stream.
 
         Args:
-            request_id: Id of the client's request to stop; from a server, that of a `subscriptions/listen`
+            request_id: Id of the client's request to cancel; from a server, of a `subscriptions/listen`
                 request.
-            reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            reason: Explanation for logs or for the user.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
@@ -341,14 +334,14 @@ class ClientHandlers(stub.Handlers):
     )
 
     async def elicit(self, params: models.ElicitRequestParams, ctx: ClientContext) -> models.ElicitResult:
-        """Question inside an `InputRequiredResult`: get input from the user."""
+        """Asks the user for input, inside an `InputRequiredResult`."""
         raise errors.MethodNotImplemented("elicitation/create")
 
     @deprecated("Deprecated in revision 2026-07-28.", category=None)
     async def list_roots(
         self, params: models.ListRootsRequestParams | None, ctx: ClientContext
     ) -> models.ListRootsResult:
-        """Question inside an `InputRequiredResult`: which directories and files may the server work on.
+        """Asks, inside an `InputRequiredResult`, for the directories and files that the server may use.
 
         Deprecated in revision 2026-07-28.
         """
@@ -358,42 +351,38 @@ class ClientHandlers(stub.Handlers):
     async def create_message(
         self, params: models.CreateMessageRequestParams, ctx: ClientContext
     ) -> models.CreateMessageResult:
-        """Question inside an `InputRequiredResult`: have the client's language model write something.
+        """Asks the client, inside an `InputRequiredResult`, to sample its language model.
 
         Deprecated in revision 2026-07-28.
         """
         raise errors.MethodNotImplemented("sampling/createMessage")
 
     async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: ClientContext) -> None:
-        """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
-        `subscriptions/listen` stream.
-        """
+        """Cancels a request of the client; servers use it on stdio only, to end a `subscriptions/listen` stream."""
 
     @deprecated("Deprecated in revision 2026-07-28.", category=None)
     async def on_logging_message(self, params: models.LoggingMessageNotificationParams, ctx: ClientContext) -> None:
-        """A log message from server to client; sent only for requests whose `_meta` names a log level.
+        """A log message from the server, sent only for requests whose `_meta` has a log level.
 
         Deprecated in revision 2026-07-28.
         """
 
     async def on_progress(self, params: models.ProgressNotificationParams, ctx: ClientContext) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
+        """Reports the progress of a request that carries a `progressToken`."""
 
     async def on_prompt_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only."""
+        """Reports that the server's prompts have changed; sent on `subscriptions/listen` streams only."""
 
     async def on_resource_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams
-        only.
-        """
+        """Reports that the server's resources have changed; sent on `subscriptions/listen` streams only."""
 
     async def on_resource_updated(self, params: models.ResourceUpdatedNotificationParams, ctx: ClientContext) -> None:
-        """Says that something named in `resourceSubscriptions` has changed and may be read again."""
+        """Reports that a resource listed in `resourceSubscriptions` has changed."""
 
     async def on_subscriptions_acknowledged(
         self, params: models.SubscriptionsAcknowledgedNotificationParams, ctx: ClientContext
     ) -> None:
-        """Confirms a subscription; it comes before everything else sent under that id."""
+        """Confirms a subscription; always the first message of its stream."""
 
     async def on_tool_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only."""
+        """Reports that the server's tools have changed; sent on `subscriptions/listen` streams only."""

@@ -29,142 +29,142 @@ else:
     JSONValue = TypeAliasType(
         "JSONValue", "Annotated[str | Boolean | Number | JSONObject | JSONArray | None, LEFT_TO_RIGHT]"
     )
-"""Arbitrary JSON data: a mapping, a list, a string, a number, a boolean or null.
+"""Any value of JSON: null, a scalar, an array or an object.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue
 """
 
 
 JSONObject: TypeAlias = dict[str, JSONValue]
-"""A mapping from strings to arbitrary JSON data.
+"""A mapping from strings to JSON values.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject
 """
 
 
 JSONArray: TypeAlias = list[JSONValue]
-"""A list of arbitrary JSON data.
+"""A list of JSON values.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonarray
 """
 
 
 MetaObject: TypeAlias = dict[str, Any]
-"""Free metadata of a message; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+"""Metadata of a message; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#metaobject
 """
 
 
 ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
-"""Ties progress messages to their request; chosen by the requester, unique among its active ones.
+"""Ties progress notifications to their request; the requester chooses it, unique among its open requests.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#progresstoken
 """
 
 
 class BaseMetadata(WireModel):
-    """Base of named things: a stable name for programs and a label for people.
+    """Base of named objects: an identifier for programs and a display name for people.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     name: str
-    """Identifier for programs; shown to people when there is no `title`."""
+    """Identifier for programs; shown to people if there is no `title`."""
     title: str | None = None
-    """Label for people, free of jargon; without it the `name` is shown."""
+    """Display name for people; `name` by default."""
 
 
 class Icon(WireModel):
-    """A picture that a user interface may show next to a name.
+    """An icon that a user interface may show next to a name.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#icon
     """
 
     src: str
-    """Where the picture is: an HTTP(S) address or a "data:" URI; only trusted sources should be shown."""
+    """HTTP(S) URL or "data:" URI of the icon; show only icons from trusted sources."""
     mime_type: str | None = None
-    """Media type of the picture, where the source itself tells none or a vague one."""
+    """Media type, if the source gives none or a generic one."""
     sizes: list[str] | None = None
-    """Sizes it suits, like "48x48", or "any" for scalable pictures; all sizes when absent."""
+    """Sizes it is made for, such as "48x48", or "any" if scalable; any size by default."""
     theme: Literal["light", "dark"] | None = None
-    """Background it was drawn for, "light" or "dark"; either one when absent."""
+    """Background it is made for, "light" or "dark"; both by default."""
 
 
 class Icons(WireModel):
-    """Base of things that can be shown with a picture.
+    """Base of objects that have icons.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     icons: list[Icon] | None = None
-    """Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients that show any."""
+    """Icons in several sizes and themes; clients that show icons support at least PNG and JPEG."""
 
 
 class Implementation(BaseMetadata, Icons):
-    """Name and version of a client or server program, as stated by the program itself and not verified.
+    """Name and version of a client or server, as stated by itself and not verified.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation
     """
 
     version: str
-    """Release of the program, in its own numbering."""
+    """Version of the program, in its own format."""
     description: str | None = None
-    """What the program is for, in words for people."""
+    """What the program does, for people."""
     website_url: str | None = None
     """Home page of the program."""
 
 
 class ClientCapabilitiesSampling(WireModel):
-    """Present if servers may have the client's model write messages (`sampling/createMessage`).
+    """Present if the client supports `sampling/createMessage`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
     """
 
     context: JSONObject | None = None
-    """Present if `includeContext` may have values other than "none"."""
+    """Present if `includeContext` may be other than "none"."""
     tools: JSONObject | None = None
-    """Present if the model may be given `tools` and a `toolChoice`; servers must not send them otherwise."""
+    """Present if requests may carry `tools` and `toolChoice`."""
 
 
 class ClientCapabilitiesElicitation(WireModel):
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only.
+    """Present if the client supports `elicitation/create`; empty means forms only.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
     """
 
     form: JSONObject | None = None
-    """Present if the client can show forms; settings inside are left open."""
+    """Present if the client supports forms."""
     url: JSONObject | None = None
-    """Present if the client can send the user to a web page."""
+    """Present if the client can open web pages for the user."""
 
 
 class ClientCapabilities(WireModel):
-    """What a client can do for servers; names unknown to this revision may appear too.
+    """What the client supports; capabilities outside this revision may appear too.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
     """
 
     experimental: dict[str, JSONObject] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
+    """Non-standard capabilities, by name."""
     roots: dict[str, Any] | None = None
-    """Present if the client can tell which directories servers may use (`roots/list`).
+    """Present if the client supports `roots/list`.
 
     Deprecated in revision 2026-07-28.
     """
     sampling: ClientCapabilitiesSampling | None = None
-    """Present if servers may have the client's model write messages (`sampling/createMessage`).
+    """Present if the client supports `sampling/createMessage`.
 
     Deprecated in revision 2026-07-28.
     """
     elicitation: ClientCapabilitiesElicitation | None = None
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
+    """Present if the client supports `elicitation/create`; empty means forms only."""
     extensions: dict[str, JSONObject] | None = None
-    """Supported additions to the protocol, by prefixed identifier; an empty object means no settings."""
+    """Supported extensions and their settings, by identifier."""
 
 
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-"""How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
+"""Severity of a log message: the eight syslog severities of RFC 5424, from "debug" to "emergency".
 
 Deprecated in revision 2026-07-28.
 
@@ -173,130 +173,128 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel
 
 
 class RequestMetaObject(WireModel):
-    """Metadata every request carries, as there is no handshake: the revision spoken and the client's features.
+    """Metadata of a request: protocol version, client capabilities, and optionally a progress token and a log
+    level.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#requestmetaobject
     """
 
     progress_token: ProgressToken | None = None
-    """Asks for `notifications/progress`, which then repeat this value; the other side may send none."""
+    """Asks for `notifications/progress` with this token; the receiver may send none."""
     protocol_version: Annotated[str, Field(alias="io.modelcontextprotocol/protocolVersion")]
-    """Revision this request is written in; over HTTP the header must name the same."""
+    """Protocol version of this request; over HTTP it must match the header."""
     client_info: Annotated[Implementation | None, Field(alias="io.modelcontextprotocol/clientInfo")] = None
-    """Name and version of the client program, for logs and display; not to be trusted."""
+    """Name and version of the client, for logs and display only."""
     client_capabilities: Annotated[ClientCapabilities, Field(alias="io.modelcontextprotocol/clientCapabilities")]
-    """What the client can do, for this request alone; an empty object means nothing optional."""
+    """What the client supports, for this request only."""
     log_level: Annotated[LoggingLevel | None, Field(alias="io.modelcontextprotocol/logLevel")] = None
-    """Least severity of `notifications/message` wanted for this request; without it none are sent.
+    """Minimum severity of `notifications/message` for this request; none are sent by default.
 
     Deprecated in revision 2026-07-28.
     """
 
 
 class ResultMetaObject(WireModel):
-    """Metadata of an answer; usually names the server program.
+    """Metadata of a result, usually the server's name and version.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resultmetaobject
     """
 
     server_info: Annotated[Implementation | None, Field(alias="io.modelcontextprotocol/serverInfo")] = None
-    """Name and version of the server program, for logs and display; not to be trusted."""
+    """Name and version of the server, for logs and display only."""
 
 
 Cursor: TypeAlias = str
-"""Marks a position in a paged list; only the side that issued it can read it.
+"""An opaque position in a paginated list.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#cursor
 """
 
 
 class RequestParams(WireModel):
-    """Base of the parameters of requests: room for metadata.
+    """Base of the parameters of requests: optional metadata.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams
     """
 
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Mandatory data on the sender: revision spoken and client features; may add a `progressToken` and a log
-    level.
-    """
+    """Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log level."""
 
 
 ResultType: TypeAlias = Annotated[Literal["complete", "input_required"] | str, OPEN]
-"""Tells a finished answer ("complete") from a call for input ("input_required"); an unknown value makes it
-invalid.
+"""Whether the result is "complete" or "input_required"; clients reject other values.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype
 """
 
 
 class Result(WireModel):
-    """Base of all answers to requests; properties beyond the known ones are allowed.
+    """Base of all results; unknown properties are allowed.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#result
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Annotated[ResultType, REQUIRED] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
 
 
 RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
-"""Pairs an answer with its request; a string or an integer, never null.
+"""Ties a response to its request: a string or an integer, never null.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#requestid
 """
 
 
 class PaginatedRequestParams(RequestParams):
-    """Parameters of a request for one page of a list.
+    """Parameters of a request for a page of a list.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams
     """
 
     cursor: Cursor | None = None
-    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
+    """The `nextCursor` of the previous page; omit it for the first page."""
 
 
 class PaginatedResult(Result):
-    """Base of results that hold one page of a list.
+    """Base of results that hold a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     next_cursor: Cursor | None = None
-    """Where the following page starts, to be sent back as it is; absent on the last page."""
+    """Cursor of the next page; absent on the last page."""
 
 
 class CacheableResult(Result):
-    """Base of results that a client may keep for a while, and share or not as `cacheScope` says.
+    """Base of results that say how long, and for which users, they may be cached.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     ttl_ms: Annotated[Annotated[int, JsonInteger(ge=0)], REQUIRED] = 0
-    """For how many milliseconds the answer counts as fresh after it arrived; with 0 it is stale at once."""
+    """Milliseconds for which the result is fresh; with 0 it is stale at once."""
     cache_scope: Annotated[Literal["public", "private"], REQUIRED] = "private"
-    """Who may reuse it: "public" lets caches share it between users, "private" ties it to one authorization."""
+    """Whether caches may share it between users ("public") or not ("private")."""
 
 
 Role: TypeAlias = Literal["user", "assistant"]
-"""Whose side of a conversation something is on: the human ("user") or the model ("assistant").
+"""A side of a conversation: the user, or the model ("assistant").
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#role
 """
 
 
 class Annotations(WireModel):
-    """Hints on the audience and importance of some content; a client is free to ignore them.
+    """Hints about content, such as its intended audience and importance; clients may ignore them.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations
     """
 
     audience: list[Role] | None = None
-    """The intended audience of the content: the user, the model ("assistant"), or both."""
+    """Intended audience: the user, the model ("assistant"), or both."""
     priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
+    """Importance from 0 (optional) to 1 (effectively required)."""
     last_modified: str | None = None
-    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
+    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z"."""

@@ -16,7 +16,7 @@ from .common import Annotations, BaseMetadata, Icons, MetaObject
 
 
 class Resource(BaseMetadata, Icons):
-    """Something the server can read out, such as a file or a record, known by its URI.
+    """Something the server can read, such as a file or a record, identified by its URI.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resource
     """
@@ -24,49 +24,49 @@ class Resource(BaseMetadata, Icons):
     uri: str
     """Identifies the resource in `resources/read`."""
     description: str | None = None
-    """What it contains, to help the model decide whether to read it."""
+    """What the resource contains, for the model."""
     mime_type: str | None = None
     """Media type of the contents, if known."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     size: Integer | None = None
-    """Length of the contents in bytes, before base64 or tokens, if known."""
+    """Size in bytes before base64 or tokenization, if known."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ResourceContents(WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
+    """Base of the contents of a resource: URI and media type.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     uri: str
-    """Where this piece was read from; may lie below the URI asked for."""
+    """URI of the contents; may be below the requested URI."""
     mime_type: str | None = None
-    """Media type of this piece, if known."""
+    """Media type, if known."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
+    """The contents of a resource as a string, for data that is not binary.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#textresourcecontents
     """
 
     text: str
-    """What was read; only for data that is not binary."""
+    """The contents, for data that is not binary."""
 
 
 class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
+    """The contents of a resource as binary data, base64-encoded.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents
     """
 
     blob: str
-    """The binary data, encoded as base64."""
+    """The binary data, base64-encoded."""
 
     @property
     def bytes(self) -> Bytes:
@@ -79,29 +79,29 @@ class BlobResourceContents(ResourceContents):
 
 
 class ResourceLink(Resource):
-    """Points at something the server can read out; it need not show up in `resources/list`.
+    """A link to a resource, which need not appear in `resources/list`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink
     """
 
     type: Literal["resource_link"] = "resource_link"
-    """Marks this block as a pointer to something readable; always "resource_link"."""
+    """Always "resource_link"."""
 
 
 class EmbeddedResource(WireModel):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
+    """Resource contents inside a prompt or a tool result; the client decides how to show them.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource
     """
 
     type: Literal["resource"] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
+    """Always "resource"."""
     resource: Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
+    """The contents, as text or binary data."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class TextContent(WireModel):
@@ -111,31 +111,31 @@ class TextContent(WireModel):
     """
 
     type: Literal["text"] = "text"
-    """Marks this block as written words; always "text"."""
+    """Always "text"."""
     text: str
-    """The words themselves, as an ordinary string."""
+    """Text of the content block."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ImageContent(WireModel):
-    """A picture as a content block, base64-encoded.
+    """An image as a content block, base64-encoded.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#imagecontent
     """
 
     type: Literal["image"] = "image"
-    """Marks this block as a picture; always "image"."""
+    """Always "image"."""
     data: str
-    """The picture itself, encoded as base64."""
+    """The image, base64-encoded."""
     mime_type: str
-    """Media type of the picture, like "image/png"."""
+    """Media type of the image, like "image/png"."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
     @property
     def bytes(self) -> Bytes:
@@ -148,21 +148,21 @@ class ImageContent(WireModel):
 
 
 class AudioContent(WireModel):
-    """Sound as a content block, base64-encoded.
+    """Audio as a content block, base64-encoded.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent
     """
 
     type: Literal["audio"] = "audio"
-    """Marks this block as sound; always "audio"."""
+    """Always "audio"."""
     data: str
-    """The sound itself, encoded as base64."""
+    """The audio, base64-encoded."""
     mime_type: str
-    """Media type of the sound, like "audio/wav"."""
+    """Media type of the audio, like "audio/wav"."""
     annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
+    """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
     @property
     def bytes(self) -> Bytes:
@@ -177,7 +177,7 @@ class AudioContent(WireModel):
 ContentBlock: TypeAlias = Annotated[
     ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, Tagged("type")
 ]
-"""One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
+"""One block of content: text, image, audio, a resource link or an embedded resource.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock
 """

@@ -14,87 +14,88 @@ from .common import CacheableResult, JSONObject, RequestId, RequestParams
 
 
 class DiscoverRequest(WireModel):
-    """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
+    """Asks for the server's protocol versions and capabilities; servers must support it, clients need not use
+    it.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
     """
 
     method: Literal["server/discover"] = "server/discover"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: RequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class ServerCapabilitiesPrompts(WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
+    """Present if the server has prompts (`prompts/get`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
     """
 
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+    """True if the server sends `notifications/prompts/list_changed`; false by default."""
 
 
 class ServerCapabilitiesResources(WireModel):
-    """Present if the server has something to read (`resources/read`).
+    """Present if the server has resources (`resources/read`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
     """
 
     subscribe: Boolean | None = None
-    """True if single resources can be watched with `subscriptions/listen`; false when absent."""
+    """True if `subscriptions/listen` can watch single resources; false by default."""
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+    """True if the server sends `notifications/resources/list_changed`; false by default."""
 
 
 class ServerCapabilitiesTools(WireModel):
-    """Present if the server has functions for the model (`tools/call`).
+    """Present if the server has tools (`tools/call`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
     """
 
     list_changed: Boolean | None = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+    """True if the server sends `notifications/tools/list_changed`; false by default."""
 
 
 class ServerCapabilities(WireModel):
-    """What a server offers; names unknown to this revision may appear too.
+    """What the server supports; capabilities outside this revision may appear too.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
     """
 
     experimental: dict[str, JSONObject] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
+    """Non-standard capabilities, by name."""
     logging: JSONObject | None = None
-    """Present if the server can send log messages (`notifications/message`).
+    """Present if the server sends log messages (`notifications/message`).
 
     Deprecated in revision 2026-07-28.
     """
     completions: JSONObject | None = None
-    """Present if the server suggests values while the user is typing (`completion/complete`)."""
+    """Present if the server suggests values (`completion/complete`)."""
     prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
+    """Present if the server has prompts (`prompts/get`)."""
     resources: ServerCapabilitiesResources | None = None
-    """Present if the server has something to read (`resources/read`)."""
+    """Present if the server has resources (`resources/read`)."""
     tools: ServerCapabilitiesTools | None = None
-    """Present if the server has functions for the model (`tools/call`)."""
+    """Present if the server has tools (`tools/call`)."""
     extensions: dict[str, JSONObject] | None = None
-    """Supported additions to the protocol, by prefixed identifier; an empty object means no settings."""
+    """Supported extensions and their settings, by identifier."""
 
 
 class DiscoverResult(CacheableResult):
-    """Describes the server: the revisions it speaks, its features, and guidance for the model.
+    """The server's protocol versions, capabilities and instructions for the model.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult
     """
 
     supported_versions: list[str]
-    """Revisions of the protocol the server speaks; pick one of them for later requests."""
+    """Protocol versions that the server supports; use one of them in later requests."""
     capabilities: ServerCapabilities
-    """Features the server offers; an absent one must not be used."""
+    """What the server supports; clients must not use anything beyond it."""
     instructions: str | None = None
-    """Guidance for the model on using this server well, for instance as part of its system prompt."""
+    """Guidance for the model on how to use the server."""

@@ -14,35 +14,35 @@ from mcp_runtime import errors
 
 
 class PeerParseError(errors.PeerError):
-    """JSON-RPC code for text that is not valid JSON.
+    """JSON-RPC error code for text that is not valid JSON.
 
     Error code -32700.
     """
 
 
 class PeerInvalidRequestError(errors.PeerError):
-    """JSON-RPC code for JSON that is not a well-formed message.
+    """JSON-RPC error code for JSON that is not a valid message.
 
     Error code -32600.
     """
 
 
 class PeerMethodNotFoundError(errors.PeerError):
-    """JSON-RPC code for a method the receiver does not know or offer.
+    """JSON-RPC error code for a method that the receiver does not support.
 
     Error code -32601.
     """
 
 
 class PeerInvalidParamsError(errors.PeerError):
-    """JSON-RPC code for parameters that do not fit the method.
+    """JSON-RPC error code for invalid parameters.
 
     Error code -32602.
     """
 
 
 class PeerInternalError(errors.PeerError):
-    """JSON-RPC code for an unexpected failure inside the receiver.
+    """JSON-RPC error code for an unexpected failure inside the receiver.
 
     Error code -32603.
     """
@@ -56,14 +56,14 @@ class PeerHeaderMismatchError(errors.PeerError):
 
 
 class PeerMissingRequiredClientCapabilityError(errors.PeerError):
-    """Error code for a request that needs a feature the sender did not declare.
+    """Error code for a request that needs a feature the client did not declare.
 
     Error code -32021.
     """
 
 
 class PeerUnsupportedProtocolVersionError(errors.PeerError):
-    """Error code for a request written in a revision the server does not speak.
+    """Error code for a request in a revision that the server does not accept.
 
     Error code -32022.
     """

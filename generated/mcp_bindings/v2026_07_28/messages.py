@@ -40,19 +40,19 @@ from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsR
 
 
 class Request(WireModel):
-    """Base of all messages that expect an answer: a method name and its parameters.
+    """Base of all requests: a method and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: dict[str, Any] | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class JSONRPCRequest(Request):
-    """A message that must be answered, under the same id.
+    """A message that must be answered with a response of the same id.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcrequest
     """
@@ -60,23 +60,23 @@ class JSONRPCRequest(Request):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class Notification(WireModel):
-    """Base of all one-way messages: a method name and its data.
+    """Base of all notifications: a method and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: dict[str, Any] | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class JSONRPCNotification(Notification):
-    """A one-way message, which is not answered.
+    """A message without a response.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcnotification
     """
@@ -86,7 +86,7 @@ class JSONRPCNotification(Notification):
 
 
 class JSONRPCResultResponse(WireModel):
-    """Reply that carries what a successful request produced.
+    """Response to a successful request.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresultresponse
     """
@@ -94,27 +94,27 @@ class JSONRPCResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: Result
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class Error(WireModel):
-    """What went wrong with a request: a code for programs and a sentence for people.
+    """Why a request failed: a code for programs and a message for people.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#error
     """
 
     code: Integer
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    """Integer error code; -32768 to -32000 are reserved by JSON-RPC."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class JSONRPCErrorResponse(WireModel):
-    """Reply that tells why a request failed; without an id when the request could not be read.
+    """Response to a request that failed; without an id if the id could not be read.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcerrorresponse
     """
@@ -122,13 +122,13 @@ class JSONRPCErrorResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId | None = None
-    """Copied from the request that failed; absent if that could not be read."""
+    """Id of the request that failed; absent if it could not be read."""
     error: Error
-    """What went wrong: a code, a sentence, and perhaps details."""
+    """The code, a message and optional details."""
 
 
 JSONRPCResponse: TypeAlias = Annotated[JSONRPCResultResponse | JSONRPCErrorResponse, LEFT_TO_RIGHT]
-"""Reply to a request: what it produced, or why it failed.
+"""Response to a request: a result or an error.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresponse
 """
@@ -137,98 +137,98 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcrespo
 JSONRPCMessage: TypeAlias = Annotated[
     JSONRPCResultResponse | JSONRPCRequest | JSONRPCNotification | JSONRPCErrorResponse, LEFT_TO_RIGHT
 ]
-"""Anything that may travel between client and server as a unit.
+"""Any message between client and server.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcmessage
 """
 
 
 class ParseError(WireModel):
-    """The text received is not valid JSON.
+    """The received text is not valid JSON.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror
     """
 
     code: Literal[-32700] = -32700
-    """Always -32700, the JSON-RPC number for text that is not JSON."""
+    """Always -32700."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class InvalidRequestError(WireModel):
-    """The message is valid JSON, but not a well-formed JSON-RPC message.
+    """Valid JSON that is not a valid JSON-RPC message.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror
     """
 
     code: Literal[-32600] = -32600
-    """Always -32600, the JSON-RPC number for malformed messages."""
+    """Always -32600."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class MethodNotFoundError(WireModel):
-    """The method is unknown here, or belongs to a capability the server never declared.
+    """The method is unknown, or belongs to a capability that the server did not declare.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror
     """
 
     code: Literal[-32601] = -32601
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    """Integer error code; -32768 to -32000 are reserved by JSON-RPC."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class InvalidParamsError(WireModel):
-    """The parameters do not fit the method: an unknown tool, prompt or resource, a stale cursor, and the like.
+    """Invalid parameters: an unknown tool, prompt or resource, an expired cursor, and similar.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror
     """
 
     code: Literal[-32602] = -32602
-    """Always -32602, the JSON-RPC number for bad parameters."""
+    """Always -32602."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class InternalError(WireModel):
-    """Something failed unexpectedly inside the side that handled the message.
+    """An unexpected failure inside the receiver.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror
     """
 
     code: Literal[-32603] = -32603
-    """Always -32603, the JSON-RPC number for failures inside the receiver."""
+    """Always -32603."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class HeaderMismatchErrorError(WireModel):
-    """Details with the code of this failure, -32020.
+    """Error object with the code -32020.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror
     """
 
     code: Literal[-32020] = -32020
-    """Always -32020, for HTTP headers that disagree with the body."""
+    """Always -32020."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: Any | Absent = ABSENT
-    """Further details; the sender decides on their shape."""
+    """Further details; the sender defines their type."""
 
 
 class HeaderMismatchError(WireModel):
-    """Whole error reply for HTTP headers that are missing, malformed or at odds with the body (HTTP 400).
+    """Error response for HTTP headers that are missing, malformed or at odds with the body (HTTP 400).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror
     """
@@ -236,39 +236,39 @@ class HeaderMismatchError(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId | None = None
-    """Copied from the request that failed; absent if that could not be read."""
+    """Id of the request that failed; absent if it could not be read."""
     error: HeaderMismatchErrorError
-    """Details with the code of this failure, -32020."""
+    """Error object with the code -32020."""
 
 
 class UnsupportedProtocolVersionErrorErrorData(WireModel):
-    """Both sides of the disagreement: what was asked for, and what can be had.
+    """The requested version, and those that the server supports.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
     """
 
     supported: list[str]
-    """Revisions the server speaks; try again in one of them."""
+    """Protocol versions that the server accepts."""
     requested: str
-    """Revision the client wrote its message in."""
+    """Protocol version that the client asked for."""
 
 
 class UnsupportedProtocolVersionErrorError(WireModel):
-    """Details with the code -32022 and the revisions to choose from.
+    """Error object with the code -32022.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
     """
 
     code: Literal[-32022] = -32022
-    """Always -32022, for a revision that the server does not speak."""
+    """Always -32022."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: UnsupportedProtocolVersionErrorErrorData
-    """Both sides of the disagreement: what was asked for, and what can be had."""
+    """The requested version, and those that the server supports."""
 
 
 class UnsupportedProtocolVersionError(WireModel):
-    """Whole error reply for a request in a revision the server does not speak (HTTP 400).
+    """Error response for a protocol version that the server does not support (HTTP 400).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
     """
@@ -276,37 +276,37 @@ class UnsupportedProtocolVersionError(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId | None = None
-    """Copied from the request that failed; absent if that could not be read."""
+    """Id of the request that failed; absent if it could not be read."""
     error: UnsupportedProtocolVersionErrorError
-    """Details with the code -32022 and the revisions to choose from."""
+    """Error object with the code -32022."""
 
 
 class MissingRequiredClientCapabilityErrorErrorData(WireModel):
-    """Tells the client which features are missing on its side.
+    """What the client did not declare.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
     """
 
     required_capabilities: ClientCapabilities
-    """Features to declare in the `_meta` of the next try, if the client has them."""
+    """Capabilities that the request needs."""
 
 
 class MissingRequiredClientCapabilityErrorError(WireModel):
-    """Details with the code -32021 and what the client would have to declare.
+    """Error object with the code -32021.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
     """
 
     code: Literal[-32021] = -32021
-    """Always -32021, for a feature the client did not declare."""
+    """Always -32021."""
     message: str
-    """The failure in one short sentence."""
+    """Short description in one sentence."""
     data: MissingRequiredClientCapabilityErrorErrorData
-    """Tells the client which features are missing on its side."""
+    """What the client did not declare."""
 
 
 class MissingRequiredClientCapabilityError(WireModel):
-    """Whole error reply for a request that needs something the client did not declare (HTTP 400).
+    """Error response for a request that needs a capability the client did not declare (HTTP 400).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
     """
@@ -314,48 +314,48 @@ class MissingRequiredClientCapabilityError(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId | None = None
-    """Copied from the request that failed; absent if that could not be read."""
+    """Id of the request that failed; absent if it could not be read."""
     error: MissingRequiredClientCapabilityErrorError
-    """Details with the code -32021 and what the client would have to declare."""
+    """Error object with the code -32021."""
 
 
 EmptyResult: TypeAlias = Result
-"""An answer without content: the request was carried out.
+"""A result without content: the request succeeded.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult
 """
 
 
 InputRequest: TypeAlias = Annotated[CreateMessageRequest | ElicitRequest | ListRootsRequest, Tagged("method")]
-"""One question a server puts to the client inside an `InputRequiredResult`.
+"""A request for input inside an `InputRequiredResult`.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
 
 InputRequests: TypeAlias = dict[str, InputRequest]
-"""Questions the client has to answer, by keys that the server chose.
+"""Requests for input, by keys that the server chose.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests
 """
 
 
 class InputRequiredResult(Result):
-    """Interim answer: more input is needed, after which the client sends its request again under a new id.
+    """More input is needed: the client collects it and sends its request again with a new id.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult
     """
 
     result_type: Annotated[ResultType, REQUIRED] = "input_required"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
     input_requests: InputRequests | None = None
-    """Questions to answer before trying again, by key; may be absent if `requestState` is there."""
+    """Requests for input, by key; may be absent if `requestState` is present."""
     request_state: str | None = None
-    """Opaque text of the server's own, to be sent back unchanged and without looking inside."""
+    """Opaque state of the server, which the client returns unchanged."""
 
 
 class DiscoverResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `server/discover`.
+    """JSON-RPC response to `server/discover`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresultresponse
     """
@@ -363,29 +363,29 @@ class DiscoverResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: DiscoverResult
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class PaginatedRequest(WireModel):
-    """Base of requests that read a long list in pieces.
+    """Base of requests for a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     method: str
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class ListResourcesResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `resources/list`.
+    """JSON-RPC response to `resources/list`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresultresponse
     """
@@ -393,13 +393,13 @@ class ListResourcesResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: ListResourcesResult
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class ListResourceTemplatesResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `resources/templates/list`.
+    """JSON-RPC response to `resources/templates/list`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresultresponse
     """
@@ -407,13 +407,13 @@ class ListResourceTemplatesResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: ListResourceTemplatesResult
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class ReadResourceResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `resources/read`.
+    """JSON-RPC response to `resources/read`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresultresponse
     """
@@ -421,13 +421,13 @@ class ReadResourceResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: Annotated[ReadResourceResult | InputRequiredResult, LEFT_TO_RIGHT]
-    """What was read, or an `InputRequiredResult` if the server needs more input first."""
+    """The contents of the resource, or an `InputRequiredResult` if the server needs input first."""
 
 
 class SubscriptionsListenResultResponse(WireModel):
-    """JSON-RPC envelope of the answer that ends `subscriptions/listen`.
+    """JSON-RPC response that ends a `subscriptions/listen` stream.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultresponse
     """
@@ -435,13 +435,13 @@ class SubscriptionsListenResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: SubscriptionsListenResult
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class ListPromptsResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `prompts/list`.
+    """JSON-RPC response to `prompts/list`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresultresponse
     """
@@ -449,13 +449,13 @@ class ListPromptsResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: ListPromptsResult
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class GetPromptResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `prompts/get`.
+    """JSON-RPC response to `prompts/get`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresultresponse
     """
@@ -463,13 +463,13 @@ class GetPromptResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: Annotated[GetPromptResult | InputRequiredResult, LEFT_TO_RIGHT]
-    """The expanded prompt, or an `InputRequiredResult` if the server needs more input first."""
+    """The messages of the prompt, or an `InputRequiredResult` if the server needs input first."""
 
 
 class ListToolsResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `tools/list`.
+    """JSON-RPC response to `tools/list`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresultresponse
     """
@@ -477,13 +477,13 @@ class ListToolsResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: ListToolsResult
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 class CallToolResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `tools/call`.
+    """JSON-RPC response to `tools/call`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresultresponse
     """
@@ -491,13 +491,13 @@ class CallToolResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: Annotated[CallToolResult | InputRequiredResult, LEFT_TO_RIGHT]
-    """What the tool returned, or an `InputRequiredResult` if the server needs more input first."""
+    """The result of the tool, or an `InputRequiredResult` if the server needs input first."""
 
 
 class CompleteResultResponse(WireModel):
-    """JSON-RPC envelope of the answer to `completion/complete`.
+    """JSON-RPC response to `completion/complete`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresultresponse
     """
@@ -505,9 +505,9 @@ class CompleteResultResponse(WireModel):
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Copied from the request being answered, to pair the two."""
+    """Id of the request that is answered."""
     result: CompleteResult
-    """What the request produced; its shape depends on the method."""
+    """The result; its type depends on the method."""
 
 
 ClientRequest: TypeAlias = Annotated[
@@ -523,21 +523,21 @@ ClientRequest: TypeAlias = Annotated[
     | ListToolsRequest,
     Tagged("method"),
 ]
-"""Any message that a client may send and that expects an answer.
+"""Union of the requests that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
 
 ClientNotification: TypeAlias = CancelledNotification
-"""Any message that a client may send without expecting an answer.
+"""Union of the notifications that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
 
 ClientResult: TypeAlias = EmptyResult
-"""Kept for completeness: clients send no answers, as servers send no requests.
+"""Kept for completeness: clients send no results, as servers send no requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
@@ -554,7 +554,7 @@ ServerNotification: TypeAlias = Annotated[
     | PromptListChangedNotification,
     Tagged("method"),
 ]
-"""Any message that a server may send without expecting an answer.
+"""Union of the notifications that a server may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
@@ -575,7 +575,7 @@ ServerResult: TypeAlias = Annotated[
     | InputRequiredResult,
     MOST_MEMBERS,
 ]
-"""Any answer a server may give to a client's request.
+"""Union of the results with which a server answers requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """

@@ -29,7 +29,7 @@ COMPLETION_COMPLETE: Final[method.RequestMethod[models.CompleteRequestParams, mo
         capability="server.completions",
     )
 )
-"""Asks for ways to finish a value the user is typing (`completion/complete`)."""
+"""Asks for suggestions for a value that the user is typing (`completion/complete`)."""
 
 ELICITATION_CREATE: Final[method.RequestMethod[models.ElicitRequestParams, models.ElicitResult]] = method.RequestMethod(
     "elicitation/create",
@@ -41,7 +41,7 @@ ELICITATION_CREATE: Final[method.RequestMethod[models.ElicitRequestParams, model
     capability="client.elicitation",
     gated={"requestedSchema": "client.elicitation.form", "url": "client.elicitation.url"},
 )
-"""Question inside an `InputRequiredResult`: get input from the user."""
+"""Asks the user for input, inside an `InputRequiredResult`."""
 
 PROMPTS_GET: Final[method.RequestMethod[models.GetPromptRequestParams, models.GetPromptResult]] = method.RequestMethod(
     "prompts/get",
@@ -55,7 +55,7 @@ PROMPTS_GET: Final[method.RequestMethod[models.GetPromptRequestParams, models.Ge
     multi_round_trip=True,
     capability="server.prompts",
 )
-"""Fetches one prompt with its arguments filled in (`prompts/get`)."""
+"""Fetches a prompt, with arguments filled in (`prompts/get`)."""
 
 PROMPTS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListPromptsResult]] = (
     method.RequestMethod(
@@ -71,7 +71,7 @@ PROMPTS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.L
         capability="server.prompts",
     )
 )
-"""Asks the server which prompts it offers, page by page (`prompts/list`)."""
+"""Asks for a page of the server's prompts (`prompts/list`)."""
 
 RESOURCES_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListResourcesResult]] = (
     method.RequestMethod(
@@ -87,7 +87,7 @@ RESOURCES_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models
         capability="server.resources",
     )
 )
-"""Asks the server what it has to read, page by page (`resources/list`)."""
+"""Asks for a page of the server's resources (`resources/list`)."""
 
 RESOURCES_READ: Final[method.RequestMethod[models.ReadResourceRequestParams, models.ReadResourceResult]] = (
     method.RequestMethod(
@@ -104,7 +104,7 @@ RESOURCES_READ: Final[method.RequestMethod[models.ReadResourceRequestParams, mod
         capability="server.resources",
     )
 )
-"""Fetches the contents behind a URI (`resources/read`)."""
+"""Reads the contents of a resource by URI (`resources/read`)."""
 
 RESOURCES_TEMPLATES_LIST: Final[
     method.RequestMethod[models.PaginatedRequestParams, models.ListResourceTemplatesResult]
@@ -120,7 +120,7 @@ RESOURCES_TEMPLATES_LIST: Final[
     cacheable=True,
     capability="server.resources",
 )
-"""Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
+"""Asks for a page of the server's resource templates (`resources/templates/list`)."""
 
 ROOTS_LIST: Final[method.RequestMethod[models.ListRootsRequestParams, models.ListRootsResult]] = method.RequestMethod(
     "roots/list",
@@ -131,7 +131,7 @@ ROOTS_LIST: Final[method.RequestMethod[models.ListRootsRequestParams, models.Lis
     deprecated=True,
     capability="client.roots",
 )
-"""Question inside an `InputRequiredResult`: which directories and files may the server work on."""
+"""Asks, inside an `InputRequiredResult`, for the directories and files that the server may use."""
 
 SAMPLING_CREATE_MESSAGE: Final[method.RequestMethod[models.CreateMessageRequestParams, models.CreateMessageResult]] = (
     method.RequestMethod(
@@ -146,7 +146,7 @@ SAMPLING_CREATE_MESSAGE: Final[method.RequestMethod[models.CreateMessageRequestP
         gated={"toolChoice": "client.sampling.tools", "tools": "client.sampling.tools"},
     )
 )
-"""Question inside an `InputRequiredResult`: have the client's language model write something."""
+"""Asks the client, inside an `InputRequiredResult`, to sample its language model."""
 
 SERVER_DISCOVER: Final[method.RequestMethod[models.RequestParams, models.DiscoverResult]] = method.RequestMethod(
     "server/discover",
@@ -158,7 +158,7 @@ SERVER_DISCOVER: Final[method.RequestMethod[models.RequestParams, models.Discove
     tags=("complete",),
     cacheable=True,
 )
-"""Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
+"""Asks for the server's protocol versions and capabilities; servers must support it, clients need not use it."""
 
 SUBSCRIPTIONS_LISTEN: Final[
     method.RequestMethod[models.SubscriptionsListenRequestParams, models.SubscriptionsListenResult]
@@ -171,7 +171,7 @@ SUBSCRIPTIONS_LISTEN: Final[
     result=method.WireType(_PACKAGE, "SubscriptionsListenResult"),
     tags=("complete",),
 )
-"""Opens a long-lived stream of the notifications named in it (`subscriptions/listen`)."""
+"""Opens a long-lived stream of notifications (`subscriptions/listen`)."""
 
 TOOLS_CALL: Final[method.RequestMethod[models.CallToolRequestParams, models.CallToolResult]] = method.RequestMethod(
     "tools/call",
@@ -185,7 +185,7 @@ TOOLS_CALL: Final[method.RequestMethod[models.CallToolRequestParams, models.Call
     multi_round_trip=True,
     capability="server.tools",
 )
-"""Runs one of the server's tools by name, with arguments (`tools/call`)."""
+"""Calls a tool of the server by name, with arguments (`tools/call`)."""
 
 TOOLS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListToolsResult]] = method.RequestMethod(
     "tools/list",
@@ -199,7 +199,7 @@ TOOLS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.Lis
     cacheable=True,
     capability="server.tools",
 )
-"""Asks the server what the model can call, page by page (`tools/list`)."""
+"""Asks for a page of the server's tools (`tools/list`)."""
 
 NOTIFICATIONS_CANCELLED: Final[method.NotificationMethod[models.CancelledNotificationParams]] = (
     method.NotificationMethod(
@@ -210,9 +210,7 @@ NOTIFICATIONS_CANCELLED: Final[method.NotificationMethod[models.CancelledNotific
         params_required=True,
     )
 )
-"""Sent by the client to stop one of its requests; servers use it on stdio only, to end a `subscriptions/listen`
-stream.
-"""
+"""Cancels a request of the client; servers use it on stdio only, to end a `subscriptions/listen` stream."""
 
 NOTIFICATIONS_MESSAGE: Final[method.NotificationMethod[models.LoggingMessageNotificationParams]] = (
     method.NotificationMethod(
@@ -225,7 +223,7 @@ NOTIFICATIONS_MESSAGE: Final[method.NotificationMethod[models.LoggingMessageNoti
         capability="server.logging",
     )
 )
-"""A log message from server to client; sent only for requests whose `_meta` names a log level."""
+"""A log message from the server, sent only for requests whose `_meta` has a log level."""
 
 NOTIFICATIONS_PROGRESS: Final[method.NotificationMethod[models.ProgressNotificationParams]] = method.NotificationMethod(
     "notifications/progress",
@@ -234,7 +232,7 @@ NOTIFICATIONS_PROGRESS: Final[method.NotificationMethod[models.ProgressNotificat
     params=method.WireType(_PACKAGE, "ProgressNotificationParams"),
     params_required=True,
 )
-"""Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
+"""Reports the progress of a request that carries a `progressToken`."""
 
 NOTIFICATIONS_PROMPTS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -245,7 +243,7 @@ NOTIFICATIONS_PROMPTS_LIST_CHANGED: Final[method.NotificationMethod[models.Notif
         capability="server.prompts.listChanged",
     )
 )
-"""Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only."""
+"""Reports that the server's prompts have changed; sent on `subscriptions/listen` streams only."""
 
 NOTIFICATIONS_RESOURCES_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -256,7 +254,7 @@ NOTIFICATIONS_RESOURCES_LIST_CHANGED: Final[method.NotificationMethod[models.Not
         capability="server.resources.listChanged",
     )
 )
-"""Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams only."""
+"""Reports that the server's resources have changed; sent on `subscriptions/listen` streams only."""
 
 NOTIFICATIONS_RESOURCES_UPDATED: Final[method.NotificationMethod[models.ResourceUpdatedNotificationParams]] = (
     method.NotificationMethod(
@@ -268,7 +266,7 @@ NOTIFICATIONS_RESOURCES_UPDATED: Final[method.NotificationMethod[models.Resource
         capability="server.resources.subscribe",
     )
 )
-"""Says that something named in `resourceSubscriptions` has changed and may be read again."""
+"""Reports that a resource listed in `resourceSubscriptions` has changed."""
 
 NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED: Final[
     method.NotificationMethod[models.SubscriptionsAcknowledgedNotificationParams]
@@ -279,7 +277,7 @@ NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED: Final[
     params=method.WireType(_PACKAGE, "SubscriptionsAcknowledgedNotificationParams"),
     params_required=True,
 )
-"""Confirms a subscription; it comes before everything else sent under that id."""
+"""Confirms a subscription; always the first message of its stream."""
 
 NOTIFICATIONS_TOOLS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -290,7 +288,7 @@ NOTIFICATIONS_TOOLS_LIST_CHANGED: Final[method.NotificationMethod[models.Notific
         capability="server.tools.listChanged",
     )
 )
-"""Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only."""
+"""Reports that the server's tools have changed; sent on `subscriptions/listen` streams only."""
 
 METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name(
     [

@@ -16,7 +16,7 @@ from .content import AudioContent, ContentBlock, ImageContent, TextContent
 
 
 class ToolUseContent(WireModel):
-    """The model's request to run a tool; must be answered with a `ToolResultContent`.
+    """The model's request to call a tool; a `ToolResultContent` must answer it.
 
     Deprecated in revision 2026-07-28.
 
@@ -24,19 +24,19 @@ class ToolUseContent(WireModel):
     """
 
     type: Literal["tool_use"] = "tool_use"
-    """Marks this block as a call the model wants made; always "tool_use"."""
+    """Always "tool_use"."""
     id: str
-    """Names this call; its outcome refers to it."""
+    """Identifies this call in its `ToolResultContent`."""
     name: str
-    """Which function to run, out of those offered in the request."""
+    """Name of the tool to call."""
     input: dict[str, Any]
-    """Arguments for the function, by name; they should fit its `inputSchema`."""
+    """Arguments of the call, which should match the tool's `inputSchema`."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data on the call; keep it in later messages, as the model's provider may use it for caching."""
+    """Metadata to keep in later requests, where the provider may use it for caching."""
 
 
 class ToolResultContent(WireModel):
-    """Outcome of a tool the model asked for, handed back in the next user message.
+    """The result of a tool call, sent to the model in the next user message.
 
     Deprecated in revision 2026-07-28.
 
@@ -44,23 +44,23 @@ class ToolResultContent(WireModel):
     """
 
     type: Literal["tool_result"] = "tool_result"
-    """Marks this block as the outcome of a call; always "tool_result"."""
+    """Always "tool_result"."""
     tool_use_id: str
-    """The `id` of the `ToolUseContent` that is answered here."""
+    """The `id` of the `ToolUseContent` that this answers."""
     content: list[ContentBlock]
-    """Output for the model to read, as a list of blocks like in `CallToolResult`."""
+    """Output for the model, as content blocks."""
     structured_content: Any | Absent = ABSENT
-    """Output for programs, as any JSON value; should fit the `outputSchema` of the tool, if there is one."""
+    """Output for programs, as any JSON value that should match the tool's `outputSchema`."""
     is_error: Boolean | None = None
-    """True if the call failed, with the reason in `content`; false when absent."""
+    """True if the call failed, with the reason in `content`; false by default."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data on the outcome; keep it in later messages, as the model's provider may use it for caching."""
+    """Metadata to keep in later requests, where the provider may use it for caching."""
 
 
 SamplingMessageContentBlock: TypeAlias = Annotated[
     ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, Tagged("type")
 ]
-"""Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
+"""A block of a message to or from a model: text, image, audio, a tool call or its result.
 
 Deprecated in revision 2026-07-28.
 
@@ -69,7 +69,7 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmess
 
 
 class SamplingMessage(WireModel):
-    """One message of a conversation with the client's language model.
+    """A message of a conversation with the client's model.
 
     Deprecated in revision 2026-07-28.
 
@@ -79,13 +79,13 @@ class SamplingMessage(WireModel):
     role: Role
     """The speaker: the user or the model."""
     content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
-    """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
+    """One content block or a list; tool results must not be mixed with other content."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class CreateMessageResult(SamplingMessage):
-    """What the client's language model wrote; the user should see it before the server does.
+    """The message that the client's model generated; the user should be able to review it first.
 
     Deprecated in revision 2026-07-28.
 
@@ -93,13 +93,13 @@ class CreateMessageResult(SamplingMessage):
     """
 
     model: str
-    """Which one wrote the answer, by the name its provider uses."""
+    """Name of the model that answered."""
     stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | str, OPEN] | None = None
-    """Why the model stopped: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own word."""
+    """Why generation stopped: "endTurn", "stopSequence", "maxTokens", "toolUse" or a provider-specific reason."""
 
 
 class Root(WireModel):
-    """A directory or file of the user's that servers may work on.
+    """A directory or file that servers may use.
 
     Deprecated in revision 2026-07-28.
 
@@ -107,15 +107,15 @@ class Root(WireModel):
     """
 
     uri: str
-    """Where the directory or file is; has to begin with "file://"."""
+    """Location of the directory or file; starts with "file://"."""
     name: str | None = None
-    """What to call it in front of people."""
+    """Name to show to people."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ListRootsResult(WireModel):
-    """The directories and files a client lets the server work on.
+    """The directories and files that the server may use.
 
     Deprecated in revision 2026-07-28.
 
@@ -123,42 +123,42 @@ class ListRootsResult(WireModel):
     """
 
     roots: list[Root]
-    """The directories and files, all in one list without pages."""
+    """The directories and files, not paginated."""
 
 
 class ElicitResult(WireModel):
-    """What the user did with the question, and the answers of an accepted form.
+    """The user's decision, and the values of a submitted form.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult
     """
 
     action: Literal["accept", "decline", "cancel"]
-    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
+    """The user's decision: "accept", "decline" or "cancel" (dismissed without a choice)."""
     content: dict[str, Annotated[str | Boolean | Number | list[str], LEFT_TO_RIGHT]] | None = None
-    """Answers by field name; present only for an accepted form."""
+    """Values of the submitted form, by field name; only for "accept"."""
 
 
 InputResponse: TypeAlias = Annotated[ElicitResult | CreateMessageResult | ListRootsResult, LEFT_TO_RIGHT]
-"""The client's answer to one `InputRequest`; its shape follows from the question.
+"""The client's result for one `InputRequest`.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
 
 InputResponses: TypeAlias = dict[str, InputResponse]
-"""The client's answers, under the same keys as the questions in `InputRequests`.
+"""The client's results, by the keys of `InputRequests`.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses
 """
 
 
 class InputResponseRequestParams(RequestParams):
-    """Base of parameters that can be sent again with the input a server asked for.
+    """Base of parameters that may carry input the server asked for earlier.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
     input_responses: InputResponses | None = None
-    """Answers to the questions of an earlier `InputRequiredResult`, under the same keys."""
+    """Results for the requests of an `InputRequiredResult`, by the same keys."""
     request_state: str | None = None
-    """Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had none."""
+    """The opaque string of the `InputRequiredResult`, unchanged; absent if that had none."""

@@ -16,175 +16,174 @@ from .subscriptions import SubscriptionFilter
 
 
 class NotificationMetaObject(WireModel):
-    """Metadata of a one-way message; names the subscription it belongs to, if any.
+    """Metadata of a notification, such as the subscription it belongs to.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationmetaobject
     """
 
     subscription_id: Annotated[RequestId | None, Field(alias="io.modelcontextprotocol/subscriptionId")] = None
-    """Id of the `subscriptions/listen` request this was sent for; absent on messages outside such a stream."""
+    """Id of the `subscriptions/listen` request whose stream carries this; otherwise absent."""
 
 
 class NotificationParams(WireModel):
-    """Base of the data of one-way messages: room for metadata.
+    """Base of the parameters of notifications: optional metadata.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams
     """
 
     meta: Annotated[NotificationMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; on a subscription stream it names the stream."""
+    """Metadata; on a subscription stream, with the id of the subscription."""
 
 
 class CancelledNotificationParams(NotificationParams):
-    """Which request to stop, and why.
+    """The request to cancel, and optionally the reason.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotificationparams
     """
 
     request_id: RequestId
-    """Id of the client's request to stop; from a server, that of a `subscriptions/listen` request."""
+    """Id of the client's request to cancel; from a server, of a `subscriptions/listen` request."""
     reason: str | None = None
-    """Explanation in words, for logs or for the user."""
+    """Explanation for logs or for the user."""
 
 
 class CancelledNotification(WireModel):
-    """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
-    `subscriptions/listen` stream.
+    """Cancels a request of the client; servers use it on stdio only, to end a `subscriptions/listen` stream.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification
     """
 
     method: Literal["notifications/cancelled"] = "notifications/cancelled"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CancelledNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ProgressNotificationParams(NotificationParams):
-    """How much is done, out of how much, and for which request.
+    """The request, its progress so far, and the total if known.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotificationparams
     """
 
     progress_token: ProgressToken
-    """Copied from the `_meta` of the request this is about."""
+    """The token from the `_meta` of the request."""
     progress: Number
-    """Amount done so far; grows with every message, in units of the sender's choice."""
+    """Progress so far, in any unit; increases with every notification."""
     total: Number | None = None
-    """Amount to be done in all, in the same units; absent if unknown."""
+    """Total in the same unit; absent if unknown."""
     message: str | None = None
-    """What is going on, in words for people."""
+    """What is being done, for people."""
 
 
 class ProgressNotification(WireModel):
-    """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
+    """Reports the progress of a request that carries a `progressToken`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification
     """
 
     method: Literal["notifications/progress"] = "notifications/progress"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ProgressNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ResourceListChangedNotification(WireModel):
-    """Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams only.
+    """Reports that the server's resources have changed; sent on `subscriptions/listen` streams only.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelistchangednotification
     """
 
     method: Literal["notifications/resources/list_changed"] = "notifications/resources/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class SubscriptionsAcknowledgedNotificationParams(NotificationParams):
-    """Says which part of the request was accepted.
+    """The part of the subscription that the server accepted.
 
     See
     https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams
     """
 
     notifications: SubscriptionFilter
-    """The part of the client's wish that will be honoured; what the server does not support is missing."""
+    """The requested notifications that the server will send."""
 
 
 class SubscriptionsAcknowledgedNotification(WireModel):
-    """Confirms a subscription; it comes before everything else sent under that id.
+    """Confirms a subscription; always the first message of its stream.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification
     """
 
     method: Literal["notifications/subscriptions/acknowledged"] = "notifications/subscriptions/acknowledged"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: SubscriptionsAcknowledgedNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ResourceUpdatedNotificationParams(NotificationParams):
-    """Names what has changed, but does not carry its new contents.
+    """The URI of the resource that has changed, without its contents.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotificationparams
     """
 
     uri: str
-    """What has changed; may lie below the URI that is being watched."""
+    """URI of the resource; may be below the URI that the client watches."""
 
 
 class ResourceUpdatedNotification(WireModel):
-    """Says that something named in `resourceSubscriptions` has changed and may be read again.
+    """Reports that a resource listed in `resourceSubscriptions` has changed.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification
     """
 
     method: Literal["notifications/resources/updated"] = "notifications/resources/updated"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ResourceUpdatedNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class PromptListChangedNotification(WireModel):
-    """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only.
+    """Reports that the server's prompts have changed; sent on `subscriptions/listen` streams only.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification
     """
 
     method: Literal["notifications/prompts/list_changed"] = "notifications/prompts/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class ToolListChangedNotification(WireModel):
-    """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only.
+    """Reports that the server's tools have changed; sent on `subscriptions/listen` streams only.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#toollistchangednotification
     """
 
     method: Literal["notifications/tools/list_changed"] = "notifications/tools/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
 class LoggingMessageNotificationParams(NotificationParams):
-    """The log entry itself: severity, source and data.
+    """The log entry: severity, logger and data.
 
     Deprecated in revision 2026-07-28.
 
@@ -192,15 +191,15 @@ class LoggingMessageNotificationParams(NotificationParams):
     """
 
     level: LoggingLevel
-    """Severity of the entry, for filtering and display."""
+    """Severity of the entry."""
     logger: str | None = None
-    """Part of the server that wrote the message."""
+    """Name of the part of the server that logs."""
     data: Any
-    """What to log: a text or any other JSON value; must not contain secrets."""
+    """A string or any other JSON value; must not contain secrets."""
 
 
 class LoggingMessageNotification(WireModel):
-    """A log message from server to client; sent only for requests whose `_meta` names a log level.
+    """A log message from the server, sent only for requests whose `_meta` has a log level.
 
     Deprecated in revision 2026-07-28.
 
@@ -208,8 +207,8 @@ class LoggingMessageNotification(WireModel):
     """
 
     method: Literal["notifications/message"] = "notifications/message"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: LoggingMessageNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""

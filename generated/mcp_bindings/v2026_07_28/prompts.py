@@ -27,87 +27,87 @@ from .multi_round_trip import InputResponseRequestParams
 
 
 class ListPromptsRequest(WireModel):
-    """Asks the server which prompts it offers, page by page (`prompts/list`).
+    """Asks for a page of the server's prompts (`prompts/list`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsrequest
     """
 
     method: Literal["prompts/list"] = "prompts/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class PromptArgument(BaseMetadata):
-    """A value that a prompt takes when it is fetched.
+    """An argument that fills in the template of a prompt.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#promptargument
     """
 
     description: str | None = None
-    """What the value means, in words for people."""
+    """What the argument means, for people."""
     required: Boolean | None = None
-    """True if the prompt cannot be fetched without it; false when absent."""
+    """True if the argument is required; false by default."""
 
 
 class Prompt(BaseMetadata, Icons):
-    """A message template offered by the server, usually picked by the user.
+    """A template of messages that the server offers, usually chosen by the user.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#prompt
     """
 
     description: str | None = None
-    """What the prompt is good for, in words for people."""
+    """What the prompt does, for people."""
     arguments: list[PromptArgument] | None = None
-    """Values it takes when it is fetched."""
+    """Arguments for `prompts/get`."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class ListPromptsResult(PaginatedResult, CacheableResult):
-    """One page of the prompts a server offers.
+    """A page of the server's prompts.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult
     """
 
     prompts: list[Prompt]
-    """Templates on this page, each with the arguments it takes."""
+    """Prompts of this page, with their arguments."""
 
 
 class GetPromptRequestParams(InputResponseRequestParams):
-    """Which prompt to fetch and the values to fill into it.
+    """The name of the prompt to fetch, and its arguments.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequestparams
     """
 
     name: str
-    """Which prompt to fetch, by the name given in `prompts/list`."""
+    """Name of the prompt, as in `prompts/list`."""
     arguments: dict[str, str] | None = None
-    """Texts to fill into the template, by name."""
+    """Values to fill into the prompt, by name."""
 
 
 class GetPromptRequest(WireModel):
-    """Fetches one prompt with its arguments filled in (`prompts/get`).
+    """Fetches a prompt, with arguments filled in (`prompts/get`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptrequest
     """
 
     method: Literal["prompts/get"] = "prompts/get"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: GetPromptRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class PromptMessage(WireModel):
-    """One message of an expanded prompt; may hold resources of the server.
+    """A message of a prompt; it may embed resources.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#promptmessage
     """
@@ -115,16 +115,16 @@ class PromptMessage(WireModel):
     role: Role
     """The speaker: the user or the model."""
     content: ContentBlock
-    """What is said, as one block, perhaps with a resource in it."""
+    """A content block, which may be a resource."""
 
 
 class GetPromptResult(Result):
-    """The messages a prompt expands to, ready to hand to a model.
+    """The messages of a prompt, with arguments filled in.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresult
     """
 
     description: str | None = None
-    """Says what the prompt is good for."""
+    """Purpose of the prompt, for people."""
     messages: list[PromptMessage]
-    """The conversation to hand to the model, in order."""
+    """The messages for the model, in order."""

@@ -15,19 +15,17 @@ from .common import MetaObject
 
 
 class ListRootsRequestParams(WireModel):
-    """Carries only optional metadata.
+    """Optional metadata only.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsrequest
     """
 
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Mandatory data on the sender: revision spoken and client features; may add a `progressToken` and a log
-    level.
-    """
+    """Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log level."""
 
 
 class ListRootsRequest(WireModel):
-    """Question inside an `InputRequiredResult`: which directories and files may the server work on.
+    """Asks, inside an `InputRequiredResult`, for the directories and files that the server may use.
 
     Deprecated in revision 2026-07-28.
 
@@ -35,6 +33,6 @@ class ListRootsRequest(WireModel):
     """
 
     method: Literal["roots/list"] = "roots/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: ListRootsRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""

@@ -16,7 +16,7 @@ from .tools import Tool
 
 
 class ModelHint(WireModel):
-    """A preference for a certain model or model family.
+    """A preference for a model or model family.
 
     Deprecated in revision 2026-07-28.
 
@@ -24,11 +24,11 @@ class ModelHint(WireModel):
     """
 
     name: str | None = None
-    """Part of a model's name, like "sonnet"; the client may map it to a comparable model of another provider."""
+    """Part of a model name, like "sonnet"; the client may map it to a similar model of another provider."""
 
 
 class ModelPreferences(WireModel):
-    """What the server values in a model; the client makes the choice and may ignore all of it.
+    """The server's priorities in choosing a model; the client may ignore them.
 
     Deprecated in revision 2026-07-28.
 
@@ -36,17 +36,17 @@ class ModelPreferences(WireModel):
     """
 
     hints: list[ModelHint] | None = None
-    """Preferred models, best first; they take precedence over the three priorities."""
+    """Preferred models, best first; they take precedence over the priorities."""
     cost_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much a low price matters, from 0 (not at all) to 1 (above all)."""
+    """Importance of a low price, from 0 to 1."""
     speed_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much a quick answer matters, from 0 (not at all) to 1 (above all)."""
+    """Importance of fast answers, from 0 to 1."""
     intelligence_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """How much the model's abilities matter, from 0 (not at all) to 1 (above all)."""
+    """Importance of the model's abilities, from 0 to 1."""
 
 
 class ToolChoice(WireModel):
-    """Whether the model may, must or must not use tools while writing.
+    """Whether the model may, must or must not call tools.
 
     Deprecated in revision 2026-07-28.
 
@@ -54,13 +54,13 @@ class ToolChoice(WireModel):
     """
 
     mode: Literal["auto", "required", "none"] | None = None
-    """"auto" leaves it to the model and is the default, "required" demands at least one call, "none" forbids
-    them.
+    """With "auto" (default) the model decides, with "required" it calls at least one tool, with "none" it calls
+    none.
     """
 
 
 class CreateMessageRequestParams(WireModel):
-    """The conversation to continue, and wishes on the model, its length limit and its tools.
+    """The conversation, preferences for the model, the token limit and available tools.
 
     Deprecated in revision 2026-07-28.
 
@@ -68,32 +68,32 @@ class CreateMessageRequestParams(WireModel):
     """
 
     messages: list[SamplingMessage]
-    """The conversation so far, oldest first, for the model to continue."""
+    """The conversation so far, oldest message first."""
     model_preferences: ModelPreferences | None = None
-    """What the server values in a model; the client may choose otherwise."""
+    """The server's preferences; the client may ignore them."""
     system_prompt: str | None = None
-    """Instructions to put before the conversation; the client may change or drop them."""
+    """Instructions before the conversation; the client may change or omit them."""
     include_context: Literal["none", "thisServer", "allServers"] | None = None
-    """Whose context to add; "none" when absent. Avoid "thisServer" and "allServers", which are deprecated.
+    """Servers whose context to add; "none" by default. "thisServer" and "allServers" are deprecated.
 
     Deprecated in revision 2026-07-28.
     """
     temperature: Number | None = None
-    """Randomness of the model's choice of words; higher values are more random."""
+    """Randomness of the output; higher values are more random."""
     max_tokens: Integer
-    """Upper limit on the length of the answer, in tokens; the model may stop sooner."""
+    """Maximum number of tokens to generate; the client may stop earlier."""
     stop_sequences: list[str] | None = None
-    """Strings that end the answer as soon as one is written."""
+    """Strings that end the output when the model writes one."""
     metadata: JSONObject | None = None
-    """Settings for the provider of the model, in the provider's own format."""
+    """Provider-specific settings."""
     tools: list[Tool] | None = None
-    """What the model may call while writing; an error unless the client declared it under `sampling`."""
+    """Tools that the model may call; an error unless the client declared `sampling` with `tools`."""
     tool_choice: ToolChoice | None = None
-    """Whether the model may, must or must not call something; "auto" when absent."""
+    """Whether the model may, must or must not call tools; "auto" by default."""
 
 
 class CreateMessageRequest(WireModel):
-    """Question inside an `InputRequiredResult`: have the client's language model write something.
+    """Asks the client, inside an `InputRequiredResult`, to sample its language model.
 
     Deprecated in revision 2026-07-28.
 
@@ -101,6 +101,6 @@ class CreateMessageRequest(WireModel):
     """
 
     method: Literal["sampling/createMessage"] = "sampling/createMessage"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CreateMessageRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""

@@ -41,14 +41,14 @@ class ConnectedClient(stub.Stub):
         self, *, mode: Literal["url"], message: str, url: str, options: stub.CallOptions | None = None
     ) -> models.ElicitResult: ...
     async def elicit(self, *, options: stub.CallOptions | None = None, **arguments: Any) -> models.ElicitResult:
-        """Question inside an `InputRequiredResult`: get input from the user.
+        """Asks the user for input, inside an `InputRequiredResult`.
 
         Args:
             options: Timeouts and a progress callback for this call.
-            message: Tells the user what the visit to the web page is good for.
+            message: Tells the user why to visit the web page.
             requested_schema: The fields of the form, as a flat JSON Schema object.
-            mode: Always "url", to tell it from a form.
-            url: Web page to be opened, only once the user has agreed to it.
+            mode: Always "url".
+            url: Web page to open after the user consents.
         """
         params = self._given(methods.ELICITATION_CREATE, arguments)
         return await self._caller.request(methods.ELICITATION_CREATE, params, options)
@@ -57,13 +57,13 @@ class ConnectedClient(stub.Stub):
     async def list_roots(
         self, *, meta: models.MetaObject | None = None, options: stub.CallOptions | None = None
     ) -> models.ListRootsResult:
-        """Question inside an `InputRequiredResult`: which directories and files may the server work on.
+        """Asks, inside an `InputRequiredResult`, for the directories and files that the server may use.
 
         Deprecated in revision 2026-07-28.
 
         Args:
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.ListRootsRequestParams(meta=meta)
@@ -85,23 +85,22 @@ class ConnectedClient(stub.Stub):
         tool_choice: models.ToolChoice | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CreateMessageResult:
-        """Question inside an `InputRequiredResult`: have the client's language model write something.
+        """Asks the client, inside an `InputRequiredResult`, to sample its language model.
 
         Deprecated in revision 2026-07-28.
 
         Args:
-            messages: The conversation so far, oldest first, for the model to continue.
-            max_tokens: Upper limit on the length of the answer, in tokens; the model may stop sooner.
-            model_preferences: What the server values in a model; the client may choose otherwise.
-            system_prompt: Instructions to put before the conversation; the client may change or drop them.
-            include_context: Whose context to add; "none" when absent. Avoid "thisServer" and "allServers",
-                which are deprecated.
-            temperature: Randomness of the model's choice of words; higher values are more random.
-            stop_sequences: Strings that end the answer as soon as one is written.
-            metadata: Settings for the provider of the model, in the provider's own format.
-            tools: What the model may call while writing; an error unless the client declared it under
-                `sampling`.
-            tool_choice: Whether the model may, must or must not call something; "auto" when absent.
+            messages: The conversation so far, oldest message first.
+            max_tokens: Maximum number of tokens to generate; the client may stop earlier.
+            model_preferences: The server's preferences; the client may ignore them.
+            system_prompt: Instructions before the conversation; the client may change or omit them.
+            include_context: Servers whose context to add; "none" by default. "thisServer" and "allServers"
+                are deprecated.
+            temperature: Randomness of the output; higher values are more random.
+            stop_sequences: Strings that end the output when the model writes one.
+            metadata: Provider-specific settings.
+            tools: Tools that the model may call; an error unless the client declared `sampling` with `tools`.
+            tool_choice: Whether the model may, must or must not call tools; "auto" by default.
             options: Timeouts and a progress callback for this call.
         """
         params = models.CreateMessageRequestParams(
@@ -125,14 +124,13 @@ class ConnectedClient(stub.Stub):
         reason: str | None = None,
         meta: models.NotificationMetaObject | None = None,
     ) -> None:
-        """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
-        `subscriptions/listen` stream.
+        """Cancels a request of the client; servers use it on stdio only, to end a `subscriptions/listen` stream.
 
         Args:
-            request_id: Id of the client's request to stop; from a server, that of a `subscriptions/listen`
+            request_id: Id of the client's request to cancel; from a server, of a `subscriptions/listen`
                 request.
-            reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            reason: Explanation for logs or for the user.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
@@ -146,15 +144,15 @@ class ConnectedClient(stub.Stub):
         logger: str | None = None,
         meta: models.NotificationMetaObject | None = None,
     ) -> None:
-        """A log message from server to client; sent only for requests whose `_meta` names a log level.
+        """A log message from the server, sent only for requests whose `_meta` has a log level.
 
         Deprecated in revision 2026-07-28.
 
         Args:
-            level: Severity of the entry, for filtering and display.
-            data: What to log: a text or any other JSON value; must not contain secrets.
-            logger: Part of the server that wrote the message.
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            level: Severity of the entry.
+            data: A string or any other JSON value; must not contain secrets.
+            logger: Name of the part of the server that logs.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_MESSAGE, params)
@@ -168,14 +166,14 @@ class ConnectedClient(stub.Stub):
         message: str | None = None,
         meta: models.NotificationMetaObject | None = None,
     ) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
+        """Reports the progress of a request that carries a `progressToken`.
 
         Args:
-            progress_token: Copied from the `_meta` of the request this is about.
-            progress: Amount done so far; grows with every message, in units of the sender's choice.
-            total: Amount to be done in all, in the same units; absent if unknown.
-            message: What is going on, in words for people.
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            progress_token: The token from the `_meta` of the request.
+            progress: Progress so far, in any unit; increases with every notification.
+            total: Total in the same unit; absent if unknown.
+            message: What is being done, for people.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.ProgressNotificationParams(
             progress_token=progress_token, progress=progress, total=total, message=message, meta=meta
@@ -183,30 +181,29 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
     async def notify_prompt_list_changed(self, *, meta: models.NotificationMetaObject | None = None) -> None:
-        """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only.
+        """Reports that the server's prompts have changed; sent on `subscriptions/listen` streams only.
 
         Args:
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
 
     async def notify_resource_list_changed(self, *, meta: models.NotificationMetaObject | None = None) -> None:
-        """Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams
-        only.
+        """Reports that the server's resources have changed; sent on `subscriptions/listen` streams only.
 
         Args:
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
 
     async def notify_resource_updated(self, *, uri: str, meta: models.NotificationMetaObject | None = None) -> None:
-        """Says that something named in `resourceSubscriptions` has changed and may be read again.
+        """Reports that a resource listed in `resourceSubscriptions` has changed.
 
         Args:
-            uri: What has changed; may lie below the URI that is being watched.
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            uri: URI of the resource; may be below the URI that the client watches.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
@@ -214,21 +211,20 @@ class ConnectedClient(stub.Stub):
     async def notify_subscriptions_acknowledged(
         self, *, notifications: models.SubscriptionFilter, meta: models.NotificationMetaObject | None = None
     ) -> None:
-        """Confirms a subscription; it comes before everything else sent under that id.
+        """Confirms a subscription; always the first message of its stream.
 
         Args:
-            notifications: The part of the client's wish that will be honoured; what the server does not
-                support is missing.
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            notifications: The requested notifications that the server will send.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.SubscriptionsAcknowledgedNotificationParams(notifications=notifications, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params)
 
     async def notify_tool_list_changed(self, *, meta: models.NotificationMetaObject | None = None) -> None:
-        """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only.
+        """Reports that the server's tools have changed; sent on `subscriptions/listen` streams only.
 
         Args:
-            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
+            meta: Metadata; on a subscription stream, with the id of the subscription.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)
@@ -264,49 +260,47 @@ class Server(stub.ServerHandlers):
     )
 
     async def complete(self, params: models.CompleteRequestParams, ctx: Context) -> models.CompleteResult:
-        """Asks for ways to finish a value the user is typing (`completion/complete`)."""
+        """Asks for suggestions for a value that the user is typing (`completion/complete`)."""
         raise errors.MethodNotImplemented("completion/complete")
 
     async def get_prompt(
         self, params: models.GetPromptRequestParams, ctx: Context
     ) -> models.GetPromptResult | models.InputRequiredResult:
-        """Fetches one prompt with its arguments filled in (`prompts/get`)."""
+        """Fetches a prompt, with arguments filled in (`prompts/get`)."""
         raise errors.MethodNotImplemented("prompts/get")
 
     async def list_prompts(self, params: models.PaginatedRequestParams, ctx: Context) -> models.ListPromptsResult:
-        """Asks the server which prompts it offers, page by page (`prompts/list`)."""
+        """Asks for a page of the server's prompts (`prompts/list`)."""
         raise errors.MethodNotImplemented("prompts/list")
 
     async def list_resources(self, params: models.PaginatedRequestParams, ctx: Context) -> models.ListResourcesResult:
-        """Asks the server what it has to read, page by page (`resources/list`)."""
+        """Asks for a page of the server's resources (`resources/list`)."""
         raise errors.MethodNotImplemented("resources/list")
 
     async def read_resource(
         self, params: models.ReadResourceRequestParams, ctx: Context
     ) -> models.ReadResourceResult | models.InputRequiredResult:
-        """Fetches the contents behind a URI (`resources/read`)."""
+        """Reads the contents of a resource by URI (`resources/read`)."""
         raise errors.MethodNotImplemented("resources/read")
 
     async def list_resource_templates(
         self, params: models.PaginatedRequestParams, ctx: Context
     ) -> models.ListResourceTemplatesResult:
-        """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
+        """Asks for a page of the server's resource templates (`resources/templates/list`)."""
         raise errors.MethodNotImplemented("resources/templates/list")
 
     async def call_tool(
         self, params: models.CallToolRequestParams, ctx: Context
     ) -> models.CallToolResult | models.InputRequiredResult:
-        """Runs one of the server's tools by name, with arguments (`tools/call`)."""
+        """Calls a tool of the server by name, with arguments (`tools/call`)."""
         raise errors.MethodNotImplemented("tools/call")
 
     async def list_tools(self, params: models.PaginatedRequestParams, ctx: Context) -> models.ListToolsResult:
-        """Asks the server what the model can call, page by page (`tools/list`)."""
+        """Asks for a page of the server's tools (`tools/list`)."""
         raise errors.MethodNotImplemented("tools/list")
 
     async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: Context) -> None:
-        """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
-        `subscriptions/listen` stream.
-        """
+        """Cancels a request of the client; servers use it on stdio only, to end a `subscriptions/listen` stream."""
 
     @classmethod
     def client_class(cls) -> type[Client]:

@@ -15,64 +15,64 @@ from .common import RequestId, RequestParams, ResultMetaObject, ResultType
 
 
 class SubscriptionFilter(WireModel):
-    """Kinds of notifications a client wants; nothing outside this choice may be sent to it.
+    """The notifications that a client asks for; the server must not send others.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter
     """
 
     tools_list_changed: Boolean | None = None
-    """True to receive `notifications/tools/list_changed`; not sent otherwise."""
+    """True to receive `notifications/tools/list_changed`; false by default."""
     prompts_list_changed: Boolean | None = None
-    """True to receive `notifications/prompts/list_changed`; not sent otherwise."""
+    """True to receive `notifications/prompts/list_changed`; false by default."""
     resources_list_changed: Boolean | None = None
-    """True to receive `notifications/resources/list_changed`; not sent otherwise."""
+    """True to receive `notifications/resources/list_changed`; false by default."""
     resource_subscriptions: list[str] | None = None
-    """URIs whose changes are reported with `notifications/resources/updated`."""
+    """URIs whose changes to report with `notifications/resources/updated`."""
 
 
 class SubscriptionsListenRequestParams(RequestParams):
-    """Chooses what the stream carries.
+    """The notifications that the stream should carry.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams
     """
 
     notifications: SubscriptionFilter
-    """The kinds of messages the stream carries; others must not be sent on it."""
+    """The notifications to send; the server must not send others."""
 
 
 class SubscriptionsListenRequest(WireModel):
-    """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`).
+    """Opens a long-lived stream of notifications (`subscriptions/listen`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
     """
 
     method: Literal["subscriptions/listen"] = "subscriptions/listen"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: SubscriptionsListenRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class SubscriptionsListenResultMetaObject(ResultMetaObject):
-    """Metadata of the last message of a stream; names the stream it closes.
+    """Metadata of the result that ends a stream, with the id of the subscription.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultmetaobject
     """
 
     subscription_id: Annotated[RequestId, Field(alias="io.modelcontextprotocol/subscriptionId")]
-    """Id of the `subscriptions/listen` request that ends with this answer."""
+    """Id of the `subscriptions/listen` request that this result ends."""
 
 
 class SubscriptionsListenResult(WireModel):
-    """Sent only when the server ends the stream in an orderly way, for instance at shutdown.
+    """Sent when the server ends the stream in an orderly way, such as at shutdown.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresult
     """
 
     meta: Annotated[SubscriptionsListenResultMetaObject, Field(alias="_meta")]
-    """Names the stream that ends here, and usually the server program."""
+    """Metadata, with the id of the stream that ends."""
     result_type: Annotated[ResultType, REQUIRED] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""

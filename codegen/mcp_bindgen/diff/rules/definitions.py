@@ -139,13 +139,13 @@ def _retyped(site: UnsentSite) -> Reading | None:
 MEMBER_ADDED_OPTIONAL, MEMBER_REMOVED_OPTIONAL = mirrors(
     Rule(
         id="member-added-optional",
-        purpose="An optional constructor argument was added to a definition outside the shared messages.",
+        purpose="An optional field was added to a class that no message uses.",
         check=on(UnsentSite, _added(demanded=False)),
     ),
     Rule(
         id="member-removed-optional",
-        purpose="An optional constructor argument was removed from a definition outside the shared messages.",
-        advice="Stop using the attribute.",
+        purpose="An optional field was removed from a class that no message uses.",
+        advice="Stop using it.",
         severity=Severity.WARNING,
         breaks_source=True,
     ),
@@ -153,7 +153,7 @@ MEMBER_ADDED_OPTIONAL, MEMBER_REMOVED_OPTIONAL = mirrors(
 MEMBER_ADDED_REQUIRED, MEMBER_REMOVED_REQUIRED = mirrors(
     Rule(
         id="member-added-required",
-        purpose="A required constructor argument was added to a definition outside the shared messages.",
+        purpose="A required field was added to a class that no message uses.",
         advice="Pass it.",
         check=on(UnsentSite, _added(demanded=True)),
         severity=Severity.WARNING,
@@ -161,14 +161,14 @@ MEMBER_ADDED_REQUIRED, MEMBER_REMOVED_REQUIRED = mirrors(
     ),
     Rule(
         id="member-removed-required",
-        purpose="A required constructor argument was removed from a definition outside the shared messages.",
-        advice="Stop using the attribute.",
+        purpose="A required field was removed from a class that no message uses.",
+        advice="Stop using it.",
     ),
 )
 MEMBER_NOW_REQUIRED, MEMBER_NOW_OPTIONAL = mirrors(
     Rule(
         id="member-now-required",
-        purpose="A constructor argument of a definition outside the shared messages became required.",
+        purpose="A field of a class that no message uses became required.",
         advice="Pass it.",
         check=on(UnsentSite, now_required),
         severity=Severity.WARNING,
@@ -176,21 +176,21 @@ MEMBER_NOW_REQUIRED, MEMBER_NOW_OPTIONAL = mirrors(
     ),
     Rule(
         id="member-now-optional",
-        purpose="An attribute of a definition outside the shared messages may now be None.",
+        purpose="A field of a class that no message uses may now be None.",
         advice="Check it for None.",
     ),
 )
 MEMBER_TYPE_CHANGED = Rule(
     id="member-type-changed",
-    purpose="The type of a property of a definition outside the shared messages changed.",
-    advice="Check every use of the attribute.",
+    purpose="The type of a field of a class that no message uses changed.",
+    advice="Check every use of it.",
     check=on(UnsentSite, _retyped),
     severity=Severity.WARNING,
     breaks_source=True,
 )
 ALIAS_CHANGED = Rule(
     id="alias-changed",
-    purpose="The target of a type alias outside the shared messages changed.",
+    purpose="The target of a type alias that no message uses changed.",
     advice="Check every use of the name.",
     check=on(AliasSite, lambda site: (site.before, site.after)),
     severity=Severity.WARNING,

@@ -29,12 +29,12 @@ class ClientMixin(stub.Stub):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CancelTaskResult:
-        """Requests the cancellation of a task (`tasks/cancel`).
+        """Asks to cancel a task (`tasks/cancel`).
 
         Args:
             task_id: Identifies the task; chosen by the server.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.CancelTaskRequestParams(task_id=task_id, meta=self._meta(models.RequestMetaObject, meta))
@@ -47,12 +47,12 @@ class ClientMixin(stub.Stub):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetTaskResult:
-        """Asks for the state of a task (`tasks/get`).
+        """Fetches the state of a task, for polling (`tasks/get`).
 
         Args:
             task_id: Identifies the task; chosen by the server.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.GetTaskRequestParams(task_id=task_id, meta=self._meta(models.RequestMetaObject, meta))
@@ -66,13 +66,13 @@ class ClientMixin(stub.Stub):
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.UpdateTaskResult:
-        """Brings answers to the questions of a waiting task (`tasks/update`).
+        """Sends the input that a task waits for (`tasks/update`).
 
         Args:
             task_id: Identifies the task; chosen by the server.
-            input_responses: Answers, by the keys of their questions.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
+            input_responses: Results for the requests, by the same keys.
+            meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
+                level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.UpdateTaskRequestParams(

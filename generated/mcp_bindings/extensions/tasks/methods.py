@@ -28,7 +28,7 @@ TASKS_CANCEL: Final[method.RequestMethod[models.CancelTaskRequestParams, models.
         tags=("complete",),
     )
 )
-"""Requests the cancellation of a task (`tasks/cancel`)."""
+"""Asks to cancel a task (`tasks/cancel`)."""
 
 TASKS_GET: Final[method.RequestMethod[models.GetTaskRequestParams, models.GetTaskResult]] = method.RequestMethod(
     "tasks/get",
@@ -39,7 +39,7 @@ TASKS_GET: Final[method.RequestMethod[models.GetTaskRequestParams, models.GetTas
     result=method.WireType(_PACKAGE, "GetTaskResult"),
     tags=("complete",),
 )
-"""Asks for the state of a task (`tasks/get`)."""
+"""Fetches the state of a task, for polling (`tasks/get`)."""
 
 TASKS_UPDATE: Final[method.RequestMethod[models.UpdateTaskRequestParams, models.UpdateTaskResult]] = (
     method.RequestMethod(
@@ -52,7 +52,7 @@ TASKS_UPDATE: Final[method.RequestMethod[models.UpdateTaskRequestParams, models.
         tags=("complete",),
     )
 )
-"""Brings answers to the questions of a waiting task (`tasks/update`)."""
+"""Sends the input that a task waits for (`tasks/update`)."""
 
 NOTIFICATIONS_TASKS: Final[method.NotificationMethod[models.TaskStatusNotificationParams]] = method.NotificationMethod(
     "notifications/tasks",
@@ -61,7 +61,7 @@ NOTIFICATIONS_TASKS: Final[method.NotificationMethod[models.TaskStatusNotificati
     params=method.WireType(_PACKAGE, "TaskStatusNotificationParams"),
     params_required=True,
 )
-"""Sends the new state of a task to a client that subscribed to it (`notifications/tasks`)."""
+"""Reports the new state of a task to a subscribed client (`notifications/tasks`)."""
 
 METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name(
     [TASKS_CANCEL, TASKS_GET, TASKS_UPDATE, NOTIFICATIONS_TASKS]

@@ -20,5 +20,5 @@ class ServerMixin(stub.Stub):
     """
 
     async def notify_task_status(self, *, params: models.TaskStatusNotificationParams) -> None:
-        """Sends the new state of a task to a client that subscribed to it (`notifications/tasks`)."""
+        """Reports the new state of a task to a subscribed client (`notifications/tasks`)."""
         await self._caller.notify(methods.NOTIFICATIONS_TASKS, params)

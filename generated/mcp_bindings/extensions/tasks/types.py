@@ -22,14 +22,14 @@ from .revision import (
 )
 
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
-"""The state of a task: running, waiting for answers, or one of three final states.
+"""The status of a task: running, waiting for input, or one of three final states.
 
 See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
 """
 
 
 class Task(WireModel):
-    """A request whose answer comes later: its identifier, its state and its times.
+    """A request that runs in the background: its id, status and times.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
@@ -37,17 +37,17 @@ class Task(WireModel):
     task_id: str
     """Identifies the task; chosen by the server."""
     status: TaskStatus
-    """The state of the task."""
+    """The current status."""
     status_message: str | None = None
-    """A text for people about the state."""
+    """Details of the status, for people."""
     created_at: str
-    """When the task began, in ISO 8601."""
+    """Time of creation in ISO 8601."""
     last_updated_at: str
-    """When the task last changed, in ISO 8601."""
+    """Time of the last change in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
+    """Milliseconds after its creation for which the task is kept; null means without limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two polls, in milliseconds."""
+    """Milliseconds to wait between two polls."""
 
 
 class WorkingTask(WireModel):
@@ -59,21 +59,21 @@ class WorkingTask(WireModel):
     task_id: str
     """Identifies the task; chosen by the server."""
     status: Literal["working"] = "working"
-    """The state of the task."""
+    """The current status."""
     status_message: str | None = None
-    """A text for people about the state."""
+    """Details of the status, for people."""
     created_at: str
-    """When the task began, in ISO 8601."""
+    """Time of creation in ISO 8601."""
     last_updated_at: str
-    """When the task last changed, in ISO 8601."""
+    """Time of the last change in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
+    """Milliseconds after its creation for which the task is kept; null means without limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two polls, in milliseconds."""
+    """Milliseconds to wait between two polls."""
 
 
 class InputRequiredTask(WireModel):
-    """A task that cannot go on before the client has answered questions.
+    """A task that waits for input from the client.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
@@ -81,23 +81,23 @@ class InputRequiredTask(WireModel):
     task_id: str
     """Identifies the task; chosen by the server."""
     status: Literal["input_required"] = "input_required"
-    """The state of the task."""
+    """The current status."""
     status_message: str | None = None
-    """A text for people about the state."""
+    """Details of the status, for people."""
     created_at: str
-    """When the task began, in ISO 8601."""
+    """Time of creation in ISO 8601."""
     last_updated_at: str
-    """When the task last changed, in ISO 8601."""
+    """Time of the last change in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
+    """Milliseconds after its creation for which the task is kept; null means without limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two polls, in milliseconds."""
+    """Milliseconds to wait between two polls."""
     input_requests: InputRequests
-    """The open questions, by keys that are used once in the life of the task."""
+    """The requests for input, by keys that are unique within the task."""
 
 
 class CompletedTask(WireModel):
-    """A task that has its result.
+    """A task that has ended with a result.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
@@ -105,19 +105,19 @@ class CompletedTask(WireModel):
     task_id: str
     """Identifies the task; chosen by the server."""
     status: Literal["completed"] = "completed"
-    """The state of the task."""
+    """The current status."""
     status_message: str | None = None
-    """A text for people about the state."""
+    """Details of the status, for people."""
     created_at: str
-    """When the task began, in ISO 8601."""
+    """Time of creation in ISO 8601."""
     last_updated_at: str
-    """When the task last changed, in ISO 8601."""
+    """Time of the last change in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
+    """Milliseconds after its creation for which the task is kept; null means without limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two polls, in milliseconds."""
+    """Milliseconds to wait between two polls."""
     result: dict[str, Any]
-    """The usual result of the request that became this task."""
+    """The usual result of the original request."""
 
 
 class FailedTask(WireModel):
@@ -129,17 +129,17 @@ class FailedTask(WireModel):
     task_id: str
     """Identifies the task; chosen by the server."""
     status: Literal["failed"] = "failed"
-    """The state of the task."""
+    """The current status."""
     status_message: str | None = None
-    """A text for people about the state."""
+    """Details of the status, for people."""
     created_at: str
-    """When the task began, in ISO 8601."""
+    """Time of creation in ISO 8601."""
     last_updated_at: str
-    """When the task last changed, in ISO 8601."""
+    """Time of the last change in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
+    """Milliseconds after its creation for which the task is kept; null means without limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two polls, in milliseconds."""
+    """Milliseconds to wait between two polls."""
     error: Error
     """The error that ended the task."""
 
@@ -153,130 +153,128 @@ class CancelledTask(WireModel):
     task_id: str
     """Identifies the task; chosen by the server."""
     status: Literal["cancelled"] = "cancelled"
-    """The state of the task."""
+    """The current status."""
     status_message: str | None = None
-    """A text for people about the state."""
+    """Details of the status, for people."""
     created_at: str
-    """When the task began, in ISO 8601."""
+    """Time of creation in ISO 8601."""
     last_updated_at: str
-    """When the task last changed, in ISO 8601."""
+    """Time of the last change in ISO 8601."""
     ttl_ms: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
+    """Milliseconds after its creation for which the task is kept; null means without limit."""
     poll_interval_ms: Integer | None = None
-    """How long to wait between two polls, in milliseconds."""
+    """Milliseconds to wait between two polls."""
 
 
 DetailedTask: TypeAlias = Annotated[
     InputRequiredTask | CompletedTask | FailedTask | WorkingTask | CancelledTask, Tagged("status")
 ]
-"""A task in any state, together with what belongs to that state.
+"""A task in any state, with the data of that state.
 
 See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
 """
 
 
 class CreateTaskResult(Task):
-    """Answers a request with a task instead of the usual result (`resultType` is `task`).
+    """Returned instead of the usual result; its `resultType` is `task`.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Literal["task"] = "task"
-    """Tells a task from the usual result: always `task`."""
+    """Always `task`, unlike in the usual result."""
     ttl_ms: Annotated[Annotated[Integer | None, LEFT_TO_RIGHT], REQUIRED] = 0
-    """How long the task is kept from its beginning, in milliseconds; null for no limit."""
+    """Milliseconds after its creation for which the task is kept; null means without limit."""
 
 
 class GetTaskRequestParams(WireModel):
-    """Which task to look up.
+    """The id of the task whose state to fetch.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Mandatory data on the sender: revision spoken and client features; may add a `progressToken` and a log
-    level.
-    """
+    """Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log level."""
     task_id: str
     """Identifies the task; chosen by the server."""
 
 
 class GetTaskRequest(WireModel):
-    """Asks for the state of a task (`tasks/get`).
+    """Fetches the state of a task, for polling (`tasks/get`).
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     method: Literal["tasks/get"] = "tasks/get"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: GetTaskRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class GetTaskResultWorkingTask(WorkingTask):
-    """The state of the task at this moment.
+    """The current state of a task.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Literal["complete"] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
 
 
 class GetTaskResultInputRequiredTask(InputRequiredTask):
-    """The state of the task at this moment.
+    """The current state of a task.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Literal["complete"] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
 
 
 class GetTaskResultCompletedTask(CompletedTask):
-    """The state of the task at this moment.
+    """The current state of a task.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Literal["complete"] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
 
 
 class GetTaskResultFailedTask(FailedTask):
-    """The state of the task at this moment.
+    """The current state of a task.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Literal["complete"] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
 
 
 class GetTaskResultCancelledTask(CancelledTask):
-    """The state of the task at this moment.
+    """The current state of a task.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Literal["complete"] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
 
 
 GetTaskResult: TypeAlias = Annotated[
@@ -287,128 +285,124 @@ GetTaskResult: TypeAlias = Annotated[
     | GetTaskResultCancelledTask,
     Tagged("status"),
 ]
-"""The state of the task at this moment.
+"""The current state of a task.
 
 See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
 """
 
 
 class UpdateTaskRequestParams(WireModel):
-    """The task, and the answers for it.
+    """The task, and the input for it.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Mandatory data on the sender: revision spoken and client features; may add a `progressToken` and a log
-    level.
-    """
+    """Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log level."""
     task_id: str
     """Identifies the task; chosen by the server."""
     input_responses: InputResponses
-    """Answers, by the keys of their questions."""
+    """Results for the requests, by the same keys."""
 
 
 class UpdateTaskRequest(WireModel):
-    """Brings answers to the questions of a waiting task (`tasks/update`).
+    """Sends the input that a task waits for (`tasks/update`).
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     method: Literal["tasks/update"] = "tasks/update"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: UpdateTaskRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class UpdateTaskResult(WireModel):
-    """Confirms that the answers have arrived; the state of the task may follow later.
+    """Confirms that the input was received; the state of the task may change later.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Literal["complete"] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
 
 
 class CancelTaskRequestParams(WireModel):
-    """Which task to cancel.
+    """The id of the task to cancel.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Mandatory data on the sender: revision spoken and client features; may add a `progressToken` and a log
-    level.
-    """
+    """Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log level."""
     task_id: str
     """Identifies the task; chosen by the server."""
 
 
 class CancelTaskRequest(WireModel):
-    """Requests the cancellation of a task (`tasks/cancel`).
+    """Asks to cancel a task (`tasks/cancel`).
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     method: Literal["tasks/cancel"] = "tasks/cancel"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: CancelTaskRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+    """Ties the response to this request; unique among the sender's open requests."""
 
 
 class CancelTaskResult(WireModel):
-    """Confirms that the request has arrived; the task may still end in another way.
+    """Confirms that the request was received; the task may still end in another state.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; should name the server program."""
+    """Metadata, which should include the server's name and version."""
     result_type: Literal["complete"] = "complete"
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
 
 
 class TaskStatusNotificationParamsWorkingTask(NotificationParams, WorkingTask):
-    """A task in its new state.
+    """The task, in its new state.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
 
 class TaskStatusNotificationParamsInputRequiredTask(NotificationParams, InputRequiredTask):
-    """A task in its new state.
+    """The task, in its new state.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
 
 class TaskStatusNotificationParamsCompletedTask(NotificationParams, CompletedTask):
-    """A task in its new state.
+    """The task, in its new state.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
 
 class TaskStatusNotificationParamsFailedTask(NotificationParams, FailedTask):
-    """A task in its new state.
+    """The task, in its new state.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
 
 class TaskStatusNotificationParamsCancelledTask(NotificationParams, CancelledTask):
-    """A task in its new state.
+    """The task, in its new state.
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
@@ -422,22 +416,22 @@ TaskStatusNotificationParams: TypeAlias = Annotated[
     | TaskStatusNotificationParamsCancelledTask,
     Tagged("status"),
 ]
-"""A task in its new state.
+"""The task, in its new state.
 
 See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
 """
 
 
 class TaskStatusNotification(WireModel):
-    """Sends the new state of a task to a client that subscribed to it (`notifications/tasks`).
+    """Reports the new state of a task to a subscribed client (`notifications/tasks`).
 
     See https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md
     """
 
     method: Literal["notifications/tasks"] = "notifications/tasks"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: TaskStatusNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
     jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 

@@ -21,7 +21,7 @@ See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/202
 
 
 McpUiDisplayMode: TypeAlias = Literal["inline", "fullscreen", "pip"]
-"""Where a page is shown: within the chat, on the whole screen, or in a floating window.
+"""Where a page is shown: inline in the chat, full screen, or in a floating window.
 
 See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
 """
@@ -112,7 +112,7 @@ See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/202
 
 
 class McpUiStyles(WireModel):
-    """Values for CSS variables; a host may set any part of them.
+    """Values of CSS variables; a host may set any of them.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -212,9 +212,9 @@ class McpUiOpenLinkRequest(WireModel):
     """
 
     method: Literal["ui/open-link"] = "ui/open-link"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiOpenLinkRequestParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiOpenLinkResult(WireModel):
@@ -224,7 +224,7 @@ class McpUiOpenLinkResult(WireModel):
     """
 
     is_error: Boolean | None = None
-    """Whether the host refused, or failed."""
+    """True if the host refused or failed."""
 
 
 class McpUiDownloadFileRequestParams(WireModel):
@@ -244,9 +244,9 @@ class McpUiDownloadFileRequest(WireModel):
     """
 
     method: Literal["ui/download-file"] = "ui/download-file"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiDownloadFileRequestParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiDownloadFileResult(WireModel):
@@ -256,19 +256,19 @@ class McpUiDownloadFileResult(WireModel):
     """
 
     is_error: Boolean | None = None
-    """Whether the host refused, or failed."""
+    """True if the host refused or failed."""
 
 
 class McpUiMessageRequestParams(WireModel):
-    """What the message says.
+    """The content of the message.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     role: Literal["user"] = "user"
-    """Whose message it is; so far it can only be the user's."""
+    """Always `user`: pages write for the user only."""
     content: list[ContentBlock]
-    """What it says, in blocks."""
+    """Content blocks."""
 
 
 class McpUiMessageRequest(WireModel):
@@ -278,35 +278,35 @@ class McpUiMessageRequest(WireModel):
     """
 
     method: Literal["ui/message"] = "ui/message"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiMessageRequestParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiMessageResult(WireModel):
-    """Whether the message was taken.
+    """Whether the host accepted the message.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     is_error: Boolean | None = None
-    """Whether the host refused, or failed."""
+    """True if the host refused or failed."""
 
 
 class McpUiSandboxProxyReadyNotification(WireModel):
-    """The frame around a page is ready to load it.
+    """The sandbox frame of a page is ready to load it.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     method: Literal["ui/notifications/sandbox-proxy-ready"] = "ui/notifications/sandbox-proxy-ready"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: dict[str, Any]
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiResourceCsp(WireModel):
-    """Origins from which a page may load; those that are not listed are blocked.
+    """Origins from which a page may load; all others are blocked.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -322,7 +322,7 @@ class McpUiResourceCsp(WireModel):
 
 
 class McpUiResourcePermissions(WireModel):
-    """Features of the browser that a page asks for: each is present if it does.
+    """Browser features that a page asks for: each is present if requested.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -332,13 +332,13 @@ class McpUiResourcePermissions(WireModel):
     microphone: dict[str, Any] | None = None
     """The microphone."""
     geolocation: dict[str, Any] | None = None
-    """The place of the device."""
+    """The location of the device."""
     clipboard_write: dict[str, Any] | None = None
     """Writing to the clipboard."""
 
 
 class McpUiSandboxResourceReadyNotificationParams(WireModel):
-    """The page, and what it may do.
+    """The page and its permissions.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -346,51 +346,51 @@ class McpUiSandboxResourceReadyNotificationParams(WireModel):
     html: str
     """The page."""
     sandbox: str | None = None
-    """The attribute `sandbox` of the frame, if it should be another one."""
+    """The `sandbox` attribute of the frame, if not the default."""
     csp: McpUiResourceCsp | None = None
-    """Where the page may load from."""
+    """Origins from which the page may load."""
     permissions: McpUiResourcePermissions | None = None
-    """What the page may use of the browser."""
+    """Browser features that the page may use."""
 
 
 class McpUiSandboxResourceReadyNotification(WireModel):
-    """The host hands a page to the frame that shows it.
+    """The host sends a page to the sandbox frame that shows it.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     method: Literal["ui/notifications/sandbox-resource-ready"] = "ui/notifications/sandbox-resource-ready"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiSandboxResourceReadyNotificationParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiSizeChangedNotificationParams(WireModel):
-    """The new size; what is absent did not change.
+    """The new size; absent properties did not change.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     width: Number | None = None
-    """A width, in pixels."""
+    """Width in pixels."""
     height: Number | None = None
-    """A height, in pixels."""
+    """Height in pixels."""
 
 
 class McpUiSizeChangedNotification(WireModel):
-    """A page has another size.
+    """The size of a page has changed.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     method: Literal["ui/notifications/size-changed"] = "ui/notifications/size-changed"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiSizeChangedNotificationParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiToolInputNotificationParams(WireModel):
-    """All arguments of the call.
+    """The complete arguments of the call.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -406,9 +406,9 @@ class McpUiToolInputNotification(WireModel):
     """
 
     method: Literal["ui/notifications/tool-input"] = "ui/notifications/tool-input"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiToolInputNotificationParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiToolInputPartialNotificationParams(WireModel):
@@ -422,15 +422,15 @@ class McpUiToolInputPartialNotificationParams(WireModel):
 
 
 class McpUiToolInputPartialNotification(WireModel):
-    """Those arguments of a tool call that the model has written so far.
+    """The arguments of a tool call that the model has generated so far.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     method: Literal["ui/notifications/tool-input-partial"] = "ui/notifications/tool-input-partial"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiToolInputPartialNotificationParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiToolResultNotification(WireModel):
@@ -440,19 +440,19 @@ class McpUiToolResultNotification(WireModel):
     """
 
     method: Literal["ui/notifications/tool-result"] = "ui/notifications/tool-result"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: CallToolResult
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiToolCancelledNotificationParams(WireModel):
-    """Why the call has no result.
+    """Why the call was cancelled.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     reason: str | None = None
-    """The cause, for people."""
+    """Explanation for people."""
 
 
 class McpUiToolCancelledNotification(WireModel):
@@ -462,23 +462,23 @@ class McpUiToolCancelledNotification(WireModel):
     """
 
     method: Literal["ui/notifications/tool-cancelled"] = "ui/notifications/tool-cancelled"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiToolCancelledNotificationParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiHostCss(WireModel):
-    """Style sheets of the host.
+    """CSS that the host provides.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     fonts: str | None = None
-    """Rules that load fonts."""
+    """CSS rules that load fonts."""
 
 
 class McpUiHostStyles(WireModel):
-    """How pages should look in this host.
+    """Styles of the host, for its pages to use.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -486,7 +486,7 @@ class McpUiHostStyles(WireModel):
     variables: McpUiStyles | None = None
     """Values of CSS variables."""
     css: McpUiHostCss | None = None
-    """Whole style sheets."""
+    """CSS that the host provides."""
 
 
 class McpUiHostContextToolInfo(WireModel):
@@ -502,83 +502,83 @@ class McpUiHostContextToolInfo(WireModel):
 
 
 class McpUiHostContextContainerDimensionsHeightWidth(WireModel):
-    """The room that the page has.
+    """The size available to the page.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     height: Number
-    """A height, in pixels."""
+    """Height in pixels."""
     width: Number
-    """A width, in pixels."""
+    """Width in pixels."""
 
 
 class McpUiHostContextContainerDimensionsHeightMaxWidth(WireModel):
-    """The room that the page has.
+    """The size available to the page.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     height: Number
-    """A height, in pixels."""
+    """Height in pixels."""
     max_width: Number | None = None
-    """The largest width, in pixels."""
+    """Maximum width in pixels."""
 
 
 class McpUiHostContextContainerDimensionsMaxHeightWidth(WireModel):
-    """The room that the page has.
+    """The size available to the page.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     max_height: Number | None = None
-    """The largest height, in pixels."""
+    """Maximum height in pixels."""
     width: Number
-    """A width, in pixels."""
+    """Width in pixels."""
 
 
 class McpUiHostContextContainerDimensionsMaxHeightMaxWidth(WireModel):
-    """The room that the page has.
+    """The size available to the page.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     max_height: Number | None = None
-    """The largest height, in pixels."""
+    """Maximum height in pixels."""
     max_width: Number | None = None
-    """The largest width, in pixels."""
+    """Maximum width in pixels."""
 
 
 class McpUiHostContextDeviceCapabilities(WireModel):
-    """How the user points at things.
+    """Input features of the device.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     touch: Boolean | None = None
-    """Whether there is a touch screen."""
+    """True if there is a touch screen."""
     hover: Boolean | None = None
-    """Whether a pointer can rest on something."""
+    """True if the pointer can hover."""
 
 
 class McpUiHostContextSafeAreaInsets(WireModel):
-    """What the device covers at each edge, in pixels.
+    """Areas to avoid at each edge, in pixels.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     top: Number
-    """What is covered at the top."""
+    """Area to avoid at the top."""
     right: Number
-    """What is covered at the right."""
+    """Area to avoid at the right."""
     bottom: Number
-    """What is covered at the bottom."""
+    """Area to avoid at the bottom."""
     left: Number
-    """What is covered at the left."""
+    """Area to avoid at the left."""
 
 
 class McpUiHostContext(WireModel):
-    """What a host says about itself; in an update, only what changed.
+    """The environment of a page in its host; an update contains only changes.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -586,13 +586,13 @@ class McpUiHostContext(WireModel):
     tool_info: McpUiHostContextToolInfo | None = None
     """The tool call that the page belongs to."""
     theme: McpUiTheme | None = None
-    """The colors of the host."""
+    """The color theme of the host."""
     styles: McpUiHostStyles | None = None
-    """How the page should look."""
+    """Styles for the page to use."""
     display_mode: McpUiDisplayMode | None = None
-    """Where the page is shown."""
+    """The current display mode."""
     available_display_modes: list[McpUiDisplayMode] | None = None
-    """Where a page can be shown."""
+    """Display modes that the host or the page supports."""
     container_dimensions: (
         Annotated[
             McpUiHostContextContainerDimensionsHeightWidth
@@ -603,55 +603,55 @@ class McpUiHostContext(WireModel):
         ]
         | None
     ) = None
-    """The room that the page has."""
+    """The size available to the page."""
     locale: str | None = None
-    """The language and region of the user, as in BCP 47."""
+    """The user's language and region, as in BCP 47."""
     time_zone: str | None = None
-    """The time zone of the user, by its IANA name."""
+    """The user's IANA time zone."""
     user_agent: str | None = None
-    """The name of the host's program."""
+    """Name of the host program."""
     platform: Literal["web", "desktop", "mobile"] | None = None
-    """The kind of device."""
+    """Kind of platform, such as a desktop or a phone."""
     device_capabilities: McpUiHostContextDeviceCapabilities | None = None
-    """How the user points at things."""
+    """Input features of the device."""
     safe_area_insets: McpUiHostContextSafeAreaInsets | None = None
-    """What the device covers at each edge, in pixels."""
+    """Areas to avoid at each edge, in pixels."""
 
 
 class McpUiHostContextChangedNotification(WireModel):
-    """The context of the host changed.
+    """The host context has changed.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     method: Literal["ui/notifications/host-context-changed"] = "ui/notifications/host-context-changed"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiHostContext
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiUpdateModelContextRequestParams(WireModel):
-    """What the model should know.
+    """The context for the model.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     content: list[ContentBlock] | None = None
-    """What it says, in blocks."""
+    """Content blocks."""
     structured_content: dict[str, Any] | None = None
-    """The same as data for programs."""
+    """The content as data for programs."""
 
 
 class McpUiUpdateModelContextRequest(WireModel):
-    """A page replaces what it last told the model.
+    """A page replaces the context that it gave to the model.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     method: Literal["ui/update-model-context"] = "ui/update-model-context"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiUpdateModelContextRequestParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiResourceTeardownRequest(WireModel):
@@ -661,9 +661,9 @@ class McpUiResourceTeardownRequest(WireModel):
     """
 
     method: Literal["ui/resource-teardown"] = "ui/resource-teardown"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: dict[str, Any]
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiResourceTeardownResult(WireModel):
@@ -674,19 +674,19 @@ class McpUiResourceTeardownResult(WireModel):
 
 
 class McpUiSupportedContentBlockModalities(WireModel):
-    """Kinds of content that a host understands: each is present if it does.
+    """Types of content blocks that a host supports: each is present if it does.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     text: dict[str, Any] | None = None
-    """Texts."""
+    """Text blocks."""
     image: dict[str, Any] | None = None
     """Images."""
     audio: dict[str, Any] | None = None
-    """Sounds."""
+    """Audio."""
     resource: dict[str, Any] | None = None
-    """Resources with their contents."""
+    """Embedded resources."""
     resource_link: dict[str, Any] | None = None
     """Links to resources."""
     structured_content: dict[str, Any] | None = None
@@ -700,89 +700,89 @@ class McpUiRequestTeardownNotification(WireModel):
     """
 
     method: Literal["ui/notifications/request-teardown"] = "ui/notifications/request-teardown"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: dict[str, Any] | None = None
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiHostCapabilitiesServerTools(WireModel):
-    """It passes calls of tools on to the server.
+    """Present if the host forwards tool calls to the server.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     list_changed: Boolean | None = None
-    """Whether a notification is sent when the list is another one."""
+    """True if changes of the list are notified."""
 
 
 class McpUiHostCapabilitiesServerResources(WireModel):
-    """It passes reads of resources on to the server.
+    """Present if the host forwards reads of resources to the server.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     list_changed: Boolean | None = None
-    """Whether a notification is sent when the list is another one."""
+    """True if changes of the list are notified."""
 
 
 class McpUiHostCapabilitiesSandbox(WireModel):
-    """What the frame of a page allows.
+    """Permissions of the sandbox frame.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     permissions: McpUiResourcePermissions | None = None
-    """What the page may use of the browser."""
+    """Browser features that the page may use."""
     csp: McpUiResourceCsp | None = None
-    """Where the page may load from."""
+    """Origins from which the page may load."""
 
 
 class McpUiHostCapabilitiesSampling(WireModel):
-    """It lets pages ask the model.
+    """Present if pages may ask the model.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     tools: dict[str, Any] | None = None
-    """The model may use tools then."""
+    """Present if the model may call tools."""
 
 
 class McpUiHostCapabilities(WireModel):
-    """What a host offers to its pages; a feature is present if it does.
+    """What a host offers to its pages; a feature is present if supported.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     experimental: dict[str, dict[str, Any]] | None = None
-    """Features beyond the specification, by their names."""
+    """Non-standard capabilities, by name."""
     open_links: dict[str, Any] | None = None
-    """It opens URLs."""
+    """Present if the host opens URLs."""
     download_file: dict[str, Any] | None = None
-    """It saves files."""
+    """Present if the host saves files."""
     server_tools: McpUiHostCapabilitiesServerTools | None = None
-    """It passes calls of tools on to the server."""
+    """Present if the host forwards tool calls to the server."""
     server_resources: McpUiHostCapabilitiesServerResources | None = None
-    """It passes reads of resources on to the server."""
+    """Present if the host forwards reads of resources to the server."""
     logging: dict[str, Any] | None = None
-    """It takes log messages."""
+    """Present if the host accepts log messages."""
     sandbox: McpUiHostCapabilitiesSandbox | None = None
-    """What the frame of a page allows."""
+    """Permissions of the sandbox frame."""
     update_model_context: McpUiSupportedContentBlockModalities | None = None
-    """It passes on to the model what pages tell it, in these kinds of content."""
+    """Content blocks of pages that the host forwards to the model."""
     message: McpUiSupportedContentBlockModalities | None = None
-    """It takes messages for the chat, in these kinds of content."""
+    """Content blocks that the host accepts in messages for the chat."""
     sampling: McpUiHostCapabilitiesSampling | None = None
-    """It lets pages ask the model."""
+    """Present if pages may ask the model."""
 
 
 class McpUiAppCapabilitiesTools(WireModel):
-    """The page has tools that the host may call.
+    """Present if the page has tools that the host may call.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     list_changed: Boolean | None = None
-    """Whether a notification is sent when the list is another one."""
+    """True if changes of the list are notified."""
 
 
 class McpUiAppCapabilities(WireModel):
@@ -792,15 +792,15 @@ class McpUiAppCapabilities(WireModel):
     """
 
     experimental: dict[str, dict[str, Any]] | None = None
-    """Features beyond the specification, by their names."""
+    """Non-standard capabilities, by name."""
     tools: McpUiAppCapabilitiesTools | None = None
-    """The page has tools that the host may call."""
+    """Present if the page has tools that the host may call."""
     available_display_modes: list[McpUiDisplayMode] | None = None
-    """Where a page can be shown."""
+    """Display modes that the host or the page supports."""
 
 
 class McpUiInitializeRequestParams(WireModel):
-    """Who the page is, and what it offers.
+    """The name of the page, and what it offers.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -814,19 +814,19 @@ class McpUiInitializeRequestParams(WireModel):
 
 
 class McpUiInitializeRequest(WireModel):
-    """A page introduces itself to its host.
+    """A page starts the handshake with its host.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     method: Literal["ui/initialize"] = "ui/initialize"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiInitializeRequestParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiInitializeResult(WireModel):
-    """Who the host is, and what it offers.
+    """The name of the host, and what it offers.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -838,31 +838,31 @@ class McpUiInitializeResult(WireModel):
     host_capabilities: McpUiHostCapabilities
     """What the host offers."""
     host_context: McpUiHostContext
-    """What is around the page."""
+    """The environment of the page in the host."""
 
 
 class McpUiInitializedNotification(WireModel):
-    """A page has read the introduction of its host.
+    """A page has completed the handshake.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     method: Literal["ui/notifications/initialized"] = "ui/notifications/initialized"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: dict[str, Any] | None = None
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiResourceMeta(WireModel):
-    """What a server says about a page in the `_meta` of its resource.
+    """What a server states about a page, in the `_meta` of its resource.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     csp: McpUiResourceCsp | None = None
-    """Where the page may load from."""
+    """Origins from which the page may load."""
     permissions: McpUiResourcePermissions | None = None
-    """What the page may use of the browser."""
+    """Browser features that the page may use."""
     domain: str | None = None
     """A dedicated origin for the page, in a form that the host defines."""
     prefers_border: Boolean | None = None
@@ -876,7 +876,7 @@ class McpUiRequestDisplayModeRequestParams(WireModel):
     """
 
     mode: McpUiDisplayMode
-    """Where the page should be shown, or is."""
+    """The requested or current display mode."""
 
 
 class McpUiRequestDisplayModeRequest(WireModel):
@@ -886,30 +886,30 @@ class McpUiRequestDisplayModeRequest(WireModel):
     """
 
     method: Literal["ui/request-display-mode"] = "ui/request-display-mode"
-    """The name of the message; it goes between a page and its host."""
+    """The name of the method, used between a page and its host."""
     params: McpUiRequestDisplayModeRequestParams
-    """What the message is about."""
+    """Parameters of the method."""
 
 
 class McpUiRequestDisplayModeResult(WireModel):
-    """Where the page is shown from now on.
+    """The display mode from now on.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
 
     mode: McpUiDisplayMode
-    """Where the page should be shown, or is."""
+    """The requested or current display mode."""
 
 
 McpUiToolVisibility: TypeAlias = Literal["model", "app"]
-"""Who may call a tool: the model, or pages of its server.
+"""Whether the model, the pages of the server, or both may call a tool.
 
 See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
 """
 
 
 class McpUiToolMeta(WireModel):
-    """What a server says about the page of a tool in the `_meta` of the tool.
+    """What a server states about the page of a tool, in the `_meta` of the tool.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """
@@ -917,7 +917,7 @@ class McpUiToolMeta(WireModel):
     resource_uri: str | None = None
     """The page that shows calls of the tool."""
     visibility: list[McpUiToolVisibility] | None = None
-    """Who may call the tool; everyone if absent."""
+    """Which callers may call the tool; all if absent."""
     csp: Forbidden | None = None
     """Not here: it belongs to the resource of the page."""
     permissions: Forbidden | None = None
@@ -925,7 +925,7 @@ class McpUiToolMeta(WireModel):
 
 
 class McpUiClientCapabilities(WireModel):
-    """The settings of the extension: what kinds of pages a client can show.
+    """Settings of the extension: the types of pages a client can show.
 
     See https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
     """

@@ -32,7 +32,7 @@ class Case(Enum):
     """
 
     HEADERS_TOO_LARGE = ANY, 431, "the headers are too large", "the headers have more than {:,} bytes"
-    HOST = ANY, 403, "`Host` is not allowed", "this host is not allowed; a server lists its hosts with hosts="
+    HOST = ANY, 403, "`Host` is not allowed", "host not allowed; add it to the hosts= of the server"
     ORIGIN = ANY, 403, "`Origin` is not allowed", "pages of this origin may not call this server"
     STOPPING = ANY, 503, "the server is shutting down, and no handler waits for this", "the server is shutting down", 5
     METHOD = ANY, 405, "the endpoint does not support the HTTP method", "this endpoint takes {}"
