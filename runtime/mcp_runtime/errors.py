@@ -1,12 +1,16 @@
 """The errors of the runtime, and how untrusted text is made safe to show."""
 
 import re
+import sys
+from functools import cache
+from types import TracebackType
 from typing import Any, Final
 
 __all__ = [
     "AuthorizationError",
     "BindingFormatError",
     "ConnectionClosed",
+    "LifespanError",
     "LocalProtocolError",
     "McpError",
     "MethodNotImplemented",
@@ -49,6 +53,31 @@ class McpError(Exception):
     def __str__(self) -> str:
         text = super().__str__()
         return _shown(text)
+
+
+class AuthorError(McpError):
+    """A mistake in a server's own code. If it ends the program, only its text is shown, which says where to look."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        _show_without_traceback()
+
+
+@cache
+def _show_without_traceback() -> None:
+    before = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        if isinstance(error, AuthorError):
+            print(error, file=sys.stderr)
+        else:
+            before(kind, error, where)
+
+    sys.excepthook = show
+
+
+class LifespanError(AuthorError):
+    """The lifespan of a server raised an exception before its first request; the cause has it."""
 
 
 class BindingFormatError(McpError):

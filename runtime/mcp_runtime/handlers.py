@@ -8,14 +8,22 @@ from mcp_runtime.functions import blocks, check_names
 from mcp_runtime.peer import Stub
 
 if TYPE_CHECKING:
+    import typing_extensions
+
     from mcp_runtime.connection.connection import Connection, Exchange
     from mcp_runtime.connection.requester import Handler, Requester
     from mcp_runtime.settings import ServerOptions
+
+    StateT = typing_extensions.TypeVar("StateT", default=Any)
+else:
+    StateT = TypeVar("StateT")  # typing_extensions takes time to import
 
 PeerT = TypeVar("PeerT")
 T = TypeVar("T")
 
 _CONNECTIONS = "_mcp_connections"
+LIFESPANS = "_mcp_lifespans"
+"""The attribute of a server with the lifespans that are open, by event loop."""
 _IMPLEMENTED = "_mcp_implemented"
 
 
@@ -139,6 +147,22 @@ class Context(Generic[PeerT]):
         self.exchange.close_stream()
 
 
+class ServerContext(Context[PeerT], Generic[PeerT, StateT]):
+    """The context of a message that a server answers; `StateT` is what the server's lifespan yields."""
+
+    @property
+    def state(self) -> StateT:
+        """What the server's lifespan yielded.
+
+        Raises:
+            RuntimeError: the server has no lifespan, or is served without it.
+        """
+        found: list[StateT] = self.requester.answers.state
+        if not found:
+            raise RuntimeError("ctx.state is what a lifespan yields, and this server has none: App(lifespan=...)")
+        return found[0]
+
+
 class Handlers:
     """Base class of generated handler classes."""
 
@@ -207,6 +231,10 @@ def handler_of(handlers: Handlers, method: str) -> "Handler":
 
 def answer_with(handlers: Handlers, connection: "Connection") -> None:
     """Register handlers on a connection that is bound to their revision."""
+    from asyncio import get_running_loop
+
+    living: Any = handlers.__dict__.get(LIFESPANS, {}).get(get_running_loop())
+    connection.requester.answers.state = [living.state.result()] if living else []
     for name in handlers.answered():
         connection.handle(handlers.__binding__.methods[name], handler_of(handlers, name))
     handlers.connected(connection)

@@ -1,14 +1,20 @@
 """Serve clients over a transport, and name the capabilities that a handler needs."""
 
-from collections.abc import Callable, Collection
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import wraps
+from inspect import unwrap
+from traceback import walk_tb
 from typing import Any, TypeVar, cast
 
 from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.link import log
 from mcp_runtime.connection.transport import Transport
-from mcp_runtime.errors import MissingCapability
+from mcp_runtime.errors import LifespanError, MissingCapability
 from mcp_runtime.functions import blocks
-from mcp_runtime.handlers import Context, ServerHandlers, connections_of
+from mcp_runtime.handlers import LIFESPANS, Context, ServerHandlers, connections_of
+from mcp_runtime.handshake.offer import check_handlers
 from mcp_runtime.handshake.server import start_server
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.settings import ServerOptions
@@ -18,8 +24,10 @@ __all__ = [
     "ServerHandlers",
     "ServerOptions",
     "connections_of",
+    "lifespans",
     "requires",
     "serve",
+    "serving",
     "start_server",
 ]
 
@@ -88,9 +96,100 @@ async def serve(transport: Transport, *servers: ServerHandlers) -> str:
         ValueError: there is no server, two servers have the same revision, or a method in `ServerOptions.cache` has no
             results that can be cached.
         ConnectionClosed: the client cannot be reached.
+        LifespanError: a lifespan of the servers failed.
     """
-    connection = await start_server(transport, *servers)
-    try:
+    async with serving(transport, *servers) as connection:
         return await connection.wait_closed()
+
+
+@asynccontextmanager
+async def serving(transport: Transport, *servers: ServerHandlers) -> AsyncGenerator[Connection]:
+    """Serve one client for as long as the context lasts, within the lifespans of the servers; see `serve`."""
+    async with lifespans(servers):
+        connection = await start_server(transport, *servers)
+        try:
+            yield connection
+        finally:
+            await connection.aclose()
+
+
+@asynccontextmanager
+async def lifespans(servers: Sequence[ServerHandlers]) -> AsyncGenerator[None]:
+    """Keep the lifespans of servers open (`ServerOptions.lifespan`); each is entered once, however many need it.
+
+    Args:
+        servers: the servers; those without a lifespan need none.
+
+    Raises:
+        LifespanError: one of them failed.
+    """
+    async with AsyncExitStack() as stack:
+        for server in servers:
+            check_handlers(server, ServerHandlers)
+            if server.effective_options().lifespan is not None:
+                await stack.enter_async_context(_entered(server))
+        yield
+
+
+@asynccontextmanager
+async def _entered(server: ServerHandlers) -> AsyncGenerator[None]:
+    loop = asyncio.get_running_loop()
+    opened: dict[asyncio.AbstractEventLoop, _Lifespan] = server.__dict__.setdefault(LIFESPANS, {})
+    life = opened[loop] = opened.get(loop) or _Lifespan(server)
+    life.users += 1
+    try:
+        await asyncio.shield(life.state)
+        yield
     finally:
-        await connection.aclose()
+        life.users -= 1
+        if not life.users:
+            del opened[loop]
+            life.over.set()
+            if not life.state.done():
+                life.task.cancel()
+            await asyncio.wait([life.task])
+
+
+class _Lifespan:
+    """The lifespan of a server in an event loop: a task, as some resources are closed by the task that opened them.
+
+    Attributes:
+        state: what the lifespan yields.
+        users: how many need it.
+        over: set when nobody does.
+        task: enters and leaves it.
+    """
+
+    def __init__(self, server: ServerHandlers) -> None:
+        self._open = server.effective_options().lifespan
+        self.state: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.users = 0
+        self.over = asyncio.Event()
+        self.task = asyncio.create_task(self._run(), name=f"lifespan of {type(server).__name__}")
+
+    async def _run(self) -> None:
+        assert self._open is not None
+        try:
+            async with self._open() as state:
+                self.state.set_result(state)
+                await self.over.wait()
+        except Exception as error:
+            where = f"{self._place(error)}lifespan {getattr(self._open, '__name__', '')}".rstrip()
+            if self.state.done():
+                log.error("%s failed after the last request", where, exc_info=error)
+                return
+            failure = LifespanError(f"{where}: {type(error).__name__}: {error}")
+            failure.__cause__ = error
+            self.state.set_exception(failure)
+        finally:
+            self.state.cancel()
+
+    def _place(self, error: Exception) -> str:
+        """Return the line of the lifespan's own file that led to an error."""
+        code = getattr(unwrap(self._open), "__code__", None) if callable(self._open) else None
+        lines = [
+            f"{frame.f_code.co_filename}:{line}: "
+            for frame, line in walk_tb(error.__traceback__)
+            if code is not None and frame.f_code.co_filename == code.co_filename
+        ]
+        return lines[-1] if lines else ""

@@ -1,6 +1,7 @@
 """Options of clients and servers: their identity, their capabilities, how handlers wait for input."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -149,6 +150,9 @@ class ServerOptions(Settings):
         inputs: how modern-era handlers wait for input from their client: `Suspended` in this process, or an
             ``InputState`` (`mcp_runtime.sealed`) to let any process with the keys continue. None leaves it to the
             handlers, which then return an ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
+        lifespan: opens what handlers need, such as a database, and closes it: a function that returns an asynchronous
+            context manager. It is entered before the first request is handled, once per process, and left after the
+            last one; what it yields is the handlers' ``ctx.state``.
         fan_out: passes the changes that `resource_updated` and `list_changed` announce on to the other processes of
             this server; None if there are no others.
     """
@@ -162,4 +166,5 @@ class ServerOptions(Settings):
     logging: bool = True
     cache: Mapping[str, CacheHint] = field(default_factory=dict[str, CacheHint])
     inputs: Suspended | Inputs | None = field(default_factory=Suspended)
+    lifespan: Callable[[], AbstractAsyncContextManager[Any]] | None = None
     fan_out: FanOut | None = None

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.handlers import Context, Handlers, ServerHandlers
+from mcp_runtime.handlers import Context, Handlers, ServerContext, ServerHandlers, StateT
 from mcp_runtime.options import Caller, CallOptions
 from mcp_runtime.peer import Stub
 
@@ -19,7 +19,19 @@ if TYPE_CHECKING:
     from mcp_runtime.peer import Peer
     from mcp_runtime.settings import ClientOptions
 
-__all__ = ["Binding", "CallOptions", "Caller", "ClientStub", "Context", "Handlers", "ServerHandlers", "Stub", "iterate"]
+__all__ = [
+    "Binding",
+    "CallOptions",
+    "Caller",
+    "ClientStub",
+    "Context",
+    "Handlers",
+    "ServerContext",
+    "ServerHandlers",
+    "StateT",
+    "Stub",
+    "iterate",
+]
 
 MAX_PAGES: Final = 100_000
 """How many pages of a list are requested."""

@@ -48,27 +48,30 @@ def serve_file(arguments: Sequence[str]) -> int:
     except _Unusable as error:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
-    if given.http:
-        port = 8000 if given.port is None else given.port
-        return _serve_http(server, given.host or "127.0.0.1", port, given.allowed_host)
-    from mcp_runtime.transports.stdio import serve_stdio
+    from mcp_runtime.errors import LifespanError
 
-    serve_stdio(server)
+    try:
+        if given.http:
+            _serve_http(
+                server, given.host or "127.0.0.1", 8000 if given.port is None else given.port, given.allowed_host
+            )
+        else:
+            from mcp_runtime.transports.stdio import serve_stdio
+
+            serve_stdio(server)
+    except (LifespanError, ValueError, OSError, ModuleNotFoundError) as error:
+        print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
+        return BAD_INPUT
     return 0
 
 
-def _serve_http(server: Any, host: str, port: int, hosts: list[str] | None) -> int:
+def _serve_http(server: Any, host: str, port: int, hosts: list[str] | None) -> None:
     from mcp_runtime.transports.http import serve_http
 
     def started(url: str) -> None:
         print(f"serving at {url}/mcp", file=sys.stderr)
 
-    try:
-        serve_http(server, host=host, port=port, hosts=hosts, started=started)
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
-        return BAD_INPUT
-    return 0
+    serve_http(server, host=host, port=port, hosts=hosts, started=started)
 
 
 def _split(target: str) -> tuple[Path, str]:

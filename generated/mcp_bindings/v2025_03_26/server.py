@@ -180,7 +180,7 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)
 
 
-class Context(stub.Context[ConnectedClient]):
+class Context(stub.ServerContext[ConnectedClient, stub.StateT]):
     """The context of a message in a server's handler."""
 
     @property

@@ -17,7 +17,7 @@ from . import models
 from .server import Server
 
 
-class App(app.Application, Server):
+class App(app.Application[app.StateT], Server):
     """A server made of decorated functions: ``app = App("name")``."""
 
     def tool(

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sized
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
 from mcp_runtime.app.completions import Completes, Completion, completed
-from mcp_runtime.app.errors import DefinitionError, show_without_traceback
+from mcp_runtime.app.errors import DefinitionError
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource, Resources
 from mcp_runtime.app.signature import name_of
 from mcp_runtime.app.tools import Tool
 from mcp_runtime.errors import PeerError, clipped
-from mcp_runtime.handlers import ServerHandlers, connections_of
+from mcp_runtime.handlers import ServerHandlers, StateT, connections_of
 from mcp_runtime.protocol.names import (
     COMPLETION_COMPLETE,
     PROMPTS_GET,
@@ -25,6 +25,7 @@ from mcp_runtime.protocol.names import (
 
 if TYPE_CHECKING:
     import asyncio
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from typing import Unpack
 
@@ -48,7 +49,7 @@ _AREAS: Final[Mapping[str, tuple[str, ...]]] = {
 """The kinds of things a server may have, and the methods it then answers."""
 
 
-class Application(ServerHandlers):
+class Application(ServerHandlers, Generic[StateT]):
     """Base class of every generated `App`.
 
     For anything it does not cover, override the handler in a subclass, as in any other server.
@@ -58,6 +59,8 @@ class Application(ServerHandlers):
         version: the version sent to clients.
         title: a display name.
         instructions: what a model should know in order to use the server.
+        lifespan: opens what the functions need, and closes it (`ServerOptions.lifespan`): what it yields is
+            ``ctx.state``, whose type is that of the `App`.
         options: how connections behave, and what is declared; the arguments above take precedence.
         page_size: how many tools, resources or prompts are listed per page.
     """
@@ -69,10 +72,12 @@ class Application(ServerHandlers):
         version: str = "",
         title: str = "",
         instructions: str | None = None,
+        lifespan: "Callable[[], AbstractAsyncContextManager[StateT]] | None" = None,
         options: "ServerOptions | None" = None,
         page_size: int = PAGE_SIZE,
     ) -> None:
-        said: dict[str, Any] = {"name": name, "version": version, "title": title, "instructions": instructions}
+        said: dict[str, Any] = {"name": name, "version": version, "title": title}
+        said |= {"instructions": instructions, "lifespan": lifespan}
         self._own = {option: value for option, value in said.items() if value}
         self._given = options
         self._page_size = page_size
@@ -126,11 +131,7 @@ class Application(ServerHandlers):
                 raise TypeError(f"write @app.{kind}(...) with parentheses above {name_of(given)}")
 
         def decorate(function: F) -> F:
-            try:
-                add(function, **said)
-            except DefinitionError:
-                show_without_traceback()
-                raise
+            add(function, **said)
             return function
 
         return decorate

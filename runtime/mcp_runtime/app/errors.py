@@ -1,17 +1,14 @@
 """Errors of decorated functions: when they are defined, and when they run."""
 
-import sys
-from functools import cache
-from types import TracebackType
 from typing import Final
 
-from mcp_runtime.errors import McpError, PeerError
+from mcp_runtime.errors import AuthorError, McpError, PeerError
 
 _RESOURCE_NOT_FOUND: Final = -32002
 """The error code of the legacy era; the runtime translates it for clients of the modern era."""
 
 
-class DefinitionError(McpError, TypeError):
+class DefinitionError(AuthorError, TypeError):
     """A function cannot be a tool, a resource or a prompt.
 
     Args:
@@ -26,20 +23,6 @@ class DefinitionError(McpError, TypeError):
 
     def __reduce__(self) -> tuple[type["DefinitionError"], tuple[str, str, str]]:
         return (type(self), (self.where, self.what, self.reason))
-
-
-@cache
-def show_without_traceback() -> None:
-    """Let a program that ends with a DefinitionError print its sentence alone, which names the author's line."""
-    before = sys.excepthook
-
-    def show(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
-        if isinstance(error, DefinitionError):
-            print(error, file=sys.stderr)
-        else:
-            before(kind, error, where)
-
-    sys.excepthook = show
 
 
 class ResultError(McpError, TypeError):

@@ -71,6 +71,7 @@ class Answers:
         context: builds the second argument of handlers from the stub, the id of a request, and its `Exchange`.
         hints: how long results may be cached, by method, unless handlers say so.
         stamp: the beginning of each result, see `protocol.modern.stamp`; empty in the legacy era.
+        state: what the server's lifespan yielded, in a list; an empty one without a lifespan.
         ask_inside: asks the requester in a result; None if that is not possible, as in the legacy era.
         resume_handler: resumes the handler that asked; None to pass each request to a new handler.
         record: does recorded work; by default on each call.
@@ -85,6 +86,7 @@ class Answers:
         "record",
         "resume_handler",
         "stamp",
+        "state",
         "stub",
         "tell_listeners",
     )
@@ -94,6 +96,7 @@ class Answers:
         self.stub: Any = None
         self.hints: Mapping[str, CacheHint] = _NO_HINTS
         self.stamp = b""
+        self.state: list[Any] = []
         self.ask_inside: AskInside | None = None
         self.resume_handler: ResumeHandler | None = None
         self.record: Recorder = run_once

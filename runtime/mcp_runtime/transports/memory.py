@@ -142,15 +142,15 @@ async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
 
     Raises:
         ValueError: there is no server, or two servers have the same revision.
+        LifespanError: a lifespan of the servers failed.
     """
-    from mcp_runtime.handshake.server import start_server
     from mcp_runtime.peer import Peer
+    from mcp_runtime.server import serving
 
     here, there = memory_pair()
-    connection = await start_server(there, *servers)
-    peer = Peer(here)
-    try:
-        yield peer
-    finally:
-        await peer.aclose()
-        await connection.aclose()
+    async with serving(there, *servers):
+        peer = Peer(here)
+        try:
+            yield peer
+        finally:
+            await peer.aclose()

@@ -265,6 +265,7 @@ def serve_stdio(*servers: "ServerHandlers", end_timeout: float = 3.0, **options:
 
     Raises:
         ValueError: there is no server, or two servers have the same revision.
+        LifespanError: a lifespan of the servers failed.
         ConnectionClosed: standard input or output is not open.
     """
     ending = Ending(options.get("grace", DEFAULT_GRACE) + end_timeout)
@@ -274,7 +275,7 @@ def serve_stdio(*servers: "ServerHandlers", end_timeout: float = 3.0, **options:
 
 
 async def _serve(servers: tuple["ServerHandlers", ...], options: StdioServerOptions, ending: Ending) -> None:
-    from mcp_runtime.handshake.server import start_server
+    from mcp_runtime.server import serving
 
     task = asyncio.current_task()
     assert task is not None
@@ -282,12 +283,9 @@ async def _serve(servers: tuple["ServerHandlers", ...], options: StdioServerOpti
         print("waiting for an MCP client on standard input; Ctrl-D ends it", file=sys.stderr, flush=True)
     loop = asyncio.get_running_loop()
     with on_signals(loop, task.cancel, partial(ending.begin, loop)), suppress(asyncio.CancelledError):
-        connection = await start_server(StdioServerTransport(**options), *servers)
-        connection.on_close(lambda _: ending.begin(loop))
-        try:
+        async with serving(StdioServerTransport(**options), *servers) as connection:
+            connection.on_close(lambda _: ending.begin(loop))
             await connection.wait_closed()
-        finally:
-            await connection.aclose()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -1,14 +1,17 @@
 """What both HTTP transports have in common as ASGI applications: access checks and lifespan."""
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from mcp_runtime.errors import LifespanError
 from mcp_runtime.handshake.server import revisions_of
+from mcp_runtime.server import lifespans
 from mcp_runtime.transports.http.events import EventLog, EventStore, HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
     Delays,
@@ -117,6 +120,7 @@ class Application(ABC):
     """An ASGI application that answers every path that it is asked for.
 
     Args:
+        servers: the servers, one object per revision.
         places: the hosts and origins that requests may name.
         principal: returns the authenticated sender of a request, given its ASGI scope.
         limits: resource limits for clients.
@@ -125,11 +129,21 @@ class Application(ABC):
         limits: the same.
     """
 
-    def __init__(self, places: Places, principal: Callable[[Scope], str | None] | None, limits: HttpLimits) -> None:
+    def __init__(
+        self,
+        servers: "Sequence[ServerHandlers]",
+        places: Places,
+        principal: Callable[[Scope], str | None] | None,
+        limits: HttpLimits,
+    ) -> None:
+        self._servers = servers
         self._places = places
         self._principal = principal
         self.limits = limits
         self._delays = Delays(limits)
+        self._starting = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._opened = AsyncExitStack()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or handle the lifespan of the server."""
@@ -138,6 +152,8 @@ class Application(ABC):
             return
         if scope["type"] != "http":
             raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
+        if self._loop is not asyncio.get_running_loop():
+            await self.start()  # mounted without its lifespan
         reply = Reply(send, self._delays.write)
         try:
             headers = headers_of(scope, self.limits.max_header_bytes)
@@ -153,14 +169,32 @@ class Application(ABC):
 
     @asynccontextmanager
     async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
-        """End the sessions with the enclosing application: ``FastAPI(lifespan=endpoint.lifespan)``."""
+        """Begin and end with the enclosing application: ``FastAPI(lifespan=endpoint.lifespan)``."""
+        await self.start()
         try:
             yield
         finally:
             await self.aclose()
 
-    @abstractmethod
+    async def start(self) -> None:
+        """Enter the lifespans of the servers, unless that has been done.
+
+        Raises:
+            LifespanError: one of them failed.
+        """
+        async with self._starting:
+            if self._loop is not asyncio.get_running_loop():
+                self._opened = AsyncExitStack()
+                await self._opened.enter_async_context(lifespans(self._servers))
+                self._loop = asyncio.get_running_loop()
+
     async def aclose(self) -> None:
+        """End all sessions, cancel what runs, and leave the lifespans of the servers."""
+        await self.end_sessions()
+        await self._opened.aclose()
+
+    @abstractmethod
+    async def end_sessions(self) -> None:
         """End all sessions, and cancel what runs."""
 
     @abstractmethod
@@ -178,6 +212,11 @@ class Application(ABC):
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
+                try:
+                    await self.start()
+                except LifespanError as error:
+                    await send({"type": "lifespan.startup.failed", "message": str(error)})
+                    return
                 await send({"type": "lifespan.startup.complete"})
             else:
                 await self.aclose()
@@ -214,7 +253,7 @@ class HttpApp(Application):
         is_stateless: bool,
         limits: HttpLimits,
     ) -> None:
-        super().__init__(places, principal, limits)
+        super().__init__(servers, places, principal, limits)
         spoken = revisions_of(servers)
         kept = None if is_stateless or events is None else EventLog(events)
         self.sessions = Sessions(servers, spoken.legacy, limits, kept)
@@ -238,7 +277,7 @@ class HttpApp(Application):
         self.sessions.stop_listening()
         self._endpoint.stop_listening()
 
-    async def aclose(self) -> None:
+    async def end_sessions(self) -> None:
         """End all sessions, and cancel what runs."""
         self.stop()
         await self.sessions.end_all("the server is shutting down")

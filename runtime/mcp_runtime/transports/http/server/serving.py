@@ -80,8 +80,16 @@ class Site:
         for endpoint in self._endpoints.values():
             endpoint.stop()
 
-    async def aclose(self) -> None:
+    async def start(self) -> None:
+        """Enter the lifespans of the servers."""
+        await self._endpoints[self._path].start()
+
+    async def end_sessions(self) -> None:
         """End all sessions."""
+        await asyncio.gather(*(endpoint.end_sessions() for endpoint in self._endpoints.values()))
+
+    async def aclose(self) -> None:
+        """Leave the lifespans of the servers, when no session is open any more."""
         await asyncio.gather(*(endpoint.aclose() for endpoint in self._endpoints.values()))
 
     async def _tell_health(self, scope: Scope, send: Send) -> None:
@@ -132,6 +140,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening."""
         self._loop = asyncio.get_running_loop()
+        await self._site.start()  # uvicorn would log its failure, in several lines
         await super().startup(sockets)
         if self.started and self._told is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
@@ -195,8 +204,9 @@ class Server(uvicorn.Server):
             await asyncio.sleep(0.05)
         # Sessions end before uvicorn cancels the rest, which it would log with a traceback.
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._site.aclose(), 1)
+            await asyncio.wait_for(self._site.end_sessions(), 1)
         await super().shutdown(sockets)
+        await self._site.aclose()
 
 
 def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[str], None] | None) -> None:

@@ -152,12 +152,11 @@ class SseApp(Application):
         principal: Callable[[Scope], str | None] | None,
         limits: HttpLimits,
     ) -> None:
-        super().__init__(places, principal, limits)
+        super().__init__(servers, places, principal, limits)
         if not revisions_of(servers).legacy:
             raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
         self.sessions: dict[str, SseSession] = {}
         self.is_stopping = False
-        self._servers = servers
         self._unread = Unread(limits.max_unread_total)
         self._journal = endpoint_journal()
         self._silent: Delay[SseSession] = Delay(limits.session_idle, _end_stream)
@@ -172,7 +171,7 @@ class SseApp(Application):
         """Refuse new requests; open ones are still answered."""
         self.is_stopping = True
 
-    async def aclose(self) -> None:
+    async def end_sessions(self) -> None:
         """End all sessions."""
         self.stop()
         for session in tuple(self.sessions.values()):
