@@ -164,7 +164,7 @@ def _definition(module: str, name: str) -> tuple[ast.Assign | ast.AnnAssign, str
     body = ast.parse(inspect.getsource(loaded)).body
     for node, following in zip_longest(body, body[1:]):
         # A recursive alias has one definition for type checkers, and one for pydantic.
-        match node.body[0] if isinstance(node, ast.If) else node:
+        match node.body[-1] if isinstance(node, ast.If) else node:
             case ast.ImportFrom(module=str(home), names=names) as node if any(alias.name == name for alias in names):
                 return _definition(f"{loaded.__package__}.{home}" if node.level else home, name)
             case (ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found))) as statement if (
