@@ -3,7 +3,6 @@
 from impact.corpus_marks import CASES, marks
 from mcp_bindgen.diff.rules import CATALOGUE, contracts
 from mcp_bindgen.impact.marks import TOUCHES
-from mcp_bindgen.migrate.guide import NEWS
 
 
 def test_every_rule_that_breaks_source_has_a_row_and_no_other_does() -> None:
@@ -15,10 +14,6 @@ def test_the_corpus_shows_many_of_them() -> None:
     shown = {rule for case in CASES for _, _, rule in marks(case)}
     assert shown <= {rule.id for rule in TOUCHES}
     assert len(shown) >= 18
-
-
-def test_the_guide_calls_news_only_what_one_side_has() -> None:
-    assert all(rule.mirror and rule.mirror != rule.id for rule in NEWS)
 
 
 def test_advice_to_receivers_is_for_what_messages_carry() -> None:

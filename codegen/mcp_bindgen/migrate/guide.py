@@ -2,24 +2,24 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS
 from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.markdown import code, prose
-from mcp_bindgen.diff.report.model import Cause, Report, causes
+from mcp_bindgen.diff.report.model import Cause, Judged, Report, causes
 from mcp_bindgen.diff.rule import NOTHING, Rule, Severity, View
-from mcp_bindgen.diff.rules import CATALOGUE, messages, properties
-from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED, DIALECT_CHANGED
-from mcp_bindgen.diff.rules.definitions import DEFINITION_RENAMED
+from mcp_bindgen.diff.rules import CATALOGUE, definitions, properties
+from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED
 from mcp_bindgen.diff.wire.examples import Examples
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
-from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.ir.nodes import Protocol, Ref, Struct, TypeRef
-from mcp_bindgen.migrate.code import before_and_after
+from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
+from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.migrate.methods import capabilities_table, methods_table
 from mcp_bindgen.migrate.topics import NOTES, by_topic
 
@@ -31,22 +31,36 @@ MAX_METHODS = 8
 """How many methods a cause lists before it only counts the rest."""
 MAX_SUBJECTS = 6
 """How many names a line of the checklist lists before it only counts the rest."""
-MAX_HELD = 8
-"""How many properties of something new are listed."""
-MAX_NEW = 12
-"""How many names each line on what is new lists before it only counts the rest."""
-
 _ROLES = ((Pair.OLD_CLIENT, "client", "server"), (Pair.NEW_CLIENT, "server", "client"))
 _RANK = {rule.id: number for number, rule in enumerate(CATALOGUE)}
 
-NEWS = {
-    messages.REQUEST_METHOD_ADDED: "Requests",
-    messages.NOTIFICATION_METHOD_ADDED: "Notifications",
-    messages.RESULT_ALTERNATIVE_ADDED: "Other results",
-    properties.CAPABILITY_ADDED: "Capabilities",
-    properties.PROPERTY_ADDED_OPTIONAL: "Optional properties",
+_BY_RUNTIME = "The runtime does this for you, unless you build messages yourself."
+_NOW_REQUIRED = (
+    properties.PROPERTY_ADDED_REQUIRED,
+    properties.PROPERTY_NOW_REQUIRED,
+    definitions.MEMBER_ADDED_REQUIRED,
+    definitions.MEMBER_NOW_REQUIRED,
+)
+_SUCCESSORS = {row.value: row.successor for row in ROWS if row.successor}
+"""The successors of methods that the modern era does not have."""
+
+_PROGRAMS = {
+    "client": """\
+from mcp_bindings.{folder} import Client
+
+
+async def forecast(client: Client) -> str:
+    result = await client.call_tool(name="forecast", arguments={{"city": "Oslo"}})
+    return result.content[0].text""",
+    "server": """\
+from mcp_bindings.{folder} import CallToolResult, Server, TextContent
+
+
+class Weather(Server):
+    async def call_tool(self, params, ctx):
+        return CallToolResult(content=[TextContent(text="Sunny")])""",
 }
-"""Rule -> the heading of its findings in the section on what is new."""
+"""Programs that only import the bindings of another revision, which a test of the guide runs."""
 
 
 class Guide:
@@ -75,13 +89,13 @@ class Guide:
         yield ""
         yield f"{prose(words.gate(self._report.old, self._report.new)).capitalize()}."
         yield f"This guide covers messages, types and methods.{self._rest()}"
+        yield from ("", "## What changes", "", *(f"- {words.told(line, code)}" for line in self._report.story))
         yield from self._checklist()
-        yield from methods_table(*self._sides, (self._old, self._new))
+        yield from methods_table(*self._sides, (self._old, self._new), _SUCCESSORS)
         yield from capabilities_table(*self._sides, (self._old, self._new))
         yield from self._topics()
         yield from self._bindings()
-        yield from before_and_after(*self._sides)
-        yield from self._news()
+        yield from self._programs()
 
     def _rest(self) -> str:
         """Say where the other changes of a released revision are listed."""
@@ -89,18 +103,40 @@ class Guide:
         page = f"https://modelcontextprotocol.io/specification/{new}/changelog"
         return f" For everything else, read the [changes of {new}]({page})." if new in released() else ""
 
-    def _broken(self, pair: Pair) -> list[tuple[Rule, list[Cause]]]:
-        """The causes that break one pair of peers, by rule, in the order of the report."""
-        found = causes(judged for judged in self._report.findings if pair in judged.broken)
-        return [(rule, list(group)) for rule, group in groupby(found, key=lambda cause: cause.first.rule)]
+    def _by_advice(self, found: Iterable[Judged]) -> list[tuple[Rule, str, list[Judged]]]:
+        """Group findings by rule, in the order of the report, and by the advice that replaces that of the rule."""
+        groups: dict[tuple[Rule, str], list[Judged]] = {}
+        for judged in found:
+            groups.setdefault((judged.rule, self._own_advice(judged.finding)), []).append(judged)
+        return [(rule, own, group) for (rule, own), group in groups.items()]
+
+    def _own_advice(self, finding: Finding) -> str:
+        """Return the advice for what the runtime handles or a bridge knows a successor of, or an empty text."""
+        value = finding.old if finding.new == NOTHING else finding.new
+        subject = finding.after
+        if finding.is_about_method and value in RUNTIME_REQUESTS:
+            return _BY_RUNTIME
+        row = next((row for row in ROWS if row.kind == ERA and row.fits(finding.rule.id, finding.place, value)), None)
+        frames = (row for row in FRAMING if row.place == finding.place and finding.rule.id in row.rules)
+        frame = next(frames, None)
+        if finding.rule in _NOW_REQUIRED and subject is not None:
+            known = row or frame or subject.member == "_meta"
+            default = f"{subject.definition}.{subject.member}" in self._sides[1].defaults
+            return _BY_RUNTIME if known or default else ""
+        why = f" {row.reason}" if row else f" {frame.says.capitalize()}." if frame else ""
+        if successor := (row.successor if row else frame.successor if frame else ""):
+            return f"Use `{successor}` instead.{why}"
+        return why.strip() if row else ""
 
     def _checklist(self) -> Iterator[str]:
         yield from ("", "## Checklist")
         for pair, ours, theirs in _ROLES:
             yield from ("", f"In a {ours}:", "")
-            rows = self._broken(pair)
-            for rule, found in rows:
-                yield f"- [ ] {prose(rule.purpose)} {prose(self._advice(rule, found, pair))} {_subjects(found)}"
+            rows = self._by_advice(judged for judged in self._report.findings if pair in judged.broken)
+            for rule, own, found in rows:
+                advice = own or prose(self._advice(rule, found, pair))
+                done = "x" if own is _BY_RUNTIME else " "
+                yield f"- [{done}] {prose(rule.purpose)} {advice} {_subjects(causes(found))}"
             unproven = [judged for judged in self._report.findings if pair in judged.finding.unproven]
             if unproven:
                 subjects = _subjects(causes(unproven))
@@ -109,16 +145,16 @@ class Guide:
                 yield f"- [x] nothing: it keeps working with any {theirs} of {prose(self._new)}"
         yield from ("", "In Python code that uses the bindings:", "")
         rules = list(self._python_rules())
-        for rule, uses in rules:
+        for rule, own, uses in rules:
             number = words.counted(len({name for _, name in uses}), "name")
-            yield f"- [ ] {prose(rule.purpose)} {prose(rule.advice)} {number}"
+            yield f"- [{'x' if own is _BY_RUNTIME else ' '}] {prose(rule.purpose)} {own or prose(rule.advice)} {number}"
         if rules:
             command = f"mcp-bindgen impact src --from {self._report.old.name} --to {self._report.new.name}"
             yield f"- [ ] Run {code(command)}: it lists the lines."
         else:
             yield "- [x] nothing: everything that it may use still exists"
 
-    def _advice(self, rule: Rule, found: Sequence[Cause], pair: Pair) -> str:
+    def _advice(self, rule: Rule, found: Sequence[Judged], pair: Pair) -> str:
         """Return what a role has to do; some advice is for the sender, and has a counterpart for the receiver."""
         to_them = Travel.TO_SERVER if pair is Pair.OLD_CLIENT else Travel.TO_CLIENT
         receives = to_them not in _travels(found, pair)
@@ -131,28 +167,29 @@ class Guide:
         yield from ("", "## Topic by topic")
         for topic, judged in by_topic(told):
             yield from ("", f"### {topic.title}", "")
-            found = causes(j for j in judged if j.rule is not DEPRECATED_ADDED)
-            for (rule, broken), group in groupby(found, key=lambda cause: (cause.first.rule, cause.first.broken)):
-                yield from self._change(rule, list(group), broken)
+            for rule, own, found in self._by_advice(j for j in judged if j.rule is not DEPRECATED_ADDED):
+                for broken, group in groupby(causes(found), key=lambda cause: cause.first.broken):
+                    yield from self._change(rule, own, list(group), broken)
             deprecated = sorted(j.finding.place for j in judged if j.rule is DEPRECATED_ADDED)
             if deprecated:
                 yield f"- Deprecated: {', '.join(map(code, deprecated))}."
             yield from (f"- {note.text}" for note in NOTES if note.applies(self._report.findings, topic))
 
-    def _change(self, rule: Rule, found: list[Cause], broken: tuple[Pair, ...]) -> Iterator[str]:
+    def _change(self, rule: Rule, own: str, found: list[Cause], broken: tuple[Pair, ...]) -> Iterator[str]:
+        judged = [each for cause in found for each in cause.findings]
         if not broken:
-            yield f"- {prose(rule.purpose)} {prose(rule.advice)}"
+            yield f"- {prose(rule.purpose)} {own or prose(rule.advice)}"
         for pair, ours, theirs in _ROLES:
             if pair in broken:
-                why = " ".join(self._whys(found, pair, ours, theirs))
-                yield f"- **{ours}**: {prose(rule.purpose)} {why} {prose(self._advice(rule, found, pair))}"
+                why = " ".join(self._whys(judged, pair, ours, theirs))
+                yield f"- **{ours}**: {prose(rule.purpose)} {why} {own or prose(self._advice(rule, judged, pair))}"
         for number, cause in enumerate(found):
             yield f"  {self._cause(cause)}"
-            if number < MAX_EXAMPLES:
+            if number < MAX_EXAMPLES and own is not _BY_RUNTIME:
                 for pair in broken[:1]:
                     yield from self._messages(cause, pair)
 
-    def _whys(self, found: Sequence[Cause], pair: Pair, ours: str, theirs: str) -> Iterator[str]:
+    def _whys(self, found: Sequence[Judged], pair: Pair, ours: str, theirs: str) -> Iterator[str]:
         """Explain which messages are refused: those that we send, or those that we receive."""
         travels = _travels(found, pair)
         to_them = Travel.TO_SERVER if ours == "client" else Travel.TO_CLIENT
@@ -185,18 +222,20 @@ class Guide:
                 yield f"    {_json(message)}"
         yield from ("    ```", "")
 
-    def _python_rules(self) -> Iterator[tuple[Rule, list[tuple[Finding, PythonName]]]]:
-        ranked = sorted(self._marks.names, key=lambda row: (_RANK[row[0].rule.id], row[1], row[0].new))
-        for rule, group in groupby(ranked, key=lambda row: row[0].rule):
-            yield rule, list(group)
+    def _python_rules(self) -> Iterator[tuple[Rule, str, list[tuple[Finding, PythonName]]]]:
+        """Iterate over the rules with the advice that replaces theirs, and the names that they concern."""
+        groups: dict[tuple[Rule, str], list[tuple[Finding, PythonName]]] = {}
+        for row in sorted(self._marks.names, key=lambda row: (_RANK[row[0].rule.id], row[1], row[0].new)):
+            groups.setdefault((row[0].rule, self._own_advice(row[0])), []).append(row)
+        yield from ((rule, own, rows) for (rule, own), rows in groups.items())
 
     def _bindings(self) -> Iterator[str]:
         yield from ("", "## For code that uses the bindings")
         rules = list(self._python_rules())
         if not rules:
             yield from ("", "Everything that it may use still exists.")
-        for rule, found in rules:
-            yield from ("", f"### {prose(rule.purpose.rstrip('.'))}", "", f"**{prose(rule.advice)}**", "")
+        for rule, own, found in rules:
+            yield from ("", f"### {prose(rule.purpose.rstrip('.'))}", "", f"**{own or prose(rule.advice)}**", "")
             plain = list(dict.fromkeys(_plain(finding, name) for finding, name in found if not name.member))
             if plain:
                 yield f"- {', '.join(plain)}"
@@ -204,41 +243,14 @@ class Guide:
                 members = list(dict.fromkeys(_member(rule, name) for name in group))
                 yield f"- {code(owner)}: {', '.join(code(member) for member in members)}"
 
-    def _news(self) -> Iterator[str]:
-        rows: list[str] = []
-        for rule, title in NEWS.items():
-            found = [judged for judged in self._report.findings if judged.rule is rule]
-            names = {name: self._held(cause.first.finding, name) for cause in causes(found) for name in _names(cause)}
-            if names:
-                shown = ", ".join(f"{code(name)}{held}" for name, held in list(names.items())[:MAX_NEW])
-                rows.append(f"- {title}: {shown}{f' and {len(names) - MAX_NEW} more' if len(names) > MAX_NEW else ''}")
-        for judged in self._report.findings:
-            if judged.rule is DIALECT_CHANGED:
-                rows.append(f"- Dialect of the schema: {code(judged.finding.new)}, not {code(judged.finding.old)}")
-        if rows:
-            yield from ("", "## What is new", "", *rows)
-
-    def _held(self, finding: Finding, name: str) -> str:
-        """List the properties of something new that is an object: those of its params if it is a method."""
-        new, subject = self._sides[1], finding.after
-        types: list[TypeRef] = [Ref(name=m.params) for m in new.methods if m.name == name and m.params]
-        if not finding.is_about_method and subject is not None:
-            owner = new.definitions.get(subject.definition)
-            field = owner.field(subject.member) if isinstance(owner, Struct) else None
-            types = [field.type] if field else []
-        names = [code(name) for type_ in types for name in _properties(new, type_, 1)]
-        return f" (with {', '.join(names[:MAX_HELD])})" if names else ""
-
-
-def _properties(protocol: Protocol, type_: TypeRef, depth: int) -> Iterator[str]:
-    """Iterate over the properties of an object; nested objects are replaced by their properties."""
-    struct = protocol.resolve(type_)
-    for field in struct.fields if isinstance(struct, Struct) else ():
-        if field.wire_name != "_meta":
-            inner = (
-                [f"{field.wire_name}.{name}" for name in _properties(protocol, field.type, depth - 1)] if depth else []
-            )
-            yield from inner or [field.wire_name]
+    def _programs(self) -> Iterator[str]:
+        new = self._sides[1].revision
+        if self._sides[0].revision not in released() or new not in released():
+            return
+        yield from ("", "## Before and after")
+        for role, program in _PROGRAMS.items():
+            yield from ("", f"A {role} like this one only imports the bindings of {new} instead:", "")
+            yield from ("```python", f"# {new}", *program.format(folder=revision_folder(new)).split("\n"), "```")
 
 
 def _names(cause: Cause) -> list[str]:
@@ -257,19 +269,18 @@ def _subjects(found: Sequence[Cause]) -> str:
     return shown if len(names) <= MAX_SUBJECTS else f"{shown} and {len(names) - MAX_SUBJECTS} more"
 
 
-def _travels(found: Sequence[Cause], pair: Pair) -> set[Travel]:
-    """The directions in which causes break a pair of peers."""
+def _travels(found: Sequence[Judged], pair: Pair) -> set[Travel]:
+    """The directions in which findings break a pair of peers."""
     return {
         carrier.travel
-        for cause in found
-        for judged in cause.findings
+        for judged in found
         for carrier in judged.finding.carriers
         if pair in judged.finding.breaks_in(carrier)
     }
 
 
 def _plain(finding: Finding, name: PythonName) -> str:
-    renamed = finding.rule is DEFINITION_RENAMED
+    renamed = finding.rule is definitions.DEFINITION_RENAMED
     return f"{code(str(name))} is {code(finding.new)}" if renamed else code(str(name))
 
 

@@ -1,13 +1,11 @@
 """The methods and the capabilities that differ between two revisions, as tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mcp_bindgen.diff.report.markdown import code, prose
+from mcp_bindgen.diff.report.story import capabilities
 from mcp_bindgen.diff.wire.compare import renamed_methods
-from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Struct
-
-MAX_CAPABILITIES = 1000
-"""The depth to which groups of capabilities are listed."""
+from mcp_bindgen.ir.nodes import Direction, Method, Protocol
 
 _WAYS = {
     Direction.CLIENT_TO_SERVER: "client to server",
@@ -17,13 +15,15 @@ _WAYS = {
 }
 
 
-def methods_table(old: Protocol, new: Protocol, labels: tuple[str, str]) -> Iterator[str]:
-    """Iterate over the lines of the table; empty if no method changed."""
+def methods_table(
+    old: Protocol, new: Protocol, labels: tuple[str, str], successors: Mapping[str, str]
+) -> Iterator[str]:
+    """Iterate over the lines of the table, with the successors of methods that are gone; empty if no method changed."""
     names = renamed_methods(old, new)
     before, after = ({method.name: method for method in side.methods} for side in (old, new))
     rows: list[tuple[str, str]] = []
     for name in sorted(before.keys() | after.keys() - set(names.values())):
-        row = _cell(before.get(name)), _cell(after.get(names.get(name, name)))
+        row = _cell(before.get(name)), _cell(after.get(names.get(name, name)), successors.get(name, ""))
         if row[0] != row[1]:
             rows.append(row)
     if not rows:
@@ -34,7 +34,7 @@ def methods_table(old: Protocol, new: Protocol, labels: tuple[str, str]) -> Iter
 
 def capabilities_table(old: Protocol, new: Protocol, labels: tuple[str, str]) -> Iterator[str]:
     """Iterate over the lines of the table; empty if the capabilities are the same."""
-    before, after = (set(_capabilities(side)) for side in (old, new))
+    before, after = (set(capabilities(side)) for side in (old, new))
     changed = sorted(before ^ after)
     if not changed:
         return
@@ -44,22 +44,8 @@ def capabilities_table(old: Protocol, new: Protocol, labels: tuple[str, str]) ->
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _capabilities(protocol: Protocol) -> Iterator[str]:
-    """Iterate over what each side can declare: ``server.tools.listChanged``."""
-    for peer in ("client", "server"):
-        definition = protocol.definitions.get(f"{peer.capitalize()}Capabilities")
-        pending = [(peer, definition)] if isinstance(definition, Struct) else []
-        while pending and len(pending) < MAX_CAPABILITIES:
-            path, struct = pending.pop()
-            for field in struct.fields:
-                yield f"{path}.{field.wire_name}"
-                inner = protocol.resolve(field.type)
-                if isinstance(inner, Struct) and inner.name not in path.split("."):
-                    pending.append((f"{path}.{field.wire_name}", inner))
-
-
-def _cell(method: Method | None) -> str:
+def _cell(method: Method | None, successor: str = "") -> str:
     if method is None:
-        return "-"
+        return f"{code(successor)} instead" if successor else "-"
     kind = "request" if method.is_request else "notification"
     return f"{code(method.name).replace('|', chr(92) + '|')}: {kind}, {_WAYS[method.direction]}"

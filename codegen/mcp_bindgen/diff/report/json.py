@@ -39,7 +39,7 @@ def as_json(report: Report) -> dict[str, Any]:
             "assume_gates": options.assume_gates,
             "fail_on": options.fail_on.value if options.fail_on else None,
         },
-        "story": list(report.story),
+        "story": [{"title": line.title, "names": list(line.names)} for line in report.story],
         "verdict": _verdict(report),
         "counts": {severity.value: report.count(severity) for severity in Severity} | {"accepted": report.accepted},
         "methods": [

@@ -35,7 +35,7 @@ def prose(text: str) -> str:
 def _document(report: Report, everything: bool) -> Iterator[str]:
     yield f"# {prose(words.headline(report))}"
     yield ""
-    yield from (f"- {prose(line)}" for line in report.story)
+    yield from (f"- {words.told(line, code)}" for line in report.story)
     yield from ("",) if report.story else ()
     for audience, verdict in verdicts(report):
         yield f"- {prose(audience)}: **{prose(verdict)}**"

@@ -102,6 +102,14 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One big change: a title, and the names of what changed, which come from a schema."""
+
+    title: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The findings that a reader asked for, the worst first, and what follows from them.
 
@@ -117,7 +125,7 @@ class Report:
     compatibility: Compatibility
     baseline_file: str = ""
     stale: tuple[Stale, ...] = ()
-    story: tuple[str, ...] = ()
+    story: tuple[Line, ...] = ()
     command: str = "mcp-bindgen diff"
     is_contract: bool = False
 

@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.report.model import Line
 from mcp_bindgen.diff.report.words import listed, reading
 from mcp_bindgen.diff.rule import Rule
 from mcp_bindgen.diff.rules import annotations, messages, properties, rules_of, values
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import Direction, Era, Method, Protocol, Ref, Struct, TypeRef
 
-MAX_ITEMS = 16
-"""The number of names that a line lists before it only counts the rest."""
 MAX_HELD = 8
 """The number of properties of a new message that a line lists."""
 MAX_CAPABILITIES = 1000
@@ -56,9 +55,10 @@ _TITLES: Mapping[str, tuple[Rule, ...]] = {
 """What a line is called, and the rules whose findings it tells, in the order of the lines."""
 
 
-def story(old: Protocol, new: Protocol, findings: Iterable[Finding]) -> tuple[str, ...]:
+def story(old: Protocol, new: Protocol, findings: Iterable[Finding]) -> tuple[Line, ...]:
     """Return the lines, the most far-reaching changes first."""
-    return tuple(_Story(old, new, findings).lines())
+    told = _Story(old, new, findings).lines()
+    return tuple(Line(title=title, names=tuple(names)) for title, names in told if names)
 
 
 def capabilities(protocol: Protocol) -> Iterator[str]:
@@ -84,30 +84,28 @@ class _Story:
         self._messages = {method.message: method.name for method in new.methods}
         self._told: set[str] = set()
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[tuple[str, Iterable[str]]]:
         yield from self._era()
         yield from self._asked_in_results()
         yield from self._features()
         self._told |= self._parts_of_deprecated()
         for title, rules in _TITLES.items():
-            items = self._items(finding for finding in self._findings if finding.rule in rules)
-            if items:
-                yield f"{title}: {listed(items, MAX_ITEMS)}"
+            yield title, self._items(finding for finding in self._findings if finding.rule in rules)
 
-    def _era(self) -> Iterator[str]:
+    def _era(self) -> Iterator[tuple[str, Iterable[str]]]:
         """Tell that conversations begin in another way, and what requests state instead of a handshake."""
         if self._old.era is self._new.era:
             return
         if self._new.era is Era.LEGACY:
-            yield "Conversations begin with a handshake"
+            yield "Conversations begin with a handshake", ("initialize",)
             return
         before, stated = _stated(self._old), _stated(self._new)
         required, optional = ([n for n in stated if n not in before and stated[n] is must] for must in (True, False))
         self._told |= {*required, *optional, _META, "params"}
-        may = f", and may state {', '.join(optional)}" if optional else ""
-        yield f"No handshake any more: each request states {', '.join(required)} in {_META}{may}"
+        yield f"No handshake any more; each request states in {_META}", required
+        yield "It may also state", optional
 
-    def _asked_in_results(self) -> Iterator[str]:
+    def _asked_in_results(self) -> Iterator[tuple[str, Iterable[str]]]:
         """Tell which requests became part of a result, of which, and what answers them."""
         before = {method.name: method for method in self._old.methods}
         asked = [method for method in self._new.methods if method.direction is Direction.EMBEDDED]
@@ -118,33 +116,32 @@ class _Story:
                 inside = closure([name], lambda each: contained(self._new.definitions[each]))
                 if any(each.message in inside for each in moved):
                     asking.setdefault(name, []).append(method)
-        for result, methods in asking.items():
-            names = {method.name for method in methods}
-            params = {method.params for method in methods}
-            given = [f for f in self._findings if f.after and f.rule is properties.PROPERTY_ADDED_OPTIONAL]
-            answers = dict.fromkeys(f.after.member for f in given if f.after and f.after.definition in params)
-            self._told |= {result, *answers, *(method.name for method in moved)}
-            yield (
-                f"Input is asked for in results: {', '.join(method.name for method in moved)} are part of {result},"
-                f" which {', '.join(sorted(names))} may get; the request is sent again with {', '.join(answers)}"
-            )
+        params = {method.params for methods in asking.values() for method in methods}
+        given = [f.after for f in self._findings if f.after and f.rule is properties.PROPERTY_ADDED_OPTIONAL]
+        answers = dict.fromkeys(subject.member for subject in given if subject.definition in params)
+        self._told |= {*asking, *answers, *(method.name for method in moved)}
+        yield "Asked for in results, no longer in requests of the server", [method.name for method in moved]
+        yield "Results that ask", [f"{name} ({', '.join(m.name for m in by)})" for name, by in asking.items()]
+        yield "The client answers by sending the request again with", answers
 
-    def _features(self) -> Iterator[str]:
-        """Tell which capabilities came or went, each with the methods that need it."""
+    def _features(self) -> Iterator[tuple[str, Iterable[str]]]:
+        """Tell which capabilities came or went, with the methods that need them."""
         before, after = set(capabilities(self._old)), set(capabilities(self._new))
         names = {method.name for method in self._old.methods} ^ {method.name for method in self._new.methods}
-        for verb, protocol, paths in (("Removed", self._old, before - after), ("New", self._new, after - before)):
-            sides: dict[str, list[str]] = {}
-            for path in sorted(path for path in paths if path.count(".") == 1):
-                sides.setdefault(path.partition(".")[2], []).append(path.partition(".")[0])
-            for feature, declarers in sides.items():
-                methods = [m.name for m in protocol.methods if m.name in names and _feature(m) == feature]
-                self._told |= {feature, *methods}
-                needed = f": {', '.join(methods)}" if methods else ""
-                yield f"{verb} capability {feature} of {' and '.join(declarers)}{needed}"
-            inner = sorted(path for path in paths if path.count(".") > 1 and path.split(".")[1] not in sides)
-            if inner:
-                yield f"{verb} capabilities: {', '.join(inner)}"
+        for title, behind, protocol, paths in (
+            ("Capabilities gone", "Requests gone with them", self._old, before - after),
+            ("New capabilities", "New requests that need them", self._new, after - before),
+        ):
+            whole = {path for path in paths if path.count(".") == 1}
+            inner = {path for path in paths - whole if ".".join(path.split(".")[:2]) not in whole}
+            needing = [
+                m
+                for m in protocol.methods
+                if m.name in names and _feature(m) in {path.partition(".")[2] for path in whole}
+            ]
+            self._told |= {method.name for method in needing}
+            yield title, sorted(whole | inner)
+            yield behind, [method.name for method in needing]
 
     def _parts_of_deprecated(self) -> set[str]:
         """Return the definitions of what deprecated messages carry: the names of the methods say enough."""
@@ -188,7 +185,8 @@ def _named(finding: Finding) -> tuple[str, str]:
 
 
 def _feature(method: Method) -> str:
-    return (*method.capability.split("."), "")[1] if method.capability else ""
+    """Return the capability that a method needs, without the side that declares it."""
+    return method.capability.partition(".")[2].partition(".")[0]
 
 
 def _stated(protocol: Protocol) -> dict[str, bool]:

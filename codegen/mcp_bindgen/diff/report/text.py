@@ -75,7 +75,7 @@ def verdicts(report: Report) -> Iterator[tuple[str, str]]:
 
 def _head(report: Report) -> Iterator[str]:
     yield words.headline(report)
-    yield from (f"  {line}" for line in report.story)
+    yield from (f"  {words.told(line)}" for line in report.story)
     yield from ("",) if report.story else ()
     for audience, verdict in verdicts(report):
         yield f"  {audience}: {verdict}"

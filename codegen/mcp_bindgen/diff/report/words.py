@@ -1,11 +1,11 @@
 """The wording of reports in every format. Nothing here is escaped for a format."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from mcp_bindgen.diagnostics import printable
 from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.finding import Finding, Pair, Travel
-from mcp_bindgen.diff.report.model import Cause, Judged, PeerVerdict, Report, Side
+from mcp_bindgen.diff.report.model import Cause, Judged, Line, PeerVerdict, Report, Side
 from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.rule import NOTHING, Rule, Severity
 
@@ -13,6 +13,8 @@ MAX_NAMES = 3
 """The number of names that a line lists before it only counts the rest."""
 MAX_SUBJECTS = 8
 """The number of names on a line that contains only names."""
+MAX_ITEMS = 16
+"""The number of names on a line of the story."""
 MAX_METHODS = 2
 """The number of methods that a line lists; if there are more, it shows only their number."""
 MAX_READING = 120
@@ -46,6 +48,11 @@ def headline(report: Report) -> str:
     if report.accepted:
         counts.append(f"{report.accepted} accepted")
     return f"{report.old.label} to {report.new.label}: {', '.join(counts) or 'no change'}"
+
+
+def told(line: Line, mark: Callable[[str], str] = str) -> str:
+    """Spell a line of the story, with each name marked."""
+    return f"{line.title}: {listed([mark(name) for name in line.names], MAX_ITEMS)}"
 
 
 def who(verdict: PeerVerdict) -> str:
