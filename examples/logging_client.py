@@ -3,6 +3,9 @@
 python examples/logging_client.py [legacy | modern]
 """
 
+# pyright: reportDeprecated=false
+# 2026-07-28 deprecates logging.
+
 import argparse
 import asyncio
 import sys

@@ -25,6 +25,7 @@ from mcp_bindgen.ir.capabilities import CapabilityBook, add_capabilities
 from mcp_bindgen.ir.defaults import add_defaults
 from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document
+from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.methods import Senders, derive_methods
 from mcp_bindgen.ir.nodes import Constant, Direction, Era, Erratum, Kind, Method, Protocol, Scalar, Source
 from mcp_bindgen.ir.opaque import opaque_facts
@@ -258,6 +259,19 @@ def _senders(*, shipped_structure: bool = False) -> Senders:
         return next((each.direction for each in methods if each.name == method), None)
 
     return Senders(rows=direction_rows(), elsewhere=elsewhere)
+
+
+def history(*own: Protocol) -> History:
+    """Return the history of all released revisions and a user's `own`, which replace released ones of their names."""
+    every = {protocol.revision: protocol for protocol in (*map(load_released, released()), *own)}
+    return History([every[revision] for revision in sorted(every)], replacements())
+
+
+@cache
+def replacements() -> Mapping[str, str]:
+    """Return what replaces something that a revision removed, by name or place (schema/replacements.toml)."""
+    rows = read_rows(_shipped_text("replacements.toml"), "of", "replacement")
+    return {name: use for use, names in rows.items() for name in names}
 
 
 @cache

@@ -24,8 +24,9 @@ from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_structure
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ingest.sources import SourceText
 from mcp_bindgen.ir.extensions import Extension
+from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.nodes import Protocol, Source
-from mcp_bindgen.load import load_released, load_sources
+from mcp_bindgen.load import history, load_released, load_sources
 from mcp_bindgen.request import EXTENSIONS, Request, stable_name
 
 
@@ -77,11 +78,12 @@ class _Planner:
                 packages=(package,), extra=(), trees=(Tree(folder=package.folder, files=package.files | TYPED),)
             )
         protocols = [_named(protocol) for protocol in self._protocols()]
+        known = history(*protocols)
         is_alone = self._request.chosen_place and len(protocols) == 1
         packages: list[Package] = []
         for protocol in protocols:
             step(protocol.revision)
-            packages.append(self._package(protocol, "" if is_alone else revision_folder(protocol.revision)))
+            packages.append(self._package(protocol, "" if is_alone else revision_folder(protocol.revision), known))
         if is_alone:
             trees = [Tree(folder=package.folder, files=package.files | TYPED) for package in packages]
         else:
@@ -100,9 +102,9 @@ class _Planner:
         else:
             yield from map(load_released, revisions)
 
-    def _package(self, protocol: Protocol, folder: str) -> Package:
+    def _package(self, protocol: Protocol, folder: str, known: History) -> Package:
         header = revision_header(protocol, self._request.command(protocol.revision))
-        view = package_view(protocol, self._categories, self._diagnostics)
+        view = package_view(protocol, self._categories, self._diagnostics, known)
         files = self._templates.render(package_pages(view), header)
         for extra in self._request.extra:
             page = Page(path=extra.path_of(protocol.revision), template=str(extra.template), context={"package": view})

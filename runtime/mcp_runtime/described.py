@@ -31,7 +31,7 @@ def described(
     """
     made = handler(_without_absent_defaults(schema, absent))
     properties = handler.resolve_ref_schema(made).get("properties", {})
-    docs = {name: doc for cls in reversed(model.__mro__) for name, doc in _field_docs(cls).items()}
+    docs = {name: doc for cls in reversed(model.__mro__) for name, doc in field_docs(cls).items()}
     for name, field in model.model_fields.items():
         stated = properties.get(field.alias or name)
         if stated is not None and name in docs:
@@ -58,7 +58,7 @@ def _without_absence(schema: Mapping[str, Any], absent: tuple[object, ...]) -> M
 
 
 @cache
-def _field_docs(cls: type) -> Mapping[str, str]:
+def field_docs(cls: type) -> Mapping[str, str]:
     """Return the docstrings of the fields a class declares, by name; empty if its source is not available."""
     try:
         source = textwrap.dedent(inspect.getsource(cls))

@@ -16,8 +16,9 @@ from mcp_bindgen.emit.python.package import package_pages, package_view
 from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.history import NO_HISTORY
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.load import load_released, load_sources
+from mcp_bindgen.load import history, load_released, load_sources
 from support.samples import HANDSHAKE, json_source
 
 REVISION = "2099-01-01"
@@ -41,7 +42,8 @@ def emitted(
     is_formatted: bool = False,
 ) -> dict[str, str]:
     """Emit the bindings of a revision. Formatting takes nearly all of the time, so most tests do without."""
-    pages = package_pages(package_view(protocol, CATEGORIES, Diagnostics()))
+    known = history() if protocol.revision in released() else NO_HISTORY
+    pages = package_pages(package_view(protocol, CATEGORIES, Diagnostics(), known))
     chosen = (replace(page, is_formatted=page.is_formatted and is_formatted) for page in pages)
     found = Templates(templates) if templates else shipped_templates()
     return found.render(chosen, revision_header(protocol, command))

@@ -1,5 +1,7 @@
 """What our client observes at the server of `peers/sdk_modern_server.py`, and at our own with the same tools."""
 
+# pyright: reportDeprecated=false
+
 import asyncio
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A client that begins without a handshake: what it learns, and what its calls can do."""
 
+# pyright: reportDeprecated=false
+
 import asyncio
 import json
 from typing import Any

@@ -1,10 +1,11 @@
 """`mcp-bindgen show`: one method or one definition, as a table.
 
 The JSON output has the facts of `mcp_bindgen.export.facts` and ``revision``, ``revisions`` (all with that name),
-``kind``, ``name``, ``doc``, ``deprecated``, ``since`` and ``removed``. A ``struct`` adds ``bases``, ``users`` and
-``properties``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``, ``deprecated``, ``inherited``,
-``capability`` and ``since``; an ``alias`` adds ``type``, ``bounds`` and ``users``; a ``method`` adds ``direction``,
-``sender``, ``message``, ``params``, ``params_required``, ``result``, ``alternatives``, ``flags`` and ``capability``.
+``kind``, ``name``, ``doc``, ``deprecated``, ``since``, ``removed`` and ``use`` (what replaces it). A ``struct`` adds
+``bases``, ``users`` and ``properties``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``,
+``deprecated``, ``inherited``, ``capability``, ``since``, ``removed`` and ``use``; an ``alias`` adds ``type``,
+``bounds`` and ``users``; a ``method`` adds ``direction``, ``sender``, ``message``, ``params``, ``params_required``,
+``result``, ``alternatives``, ``flags`` and ``capability``.
 """
 
 from dataclasses import asdict
@@ -37,10 +38,11 @@ def show(
 ) -> None:
     """Show a method or a definition of a revision, or of an extension."""
     from mcp_bindgen.export.facts import Facts
+    from mcp_bindgen.load import history
 
     protocol = load(revision or of_project() or newest(), extension)
-    facts = Facts(protocol, [protocol if known == protocol.revision else load(known) for known in released()])
-    having = facts.revisions(name)
+    facts = Facts(protocol, history(protocol))
+    having = facts.history.revisions(name)
     method = next((method for method in protocol.methods if method.name == name), None)
     if method is None and name not in protocol.definitions:
         raise _unknown(name, facts, having)

@@ -1,12 +1,10 @@
-"""The facts of one revision as frozen views: its methods and types, with history, users and gates.
+"""The facts of one revision as frozen views: its methods and types, with history, users and gates."""
 
-History comes from the names in all revisions; no revision is compared with another here.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import Definition, Direction, Field, Method, Protocol, Struct
 from mcp_bindgen.ir.spell import spell, spell_bounds
@@ -22,7 +20,7 @@ _SENDERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PropertyFacts:
-    """One property; `capability` is what must be declared before it may be used, `since` the first revision with it."""
+    """One property; `capability` is what must be declared before it may be used. Its history is a `Lifetime`."""
 
     name: str
     type: str
@@ -33,14 +31,15 @@ class PropertyFacts:
     inherited: bool
     capability: str
     since: str
+    removed: str
+    use: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeFacts:
     """One definition; `type` and `bounds` are empty for a struct.
 
-    `users` are the methods whose messages contain it: the part and the method. `since` is the first revision that has
-    it, and `removed` the first one without it again.
+    `users` are the methods whose messages contain it: the part and the method. Its history is a `Lifetime`.
     """
 
     kind: str
@@ -54,6 +53,7 @@ class TypeFacts:
     users: tuple[tuple[str, str], ...]
     since: str
     removed: str
+    use: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,7 @@ class MethodFacts:
     capability: str
     since: str
     removed: str
+    use: str
 
 
 class Facts:
@@ -82,12 +83,12 @@ class Facts:
 
     Args:
         protocol: the revision.
-        every: all revisions, oldest first, itself included.
+        history: that of all revisions, itself included.
     """
 
-    def __init__(self, protocol: Protocol, every: Sequence[Protocol]) -> None:
+    def __init__(self, protocol: Protocol, history: History) -> None:
         self.protocol = protocol
-        self._every = every
+        self.history = history
 
     def methods(self) -> Iterator[MethodFacts]:
         """Iterate over the methods, requests first."""
@@ -97,13 +98,9 @@ class Facts:
         """Iterate over the definitions, in the order of the schema."""
         return map(self.type, self.protocol.definitions.values())
 
-    def revisions(self, name: str) -> list[str]:
-        """Return the revisions that have a method or a definition of this name."""
-        return [protocol.revision for protocol in self._every if name in _names(protocol)]
-
     def method(self, method: Method) -> MethodFacts:
         """Return the facts of a method."""
-        since, removed = self._history(method.name)
+        lifetime = self.history.of(method.name)
         return MethodFacts(
             kind="method",
             name=method.name,
@@ -118,15 +115,16 @@ class Facts:
             alternatives=method.alternatives,
             flags=tuple(flag for flag in FLAGS if getattr(method, flag)),
             capability=method.capability,
-            since=since,
-            removed=removed,
+            since=lifetime.since,
+            removed=lifetime.removed,
+            use=lifetime.use,
         )
 
     def type(self, definition: Definition) -> TypeFacts:
         """Return the facts of a definition."""
         struct = definition if isinstance(definition, Struct) else None
         type_ = None if isinstance(definition, Struct) else definition.type
-        since, removed = self._history(definition.name)
+        lifetime = self.history.of(definition.name)
         return TypeFacts(
             kind="struct" if struct else "alias",
             name=definition.name,
@@ -137,12 +135,14 @@ class Facts:
             bounds=spell_bounds(type_) if type_ else "",
             properties=tuple(self._property(struct, field) for field in struct.fields) if struct else (),
             users=self._users.get(definition.name, ()),
-            since=since,
-            removed=removed,
+            since=lifetime.since,
+            removed=lifetime.removed,
+            use=lifetime.use,
         )
 
     def _property(self, struct: Struct, field: Field) -> PropertyFacts:
         place = f"{struct.name}.{field.wire_name}"
+        lifetime = self.history.of_property(struct.name, field.wire_name)
         return PropertyFacts(
             name=field.wire_name,
             type=spell(field.type),
@@ -152,13 +152,10 @@ class Facts:
             deprecated=field.deprecated,
             inherited=field.wire_name not in struct.own,
             capability=self.protocol.capabilities.get(place, ""),
-            since=next(each.revision for each in self._every if _has(each, struct.name, field.wire_name)),
+            since=lifetime.since,
+            removed=lifetime.removed,
+            use=lifetime.use,
         )
-
-    def _history(self, name: str) -> tuple[str, str]:
-        having = self.revisions(name)
-        later = (each.revision for each in self._every if each.revision > having[-1])
-        return having[0], next(later, "")
 
     @cached_property
     def _users(self) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -170,12 +167,3 @@ class Facts:
                 for name in closure(roots, lambda name: contained(definitions[name])):
                     found.setdefault(name, []).append((part, method.name))
         return {name: tuple(users) for name, users in found.items()}
-
-
-def _names(protocol: Protocol) -> set[str]:
-    return {*protocol.definitions, *(method.name for method in protocol.methods)}
-
-
-def _has(protocol: Protocol, definition: str, name: str) -> bool:
-    found = protocol.definitions.get(definition)
-    return isinstance(found, Struct) and found.field(name) is not None

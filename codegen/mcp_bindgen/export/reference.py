@@ -20,7 +20,9 @@ from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.export.examples import Example, Examples
 from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFacts
 from mcp_bindgen.ir.facts import leaves
+from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.nodes import Protocol, Ref, Struct
+from mcp_bindgen.load import replacements
 
 SHELF = "reference"
 """The folder of the templates, below ``templates``."""
@@ -134,7 +136,8 @@ def reference(
     """
     pages = [Page(path=name, template=name, context={}) for name in ("style.css", "search.js")]
     style, script = templates.render(pages, ()).values()
-    makers = [_Revision(protocol, protocols) for protocol in protocols]
+    history = History(protocols, replacements())
+    makers = [_Revision(protocol, history) for protocol in protocols]
     context = {
         "revisions": tuple(protocol.revision for protocol in reversed(protocols)),
         "methods": tuple(_entries([maker.methods() for maker in makers], differences)),
@@ -166,9 +169,9 @@ class _Made:
 class _Revision:
     """Makes the variants of one revision."""
 
-    def __init__(self, protocol: Protocol, every: Sequence[Protocol]) -> None:
+    def __init__(self, protocol: Protocol, history: History) -> None:
         self._protocol = protocol
-        self._facts = Facts(protocol, every)
+        self._facts = Facts(protocol, history)
         self._examples = Examples(protocol)
         self._methods = {method.name for method in protocol.methods}
         names = sorted(protocol.definitions, key=len, reverse=True)
@@ -224,6 +227,7 @@ class _Revision:
             facts.bounds,
             f"needs {facts.capability}" if facts.capability else "",
             f"since {facts.since}" if facts.since > since else "",
+            _removed(facts) if facts.removed else "",
             "deprecated" if facts.deprecated else "",
         )
         return Row(
@@ -246,6 +250,10 @@ class _Revision:
 
     def _id(self, name: str) -> str:
         return f"{self._protocol.revision}/{_segment(name)}"
+
+
+def _removed(facts: MethodFacts | TypeFacts | PropertyFacts) -> str:
+    return f"removed in {facts.removed}{f': use {facts.use}' if facts.use else ''}"
 
 
 def _segment(name: str) -> str:
@@ -282,7 +290,7 @@ def _entries(revisions: Iterable[Iterable[_Made]], differences: Differences) -> 
             else:
                 joined.append(variant)
         newest = mades[-1]
-        until = f", removed in {newest.facts.removed}" if newest.facts.removed else ""
+        until = f", {_removed(newest.facts)}" if newest.facts.removed else ""
         yield Entry(
             name=name,
             kind=newest.kind,

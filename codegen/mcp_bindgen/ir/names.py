@@ -18,6 +18,8 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 
+ENVELOPE = ("id", "jsonrpc")
+"""The properties of JSON-RPC that a message has, and whose declaration differs by revision."""
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 

@@ -18,6 +18,7 @@ from mcp_bindgen.impact.marks import Marks
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
 from mcp_bindgen.impact.stubs import Stubs
+from mcp_bindgen.ir.history import Lifetime
 from mcp_bindgen.tool_clients.calls import MODULE, client_view
 from mcp_bindgen.tool_clients.compare import compare
 from mcp_bindgen.tool_clients.contract import Contract
@@ -47,6 +48,7 @@ class ToolBindings(Bindings):
                 is_request=True,
                 doc=tool.doc,
                 is_deprecated=False,
+                history=Lifetime(),
             )
             for tool in self.view.tools
         )

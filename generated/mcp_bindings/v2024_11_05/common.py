@@ -28,6 +28,8 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 class RequestParamsMeta(WireModel):
     """Metadata, such as a `progressToken`.
 
+    Removed in 2026-07-28: use RequestMetaObject.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 

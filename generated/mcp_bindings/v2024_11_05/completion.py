@@ -29,6 +29,8 @@ class PromptReference(WireModel):
 class ResourceReference(WireModel):
     """Identifies a resource or a resource template, for completion.
 
+    Removed in 2025-06-18: use ResourceTemplateReference.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 

@@ -58,6 +58,8 @@ class BlobResourceContents(ResourceContents):
 class AnnotatedAnnotations(WireModel):
     """Hints such as the intended audience and importance; clients may ignore them.
 
+    Removed in 2025-03-26: use Annotations.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
@@ -69,6 +71,8 @@ class AnnotatedAnnotations(WireModel):
 
 class Annotated(WireModel):
     """Base of objects that may have annotations: intended audience and importance.
+
+    Removed in 2025-03-26.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

@@ -17,6 +17,8 @@ from .common import RequestParamsMeta, Result
 class ClientCapabilitiesRoots(WireModel):
     """Present if the client supports `roots/list`.
 
+    Removed in 2026-07-28.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
@@ -53,6 +55,8 @@ class Implementation(WireModel):
 class InitializeRequestParams(WireModel):
     """The client's name, capabilities and newest protocol version.
 
+    Removed in 2026-07-28: use server/discover.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
@@ -68,6 +72,8 @@ class InitializeRequestParams(WireModel):
 
 class InitializeRequest(WireModel):
     """First request of a session: the client proposes a protocol version and states its capabilities.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -130,6 +136,8 @@ class ServerCapabilities(WireModel):
 
 class InitializeResult(Result):
     """The server's reply to `initialize`: the protocol version to use, and its capabilities.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

@@ -107,6 +107,8 @@ class JSONRPCResponse(WireModel):
 class JSONRPCErrorError(WireModel):
     """The code, a message and optional details.
 
+    Removed in 2025-11-25.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
@@ -120,6 +122,8 @@ class JSONRPCErrorError(WireModel):
 
 class JSONRPCError(WireModel):
     """Response to a request that failed.
+
+    Removed in 2025-11-25: use JSONRPCErrorResponse.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -194,6 +198,8 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 ServerRequest: TypeAlias = _Annotated[CreateMessageRequest | PingRequest | ListRootsRequest, Tagged("method")]
 """Union of the requests that a server may send.
+
+Removed in 2026-07-28.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """

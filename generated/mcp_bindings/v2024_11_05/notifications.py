@@ -60,6 +60,8 @@ class CancelledNotification(WireModel):
 class InitializedNotification(WireModel):
     """Sent by the client after the handshake; normal operation begins.
 
+    Removed in 2026-07-28.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
@@ -187,6 +189,8 @@ class LoggingMessageNotification(WireModel):
 
 class RootsListChangedNotification(WireModel):
     """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
+
+    Removed in 2026-07-28.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

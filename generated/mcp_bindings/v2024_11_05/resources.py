@@ -130,6 +130,8 @@ class ReadResourceResult(Result):
 class SubscribeRequestParams(WireModel):
     """The URI of the resource to watch.
 
+    Removed in 2026-07-28: use subscriptions/listen.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
@@ -141,6 +143,8 @@ class SubscribeRequestParams(WireModel):
 
 class SubscribeRequest(WireModel):
     """Asks for a notification whenever a resource changes (`resources/subscribe`).
+
+    Removed in 2026-07-28: use subscriptions/listen.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -154,6 +158,8 @@ class SubscribeRequest(WireModel):
 class UnsubscribeRequestParams(WireModel):
     """The URI of the resource to stop watching.
 
+    Removed in 2026-07-28: use subscriptions/listen.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
@@ -165,6 +171,8 @@ class UnsubscribeRequestParams(WireModel):
 
 class UnsubscribeRequest(WireModel):
     """Ends the notifications about a resource (`resources/unsubscribe`).
+
+    Removed in 2026-07-28: use subscriptions/listen.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

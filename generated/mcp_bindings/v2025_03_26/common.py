@@ -28,6 +28,8 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 class RequestParamsMeta(WireModel):
     """Metadata, such as a `progressToken`.
 
+    Removed in 2026-07-28: use RequestMetaObject.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -100,6 +102,8 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 class Annotations(WireModel):
     """Hints about content, such as its intended audience and importance; clients may ignore them.
+
+    Since 2025-03-26.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """

@@ -111,6 +111,8 @@ class ImageContent(WireModel):
 class AudioContent(WireModel):
     """Audio as a content block, base64-encoded.
 
+    Since 2025-03-26.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 

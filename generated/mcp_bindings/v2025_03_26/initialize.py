@@ -17,6 +17,8 @@ from .common import RequestParamsMeta, Result
 class ClientCapabilitiesRoots(WireModel):
     """Present if the client supports `roots/list`.
 
+    Removed in 2026-07-28.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -53,6 +55,8 @@ class Implementation(WireModel):
 class InitializeRequestParams(WireModel):
     """The client's name, capabilities and newest protocol version.
 
+    Removed in 2026-07-28: use server/discover.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -68,6 +72,8 @@ class InitializeRequestParams(WireModel):
 
 class InitializeRequest(WireModel):
     """First request of a session: the client proposes a protocol version and states its capabilities.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -121,7 +127,10 @@ class ServerCapabilities(WireModel):
     logging: dict[str, Any] | None = None
     """Present if the server sends log messages (`notifications/message`)."""
     completions: dict[str, Any] | None = None
-    """Present if the server suggests values (`completion/complete`)."""
+    """Present if the server suggests values (`completion/complete`).
+
+    Since 2025-03-26.
+    """
     prompts: ServerCapabilitiesPrompts | None = None
     """Present if the server has prompts (`prompts/get`)."""
     resources: ServerCapabilitiesResources | None = None
@@ -132,6 +141,8 @@ class ServerCapabilities(WireModel):
 
 class InitializeResult(Result):
     """The server's reply to `initialize`: the protocol version to use, and its capabilities.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """

@@ -17,6 +17,8 @@ from .common import LoggingLevel, RequestParamsMeta
 class SetLevelRequestParams(WireModel):
     """The minimum severity of log messages to send.
 
+    Removed in 2026-07-28: use io.modelcontextprotocol/logLevel.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -28,6 +30,8 @@ class SetLevelRequestParams(WireModel):
 
 class SetLevelRequest(WireModel):
     """Sets the minimum severity of log messages to send (`logging/setLevel`).
+
+    Removed in 2026-07-28: use io.modelcontextprotocol/logLevel.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """

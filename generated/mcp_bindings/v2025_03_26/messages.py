@@ -93,6 +93,8 @@ class JSONRPCNotification(Notification):
 JSONRPCBatchRequest: TypeAlias = list[Annotated[JSONRPCRequest | JSONRPCNotification, LEFT_TO_RIGHT]]
 """An array of requests and notifications; `initialize` must not be among them.
 
+Since 2025-03-26. Removed in 2025-06-18.
+
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
@@ -114,6 +116,8 @@ class JSONRPCResponse(WireModel):
 class JSONRPCErrorError(WireModel):
     """The code, a message and optional details.
 
+    Removed in 2025-11-25.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -128,6 +132,8 @@ class JSONRPCErrorError(WireModel):
 class JSONRPCError(WireModel):
     """Response to a request that failed.
 
+    Removed in 2025-11-25: use JSONRPCErrorResponse.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -141,6 +147,8 @@ class JSONRPCError(WireModel):
 
 JSONRPCBatchResponse: TypeAlias = list[Annotated[JSONRPCResponse | JSONRPCError, LEFT_TO_RIGHT]]
 """An array of responses, each with a result or an error.
+
+Since 2025-03-26. Removed in 2025-06-18.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
@@ -209,6 +217,8 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 ServerRequest: TypeAlias = Annotated[CreateMessageRequest | PingRequest | ListRootsRequest, Tagged("method")]
 """Union of the requests that a server may send.
+
+Removed in 2026-07-28.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """

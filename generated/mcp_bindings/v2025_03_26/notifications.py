@@ -60,6 +60,8 @@ class CancelledNotification(WireModel):
 class InitializedNotification(WireModel):
     """Sent by the client after the handshake; normal operation begins.
 
+    Removed in 2026-07-28.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -84,7 +86,10 @@ class ProgressNotificationParams(WireModel):
     total: Number | None = None
     """Total in the same unit; absent if unknown."""
     message: str | None = None
-    """What is being done, for people."""
+    """What is being done, for people.
+
+    Since 2025-03-26.
+    """
 
 
 class ProgressNotification(WireModel):
@@ -189,6 +194,8 @@ class LoggingMessageNotification(WireModel):
 
 class RootsListChangedNotification(WireModel):
     """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
+
+    Removed in 2026-07-28.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """

@@ -134,6 +134,8 @@ class ReadResourceResult(Result):
 class SubscribeRequestParams(WireModel):
     """The URI of the resource to watch.
 
+    Removed in 2026-07-28: use subscriptions/listen.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -145,6 +147,8 @@ class SubscribeRequestParams(WireModel):
 
 class SubscribeRequest(WireModel):
     """Asks for a notification whenever a resource changes (`resources/subscribe`).
+
+    Removed in 2026-07-28: use subscriptions/listen.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -158,6 +162,8 @@ class SubscribeRequest(WireModel):
 class UnsubscribeRequestParams(WireModel):
     """The URI of the resource to stop watching.
 
+    Removed in 2026-07-28: use subscriptions/listen.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -169,6 +175,8 @@ class UnsubscribeRequestParams(WireModel):
 
 class UnsubscribeRequest(WireModel):
     """Ends the notifications about a resource (`resources/unsubscribe`).
+
+    Removed in 2026-07-28: use subscriptions/listen.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """

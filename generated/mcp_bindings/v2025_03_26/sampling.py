@@ -60,7 +60,10 @@ class CreateMessageRequestParams(WireModel):
     """
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Metadata, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`.
+
+    Removed in 2026-07-28.
+    """
     messages: list[SamplingMessage]
     """The conversation so far, oldest message first."""
     model_preferences: ModelPreferences | None = None

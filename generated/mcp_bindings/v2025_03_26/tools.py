@@ -44,6 +44,8 @@ class ToolInputSchema(WireModel):
 class ToolAnnotations(WireModel):
     """Hints about a tool's behavior; do not trust them unless you trust the server.
 
+    Since 2025-03-26.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
@@ -72,7 +74,10 @@ class Tool(WireModel):
     input_schema: ToolInputSchema
     """JSON Schema of the arguments, always an object."""
     annotations: ToolAnnotations | None = None
-    """Hints about the tool's behavior; do not trust them unless you trust the server."""
+    """Hints about the tool's behavior; do not trust them unless you trust the server.
+
+    Since 2025-03-26.
+    """
 
 
 class ListToolsResult(PaginatedResult):

@@ -53,6 +53,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> models.EmptyResult:
         """Sets the minimum severity of log messages to send (`logging/setLevel`).
 
+        Removed in 2026-07-28: use io.modelcontextprotocol/logLevel.
+
         Args:
             level: Minimum severity of the log messages to send.
             meta: Metadata, such as a `progressToken`.
@@ -65,6 +67,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Checks that the peer is alive; it must answer promptly with an empty result.
+
+        Removed in 2026-07-28.
 
         Args:
             meta: Metadata, such as a `progressToken`.
@@ -174,6 +178,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> models.EmptyResult:
         """Asks for a notification whenever a resource changes (`resources/subscribe`).
 
+        Removed in 2026-07-28: use subscriptions/listen.
+
         Args:
             uri: URI of the resource, in any scheme that the server understands.
             meta: Metadata, such as a `progressToken`.
@@ -218,6 +224,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Ends the notifications about a resource (`resources/unsubscribe`).
+
+        Removed in 2026-07-28: use subscriptions/listen.
 
         Args:
             uri: The URI, as in `resources/subscribe`.
@@ -294,6 +302,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def notify_initialized(self, *, meta: dict[str, Any] | None = None) -> None:
         """Sent by the client after the handshake; normal operation begins.
 
+        Removed in 2026-07-28.
+
         Args:
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
@@ -325,6 +335,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
+
+        Removed in 2026-07-28.
 
         Args:
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
@@ -365,11 +377,17 @@ class ClientHandlers(stub.Handlers):
     )
 
     async def elicit(self, params: models.ElicitRequestParams, ctx: ClientContext) -> models.ElicitResult:
-        """Asks the user for input through the client (`elicitation/create`)."""
+        """Asks the user for input through the client (`elicitation/create`).
+
+        Since 2025-06-18.
+        """
         raise errors.MethodNotImplemented("elicitation/create")
 
     async def ping(self, params: models.RequestParams | None, ctx: ClientContext) -> models.EmptyResult:
-        """Checks that the peer is alive; it must answer promptly with an empty result."""
+        """Checks that the peer is alive; it must answer promptly with an empty result.
+
+        Removed in 2026-07-28.
+        """
         raise errors.MethodNotImplemented("ping")
 
     async def list_roots(self, params: models.RequestParams | None, ctx: ClientContext) -> models.ListRootsResult:

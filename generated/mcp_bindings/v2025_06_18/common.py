@@ -28,6 +28,8 @@ See https://modelcontextprotocol.io/specification/2025-06-18/schema#cursor
 class RequestParamsMeta(WireModel):
     """Metadata, such as a `progressToken`.
 
+    Removed in 2026-07-28: use RequestMetaObject.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
@@ -65,6 +67,8 @@ See https://modelcontextprotocol.io/specification/2025-06-18/schema#emptyresult
 class BaseMetadata(WireModel):
     """Base of named objects: an identifier for programs and a display name for people.
 
+    Since 2025-06-18.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
@@ -91,6 +95,8 @@ See https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel
 class Annotations(WireModel):
     """Hints about content, such as its intended audience and importance; clients may ignore them.
 
+    Since 2025-03-26.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations
     """
 
@@ -99,4 +105,7 @@ class Annotations(WireModel):
     priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """Importance from 0 (optional) to 1 (effectively required)."""
     last_modified: str | None = None
-    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z"."""
+    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z".
+
+    Since 2025-06-18.
+    """

@@ -27,6 +27,8 @@ class PromptReference(BaseMetadata):
 class ResourceTemplateReference(WireModel):
     """Identifies a resource or a resource template, for completion.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplatereference
     """
 
@@ -51,6 +53,8 @@ class CompleteRequestParamsArgument(WireModel):
 class CompleteRequestParamsContext(WireModel):
     """Values already known, to narrow the suggestions.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
     """
 
@@ -71,7 +75,10 @@ class CompleteRequestParams(WireModel):
     argument: CompleteRequestParamsArgument
     """The argument being typed: its name, and its value so far."""
     context: CompleteRequestParamsContext | None = None
-    """Values already known, to narrow the suggestions."""
+    """Values already known, to narrow the suggestions.
+
+    Since 2025-06-18.
+    """
 
 
 class CompleteRequest(WireModel):

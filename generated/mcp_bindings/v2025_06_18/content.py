@@ -19,6 +19,8 @@ from .resources import BlobResourceContents, Resource, TextResourceContents
 class ResourceLink(Resource):
     """A link to a resource, which need not appear in `resources/list`.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelink
     """
 
@@ -39,7 +41,10 @@ class EmbeddedResource(WireModel):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class TextContent(WireModel):
@@ -55,7 +60,10 @@ class TextContent(WireModel):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ImageContent(WireModel):
@@ -73,7 +81,10 @@ class ImageContent(WireModel):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
     @property
     def bytes(self) -> Bytes:
@@ -88,6 +99,8 @@ class ImageContent(WireModel):
 class AudioContent(WireModel):
     """Audio as a content block, base64-encoded.
 
+    Since 2025-03-26.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#audiocontent
     """
 
@@ -100,7 +113,10 @@ class AudioContent(WireModel):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
     @property
     def bytes(self) -> Bytes:
@@ -116,6 +132,8 @@ ContentBlock: TypeAlias = Annotated[
     ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, Tagged("type")
 ]
 """One block of content: text, image, audio, a resource link or an embedded resource.
+
+Since 2025-06-18.
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#contentblock
 """

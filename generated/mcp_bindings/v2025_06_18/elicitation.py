@@ -17,6 +17,8 @@ from .common import RequestParamsMeta, Result
 class StringSchema(WireModel):
     """A text field of an elicitation form.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema
     """
 
@@ -37,6 +39,8 @@ class StringSchema(WireModel):
 class NumberSchema(WireModel):
     """A number or integer field of an elicitation form.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema
     """
 
@@ -55,6 +59,8 @@ class NumberSchema(WireModel):
 class BooleanSchema(WireModel):
     """A yes-or-no field of an elicitation form.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#booleanschema
     """
 
@@ -70,6 +76,8 @@ class BooleanSchema(WireModel):
 
 class EnumSchema(WireModel):
     """A field of an elicitation form with fixed options, of which the user picks one.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema
     """
@@ -91,12 +99,16 @@ PrimitiveSchemaDefinition: TypeAlias = Annotated[
 ]
 """A field of an elicitation form; fields cannot be nested.
 
+Since 2025-06-18.
+
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#primitiveschemadefinition
 """
 
 
 class ElicitRequestParamsRequestedSchema(WireModel):
     """The fields of the form, as a flat JSON Schema object.
+
+    Since 2025-06-18. Removed in 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
     """
@@ -112,6 +124,8 @@ class ElicitRequestParamsRequestedSchema(WireModel):
 class ElicitRequestParams(WireModel):
     """A message for the user and a form to fill in; never for secrets such as passwords.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
     """
 
@@ -126,6 +140,8 @@ class ElicitRequestParams(WireModel):
 class ElicitRequest(WireModel):
     """Asks the user for input through the client (`elicitation/create`).
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
     """
 
@@ -137,6 +153,8 @@ class ElicitRequest(WireModel):
 
 class ElicitResult(Result):
     """The user's decision, and the values of a submitted form.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult
     """

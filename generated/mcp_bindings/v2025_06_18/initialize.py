@@ -17,6 +17,8 @@ from .common import BaseMetadata, RequestParamsMeta, Result
 class ClientCapabilitiesRoots(WireModel):
     """Present if the client supports `roots/list`.
 
+    Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#clientcapabilities
     """
 
@@ -37,7 +39,10 @@ class ClientCapabilities(WireModel):
     sampling: dict[str, Any] | None = None
     """Present if the client supports `sampling/createMessage`."""
     elicitation: dict[str, Any] | None = None
-    """Present if the client supports `elicitation/create`; empty means forms only."""
+    """Present if the client supports `elicitation/create`; empty means forms only.
+
+    Since 2025-06-18.
+    """
 
 
 class Implementation(BaseMetadata):
@@ -52,6 +57,8 @@ class Implementation(BaseMetadata):
 
 class InitializeRequestParams(WireModel):
     """The client's name, capabilities and newest protocol version.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
     """
@@ -68,6 +75,8 @@ class InitializeRequestParams(WireModel):
 
 class InitializeRequest(WireModel):
     """First request of a session: the client proposes a protocol version and states its capabilities.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
     """
@@ -121,7 +130,10 @@ class ServerCapabilities(WireModel):
     logging: dict[str, Any] | None = None
     """Present if the server sends log messages (`notifications/message`)."""
     completions: dict[str, Any] | None = None
-    """Present if the server suggests values (`completion/complete`)."""
+    """Present if the server suggests values (`completion/complete`).
+
+    Since 2025-03-26.
+    """
     prompts: ServerCapabilitiesPrompts | None = None
     """Present if the server has prompts (`prompts/get`)."""
     resources: ServerCapabilitiesResources | None = None
@@ -132,6 +144,8 @@ class ServerCapabilities(WireModel):
 
 class InitializeResult(Result):
     """The server's reply to `initialize`: the protocol version to use, and its capabilities.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializeresult
     """

@@ -109,6 +109,8 @@ class JSONRPCResponse(WireModel):
 class JSONRPCErrorError(WireModel):
     """The code, a message and optional details.
 
+    Removed in 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror
     """
 
@@ -122,6 +124,8 @@ class JSONRPCErrorError(WireModel):
 
 class JSONRPCError(WireModel):
     """Response to a request that failed.
+
+    Removed in 2025-11-25: use JSONRPCErrorResponse.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror
     """
@@ -198,6 +202,8 @@ ServerRequest: TypeAlias = Annotated[
     CreateMessageRequest | ElicitRequest | PingRequest | ListRootsRequest, Tagged("method")
 ]
 """Union of the requests that a server may send.
+
+Removed in 2026-07-28.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """

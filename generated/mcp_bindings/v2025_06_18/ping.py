@@ -16,6 +16,8 @@ from .common import RequestParams
 class PingRequest(WireModel):
     """Checks that the peer is alive; it must answer promptly with an empty result.
 
+    Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#pingrequest
     """
 

@@ -66,7 +66,10 @@ class Resource(BaseMetadata):
     size: Integer | None = None
     """Size in bytes before base64 or tokenization, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListResourcesResult(PaginatedResult):
@@ -106,7 +109,10 @@ class ResourceTemplate(BaseMetadata):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListResourceTemplatesResult(PaginatedResult):
@@ -154,7 +160,10 @@ class ResourceContents(WireModel):
     mime_type: str | None = None
     """Media type, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class TextResourceContents(ResourceContents):
@@ -199,6 +208,8 @@ class ReadResourceResult(Result):
 class SubscribeRequestParams(WireModel):
     """The URI of the resource to watch.
 
+    Removed in 2026-07-28: use subscriptions/listen.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
     """
 
@@ -210,6 +221,8 @@ class SubscribeRequestParams(WireModel):
 
 class SubscribeRequest(WireModel):
     """Asks for a notification whenever a resource changes (`resources/subscribe`).
+
+    Removed in 2026-07-28: use subscriptions/listen.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
     """
@@ -223,6 +236,8 @@ class SubscribeRequest(WireModel):
 class UnsubscribeRequestParams(WireModel):
     """The URI of the resource to stop watching.
 
+    Removed in 2026-07-28: use subscriptions/listen.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
     """
 
@@ -234,6 +249,8 @@ class UnsubscribeRequestParams(WireModel):
 
 class UnsubscribeRequest(WireModel):
     """Ends the notifications about a resource (`resources/unsubscribe`).
+
+    Removed in 2026-07-28: use subscriptions/listen.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
     """

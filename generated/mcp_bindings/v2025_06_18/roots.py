@@ -37,7 +37,10 @@ class Root(WireModel):
     name: str | None = None
     """Name to show to people."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListRootsResult(Result):

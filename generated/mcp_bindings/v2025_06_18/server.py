@@ -36,6 +36,8 @@ class ConnectedClient(stub.Stub):
     ) -> models.ElicitResult:
         """Asks the user for input through the client (`elicitation/create`).
 
+        Since 2025-06-18.
+
         Args:
             message: Tells the user what is requested and why.
             requested_schema: The fields of the form, as a flat JSON Schema object.
@@ -49,6 +51,8 @@ class ConnectedClient(stub.Stub):
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Checks that the peer is alive; it must answer promptly with an empty result.
+
+        Removed in 2026-07-28.
 
         Args:
             meta: Metadata, such as a `progressToken`.
@@ -240,11 +244,17 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("completion/complete")
 
     async def set_level(self, params: models.SetLevelRequestParams, ctx: Context) -> models.EmptyResult:
-        """Sets the minimum severity of log messages to send (`logging/setLevel`)."""
+        """Sets the minimum severity of log messages to send (`logging/setLevel`).
+
+        Removed in 2026-07-28: use io.modelcontextprotocol/logLevel.
+        """
         raise errors.MethodNotImplemented("logging/setLevel")
 
     async def ping(self, params: models.RequestParams | None, ctx: Context) -> models.EmptyResult:
-        """Checks that the peer is alive; it must answer promptly with an empty result."""
+        """Checks that the peer is alive; it must answer promptly with an empty result.
+
+        Removed in 2026-07-28.
+        """
         raise errors.MethodNotImplemented("ping")
 
     async def get_prompt(self, params: models.GetPromptRequestParams, ctx: Context) -> models.GetPromptResult:
@@ -268,7 +278,10 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("resources/read")
 
     async def subscribe(self, params: models.SubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Asks for a notification whenever a resource changes (`resources/subscribe`)."""
+        """Asks for a notification whenever a resource changes (`resources/subscribe`).
+
+        Removed in 2026-07-28: use subscriptions/listen.
+        """
         raise errors.MethodNotImplemented("resources/subscribe")
 
     async def list_resource_templates(
@@ -278,7 +291,10 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("resources/templates/list")
 
     async def unsubscribe(self, params: models.UnsubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Ends the notifications about a resource (`resources/unsubscribe`)."""
+        """Ends the notifications about a resource (`resources/unsubscribe`).
+
+        Removed in 2026-07-28: use subscriptions/listen.
+        """
         raise errors.MethodNotImplemented("resources/unsubscribe")
 
     async def call_tool(self, params: models.CallToolRequestParams, ctx: Context) -> models.CallToolResult:
@@ -293,13 +309,19 @@ class Server(stub.ServerHandlers):
         """Cancels a request that the sender sent earlier; `initialize` cannot be cancelled."""
 
     async def on_initialized(self, params: models.NotificationParams | None, ctx: Context) -> None:
-        """Sent by the client after the handshake; normal operation begins."""
+        """Sent by the client after the handshake; normal operation begins.
+
+        Removed in 2026-07-28.
+        """
 
     async def on_progress(self, params: models.ProgressNotificationParams, ctx: Context) -> None:
         """Reports the progress of a request that carries a `progressToken`."""
 
     async def on_roots_list_changed(self, params: models.NotificationParams | None, ctx: Context) -> None:
-        """Reports that the client's roots have changed; mandatory if the client declared `listChanged`."""
+        """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
+
+        Removed in 2026-07-28.
+        """
 
     @classmethod
     def client_class(cls) -> type[Client]:

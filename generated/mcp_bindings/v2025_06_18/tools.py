@@ -45,6 +45,8 @@ class ToolInputSchema(WireModel):
 class ToolOutputSchema(WireModel):
     """JSON Schema of `structuredContent`, always an object.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#tool
     """
 
@@ -58,6 +60,8 @@ class ToolOutputSchema(WireModel):
 
 class ToolAnnotations(WireModel):
     """Hints about a tool's behavior; do not trust them unless you trust the server.
+
+    Since 2025-03-26.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#toolannotations
     """
@@ -85,11 +89,20 @@ class Tool(BaseMetadata):
     input_schema: ToolInputSchema
     """JSON Schema of the arguments, always an object."""
     output_schema: ToolOutputSchema | None = None
-    """JSON Schema of `structuredContent`, always an object."""
+    """JSON Schema of `structuredContent`, always an object.
+
+    Since 2025-06-18.
+    """
     annotations: ToolAnnotations | None = None
-    """Hints about the tool's behavior; do not trust them unless you trust the server."""
+    """Hints about the tool's behavior; do not trust them unless you trust the server.
+
+    Since 2025-03-26.
+    """
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListToolsResult(PaginatedResult):
@@ -111,7 +124,10 @@ class CallToolResult(Result):
     content: list[ContentBlock]
     """Output for the model, as content blocks."""
     structured_content: dict[str, Any] | None = None
-    """Output for programs, as a JSON object that matches the tool's `outputSchema`."""
+    """Output for programs, as a JSON object that matches the tool's `outputSchema`.
+
+    Since 2025-06-18.
+    """
     is_error: Boolean | None = None
     """True if the tool failed, with the reason in `content`; false by default."""
 

@@ -53,6 +53,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> models.EmptyResult:
         """Sets the minimum severity of log messages to send (`logging/setLevel`).
 
+        Removed in 2026-07-28: use io.modelcontextprotocol/logLevel.
+
         Args:
             level: Minimum severity of the log messages to send.
             meta: Metadata, such as a `progressToken`.
@@ -65,6 +67,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Checks that the peer is alive; it must answer promptly with an empty result.
+
+        Removed in 2026-07-28.
 
         Args:
             meta: Metadata, such as a `progressToken`.
@@ -174,6 +178,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> models.EmptyResult:
         """Asks for a notification whenever a resource changes (`resources/subscribe`).
 
+        Removed in 2026-07-28: use subscriptions/listen.
+
         Args:
             uri: URI of the resource, in any scheme that the server understands.
             meta: Metadata, such as a `progressToken`.
@@ -219,6 +225,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> models.EmptyResult:
         """Ends the notifications about a resource (`resources/unsubscribe`).
 
+        Removed in 2026-07-28: use subscriptions/listen.
+
         Args:
             uri: The URI, as in `resources/subscribe`.
             meta: Metadata, such as a `progressToken`.
@@ -232,6 +240,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> models.CancelTaskResult:
         """Cancels a task that has not ended yet (`tasks/cancel`).
 
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
         Args:
             task_id: Identifies the task; unique, chosen by the peer that runs it.
             meta: Metadata, such as a `progressToken`.
@@ -244,6 +254,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.GetTaskResult:
         """Fetches the state of a task, for polling (`tasks/get`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
         Args:
             task_id: Identifies the task; unique, chosen by the peer that runs it.
@@ -262,6 +274,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> models.ListTasksResult:
         """Asks for a page of the peer's tasks (`tasks/list`).
 
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
         Args:
             cursor: The `nextCursor` of the previous page; omit it for the first page.
             meta: Metadata, such as a `progressToken`.
@@ -274,6 +288,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> AsyncIterator[models.Task]:
         """Iterate over the items of all pages of ``tasks/list``.
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
         Args:
             meta: Metadata, such as a `progressToken`.
@@ -294,6 +310,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         options: stub.CallOptions | None = None,
     ) -> stub.T:
         """Waits for a task to end and fetches its result (`tasks/result`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
         Args:
             task_id: Identifies the task; unique, chosen by the peer that runs it.
@@ -401,6 +419,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def notify_initialized(self, *, meta: dict[str, Any] | None = None) -> None:
         """Sent by the client after the handshake; normal operation begins.
 
+        Removed in 2026-07-28.
+
         Args:
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
@@ -433,6 +453,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
 
+        Removed in 2026-07-28.
+
         Args:
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
@@ -452,6 +474,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
         meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports a new status of a task; optional, so requesters must still poll.
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
         Args:
             task_id: Identifies the task; unique, chosen by the peer that runs it.
@@ -516,11 +540,17 @@ class ClientHandlers(stub.Handlers):
     async def elicit(
         self, params: models.ElicitRequestParams, ctx: ClientContext
     ) -> models.ElicitResult | models.CreateTaskResult:
-        """Asks the user for input through the client (`elicitation/create`)."""
+        """Asks the user for input through the client (`elicitation/create`).
+
+        Since 2025-06-18.
+        """
         raise errors.MethodNotImplemented("elicitation/create")
 
     async def ping(self, params: models.RequestParams | None, ctx: ClientContext) -> models.EmptyResult:
-        """Checks that the peer is alive; it must answer promptly with an empty result."""
+        """Checks that the peer is alive; it must answer promptly with an empty result.
+
+        Removed in 2026-07-28.
+        """
         raise errors.MethodNotImplemented("ping")
 
     async def list_roots(self, params: models.RequestParams | None, ctx: ClientContext) -> models.ListRootsResult:
@@ -534,23 +564,35 @@ class ClientHandlers(stub.Handlers):
         raise errors.MethodNotImplemented("sampling/createMessage")
 
     async def cancel_task(self, params: models.CancelTaskRequestParams, ctx: ClientContext) -> models.CancelTaskResult:
-        """Cancels a task that has not ended yet (`tasks/cancel`)."""
+        """Cancels a task that has not ended yet (`tasks/cancel`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
         raise errors.MethodNotImplemented("tasks/cancel")
 
     async def get_task(self, params: models.GetTaskRequestParams, ctx: ClientContext) -> models.GetTaskResult:
-        """Fetches the state of a task, for polling (`tasks/get`)."""
+        """Fetches the state of a task, for polling (`tasks/get`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
         raise errors.MethodNotImplemented("tasks/get")
 
     async def list_tasks(
         self, params: models.PaginatedRequestParams | None, ctx: ClientContext
     ) -> models.ListTasksResult:
-        """Asks for a page of the peer's tasks (`tasks/list`)."""
+        """Asks for a page of the peer's tasks (`tasks/list`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
         raise errors.MethodNotImplemented("tasks/list")
 
     async def get_task_payload(
         self, params: models.GetTaskPayloadRequestParams, ctx: ClientContext
     ) -> models.GetTaskPayloadResult:
-        """Waits for a task to end and fetches its result (`tasks/result`)."""
+        """Waits for a task to end and fetches its result (`tasks/result`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
         raise errors.MethodNotImplemented("tasks/result")
 
     async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: ClientContext) -> None:
@@ -559,7 +601,10 @@ class ClientHandlers(stub.Handlers):
     async def on_elicitation_complete(
         self, params: models.ElicitationCompleteNotificationParams, ctx: ClientContext
     ) -> None:
-        """Reports that the user has finished on the web page; clients ignore unknown ids."""
+        """Reports that the user has finished on the web page; clients ignore unknown ids.
+
+        Since 2025-11-25. Removed in 2026-07-28.
+        """
 
     async def on_logging_message(self, params: models.LoggingMessageNotificationParams, ctx: ClientContext) -> None:
         """A log message from the server; `logging/setLevel` sets the minimum severity."""
@@ -577,7 +622,10 @@ class ClientHandlers(stub.Handlers):
         """Reports that a resource has changed, to clients that called `resources/subscribe` for it."""
 
     async def on_task_status(self, params: models.TaskStatusNotificationParams, ctx: ClientContext) -> None:
-        """Reports a new status of a task; optional, so requesters must still poll."""
+        """Reports a new status of a task; optional, so requesters must still poll.
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
 
     async def on_tool_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
         """Reports that the server's tools have changed; needs no subscription."""

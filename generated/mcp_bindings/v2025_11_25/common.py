@@ -28,6 +28,8 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#cursor
 class RequestParamsMeta(WireModel):
     """Metadata, such as a `progressToken`.
 
+    Removed in 2026-07-28: use RequestMetaObject.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
@@ -48,6 +50,8 @@ class RequestParams(WireModel):
 class TaskMetadata(WireModel):
     """Asks for a request to run as a task, and how long to keep it.
 
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata
     """
 
@@ -57,6 +61,8 @@ class TaskMetadata(WireModel):
 
 class TaskAugmentedRequestParams(RequestParams):
     """Base of the parameters of requests that can run as tasks.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
@@ -94,6 +100,8 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult
 class Icon(WireModel):
     """An icon that a user interface may show next to a name.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#icon
     """
 
@@ -110,6 +118,8 @@ class Icon(WireModel):
 class Icons(WireModel):
     """Base of objects that have icons.
 
+    Since 2025-11-25.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
@@ -119,6 +129,8 @@ class Icons(WireModel):
 
 class BaseMetadata(WireModel):
     """Base of named objects: an identifier for programs and a display name for people.
+
+    Since 2025-06-18.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
@@ -166,6 +178,8 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#logginglevel
 class Annotations(WireModel):
     """Hints about content, such as its intended audience and importance; clients may ignore them.
 
+    Since 2025-03-26.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations
     """
 
@@ -174,4 +188,7 @@ class Annotations(WireModel):
     priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """Importance from 0 (optional) to 1 (effectively required)."""
     last_modified: str | None = None
-    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z"."""
+    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z".
+
+    Since 2025-06-18.
+    """

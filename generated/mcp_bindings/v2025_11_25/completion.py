@@ -26,6 +26,8 @@ class PromptReference(BaseMetadata):
 class ResourceTemplateReference(WireModel):
     """Identifies a resource or a resource template, for completion.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcetemplatereference
     """
 
@@ -50,6 +52,8 @@ class CompleteRequestParamsArgument(WireModel):
 class CompleteRequestParamsContext(WireModel):
     """Values already known, to narrow the suggestions.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
     """
 
@@ -68,7 +72,10 @@ class CompleteRequestParams(RequestParams):
     argument: CompleteRequestParamsArgument
     """The argument being typed: its name, and its value so far."""
     context: CompleteRequestParamsContext | None = None
-    """Values already known, to narrow the suggestions."""
+    """Values already known, to narrow the suggestions.
+
+    Since 2025-06-18.
+    """
 
 
 class CompleteRequest(WireModel):

@@ -17,6 +17,8 @@ from .common import RequestId, Result, TaskAugmentedRequestParams
 class StringSchema(WireModel):
     """A text field of an elicitation form.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema
     """
 
@@ -33,11 +35,16 @@ class StringSchema(WireModel):
     format: Literal["email", "uri", "date", "date-time"] | None = None
     """Required format: "email", "uri", "date" or "date-time"."""
     default: str | None = None
-    """Value shown initially."""
+    """Value shown initially.
+
+    Since 2025-11-25.
+    """
 
 
 class NumberSchema(WireModel):
     """A number or integer field of an elicitation form.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema
     """
@@ -53,11 +60,16 @@ class NumberSchema(WireModel):
     maximum: Number | None = None
     """Largest value allowed, inclusive."""
     default: Number | None = None
-    """Value shown initially."""
+    """Value shown initially.
+
+    Since 2025-11-25.
+    """
 
 
 class BooleanSchema(WireModel):
     """A yes-or-no field of an elicitation form.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#booleanschema
     """
@@ -74,6 +86,8 @@ class BooleanSchema(WireModel):
 
 class UntitledSingleSelectEnumSchema(WireModel):
     """A form field for one of several options, shown by their values.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledsingleselectenumschema
     """
@@ -93,6 +107,8 @@ class UntitledSingleSelectEnumSchema(WireModel):
 class TitledSingleSelectEnumSchemaOneOf(WireModel):
     """The options, each with a value and a label.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema
     """
 
@@ -104,6 +120,8 @@ class TitledSingleSelectEnumSchemaOneOf(WireModel):
 
 class TitledSingleSelectEnumSchema(WireModel):
     """A form field for one of several options, each with a value and a label.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema
     """
@@ -125,12 +143,16 @@ SingleSelectEnumSchema: TypeAlias = Annotated[
 ]
 """A form field where the user picks exactly one of fixed options.
 
+Since 2025-11-25.
+
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#singleselectenumschema
 """
 
 
 class UntitledMultiSelectEnumSchemaItems(WireModel):
     """The options of the field.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema
     """
@@ -143,6 +165,8 @@ class UntitledMultiSelectEnumSchemaItems(WireModel):
 
 class UntitledMultiSelectEnumSchema(WireModel):
     """A form field for any number of options, shown by their values.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema
     """
@@ -166,6 +190,8 @@ class UntitledMultiSelectEnumSchema(WireModel):
 class TitledMultiSelectEnumSchemaItemsAnyOf(WireModel):
     """The options, each with a value and a label.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
     """
 
@@ -178,6 +204,8 @@ class TitledMultiSelectEnumSchemaItemsAnyOf(WireModel):
 class TitledMultiSelectEnumSchemaItems(WireModel):
     """The options of the field.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
     """
 
@@ -187,6 +215,8 @@ class TitledMultiSelectEnumSchemaItems(WireModel):
 
 class TitledMultiSelectEnumSchema(WireModel):
     """A form field for any number of options, each with a value and a label.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
     """
@@ -210,12 +240,16 @@ class TitledMultiSelectEnumSchema(WireModel):
 MultiSelectEnumSchema: TypeAlias = Annotated[UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema, MOST_MEMBERS]
 """A form field where the user picks any number of fixed options.
 
+Since 2025-11-25.
+
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#multiselectenumschema
 """
 
 
 class LegacyTitledEnumSchema(WireModel):
     """Older form of a single choice with labels; use `TitledSingleSelectEnumSchema` instead.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#legacytitledenumschema
     """
@@ -244,6 +278,8 @@ EnumSchema: TypeAlias = Annotated[
 ]
 """A field of an elicitation form with fixed options, of which the user picks one or several.
 
+Since 2025-06-18.
+
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#enumschema
 """
 
@@ -261,12 +297,16 @@ PrimitiveSchemaDefinition: TypeAlias = Annotated[
 ]
 """A field of an elicitation form; fields cannot be nested.
 
+Since 2025-06-18.
+
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#primitiveschemadefinition
 """
 
 
 class ElicitRequestFormParamsRequestedSchema(WireModel):
     """The fields of the form, as a flat JSON Schema object.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams
     """
@@ -284,6 +324,8 @@ class ElicitRequestFormParamsRequestedSchema(WireModel):
 class ElicitRequestFormParams(TaskAugmentedRequestParams):
     """Asks the user to fill in a form; never for secrets such as passwords.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams
     """
 
@@ -298,6 +340,8 @@ class ElicitRequestFormParams(TaskAugmentedRequestParams):
 class ElicitRequestURLParams(TaskAugmentedRequestParams):
     """Sends the user to a web page, for input that must not pass through the client.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequesturlparams
     """
 
@@ -306,7 +350,10 @@ class ElicitRequestURLParams(TaskAugmentedRequestParams):
     message: str
     """Tells the user why to visit the web page."""
     elicitation_id: str
-    """Identifies this elicitation; unique on the server, opaque to the client."""
+    """Identifies this elicitation; unique on the server, opaque to the client.
+
+    Removed in 2026-07-28.
+    """
     url: str
     """Web page to open after the user consents."""
 
@@ -314,12 +361,16 @@ class ElicitRequestURLParams(TaskAugmentedRequestParams):
 ElicitRequestParams: TypeAlias = Annotated[ElicitRequestURLParams | ElicitRequestFormParams, LEFT_TO_RIGHT]
 """What to ask the user for: a form to fill in, or a web page to visit.
 
+Since 2025-06-18.
+
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestparams
 """
 
 
 class ElicitRequest(WireModel):
     """Asks the user for input through the client (`elicitation/create`).
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
     """
@@ -336,6 +387,8 @@ class ElicitRequest(WireModel):
 
 class ElicitResult(Result):
     """The user's decision, and the values of a submitted form.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
     """

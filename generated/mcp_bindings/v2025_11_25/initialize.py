@@ -16,6 +16,8 @@ from .common import BaseMetadata, Icons, RequestId, RequestParams, Result
 class ClientCapabilitiesRoots(WireModel):
     """Present if the client supports `roots/list`.
 
+    Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
@@ -25,6 +27,8 @@ class ClientCapabilitiesRoots(WireModel):
 
 class ClientCapabilitiesSampling(WireModel):
     """Present if the client supports `sampling/createMessage`.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
@@ -38,6 +42,8 @@ class ClientCapabilitiesSampling(WireModel):
 class ClientCapabilitiesElicitation(WireModel):
     """Present if the client supports `elicitation/create`; empty means forms only.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
@@ -50,6 +56,8 @@ class ClientCapabilitiesElicitation(WireModel):
 class ClientCapabilitiesTasksRequestsSampling(WireModel):
     """Sampling requests that can run as tasks.
 
+    Since 2025-11-25. Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
@@ -60,6 +68,8 @@ class ClientCapabilitiesTasksRequestsSampling(WireModel):
 class ClientCapabilitiesTasksRequestsElicitation(WireModel):
     """Elicitation requests that can run as tasks.
 
+    Since 2025-11-25. Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
 
@@ -69,6 +79,8 @@ class ClientCapabilitiesTasksRequestsElicitation(WireModel):
 
 class ClientCapabilitiesTasksRequests(WireModel):
     """Which requests the client can run as tasks.
+
+    Since 2025-11-25. Removed in 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
@@ -81,6 +93,8 @@ class ClientCapabilitiesTasksRequests(WireModel):
 
 class ClientCapabilitiesTasks(WireModel):
     """Present if the client can run the server's requests as tasks.
+
+    Since 2025-11-25. Removed in 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
     """
@@ -106,9 +120,15 @@ class ClientCapabilities(WireModel):
     sampling: ClientCapabilitiesSampling | None = None
     """Present if the client supports `sampling/createMessage`."""
     elicitation: ClientCapabilitiesElicitation | None = None
-    """Present if the client supports `elicitation/create`; empty means forms only."""
+    """Present if the client supports `elicitation/create`; empty means forms only.
+
+    Since 2025-06-18.
+    """
     tasks: ClientCapabilitiesTasks | None = None
-    """Present if the client can run the server's requests as tasks."""
+    """Present if the client can run the server's requests as tasks.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+    """
 
 
 class Implementation(BaseMetadata, Icons):
@@ -120,13 +140,21 @@ class Implementation(BaseMetadata, Icons):
     version: str
     """Version of the program, in its own format."""
     description: str | None = None
-    """What the program does, for people."""
+    """What the program does, for people.
+
+    Since 2025-11-25.
+    """
     website_url: str | None = None
-    """Home page of the program."""
+    """Home page of the program.
+
+    Since 2025-11-25.
+    """
 
 
 class InitializeRequestParams(RequestParams):
     """The client's name, capabilities and newest protocol version.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams
     """
@@ -141,6 +169,8 @@ class InitializeRequestParams(RequestParams):
 
 class InitializeRequest(WireModel):
     """First request of a session: the client proposes a protocol version and states its capabilities.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
     """
@@ -190,6 +220,8 @@ class ServerCapabilitiesTools(WireModel):
 class ServerCapabilitiesTasksRequestsTools(WireModel):
     """Tool requests that can run as tasks.
 
+    Since 2025-11-25. Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
@@ -200,6 +232,8 @@ class ServerCapabilitiesTasksRequestsTools(WireModel):
 class ServerCapabilitiesTasksRequests(WireModel):
     """Which requests the server can run as tasks.
 
+    Since 2025-11-25. Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
 
@@ -209,6 +243,8 @@ class ServerCapabilitiesTasksRequests(WireModel):
 
 class ServerCapabilitiesTasks(WireModel):
     """Present if the server can run the client's requests as tasks.
+
+    Since 2025-11-25. Removed in 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
     """
@@ -232,7 +268,10 @@ class ServerCapabilities(WireModel):
     logging: dict[str, Any] | None = None
     """Present if the server sends log messages (`notifications/message`)."""
     completions: dict[str, Any] | None = None
-    """Present if the server suggests values (`completion/complete`)."""
+    """Present if the server suggests values (`completion/complete`).
+
+    Since 2025-03-26.
+    """
     prompts: ServerCapabilitiesPrompts | None = None
     """Present if the server has prompts (`prompts/get`)."""
     resources: ServerCapabilitiesResources | None = None
@@ -240,11 +279,16 @@ class ServerCapabilities(WireModel):
     tools: ServerCapabilitiesTools | None = None
     """Present if the server has tools (`tools/call`)."""
     tasks: ServerCapabilitiesTasks | None = None
-    """Present if the server can run the client's requests as tasks."""
+    """Present if the server can run the client's requests as tasks.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+    """
 
 
 class InitializeResult(Result):
     """The server's reply to `initialize`: the protocol version to use, and its capabilities.
+
+    Removed in 2026-07-28: use server/discover.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult
     """

@@ -16,6 +16,8 @@ from .common import LoggingLevel, RequestId, RequestParams
 class SetLevelRequestParams(RequestParams):
     """The minimum severity of log messages to send.
 
+    Removed in 2026-07-28: use io.modelcontextprotocol/logLevel.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequestparams
     """
 
@@ -25,6 +27,8 @@ class SetLevelRequestParams(RequestParams):
 
 class SetLevelRequest(WireModel):
     """Sets the minimum severity of log messages to send (`logging/setLevel`).
+
+    Removed in 2026-07-28: use io.modelcontextprotocol/logLevel.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
     """

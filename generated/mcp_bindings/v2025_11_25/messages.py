@@ -105,6 +105,8 @@ class JSONRPCNotification(Notification):
 class JSONRPCResultResponse(WireModel):
     """Response to a successful request.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresultresponse
     """
 
@@ -119,6 +121,8 @@ class JSONRPCResultResponse(WireModel):
 class Error(WireModel):
     """Why a request failed: a code for programs and a message for people.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#error
     """
 
@@ -132,6 +136,8 @@ class Error(WireModel):
 
 class JSONRPCErrorResponse(WireModel):
     """Response to a request that failed; without an id if the id could not be read.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcerrorresponse
     """
@@ -163,6 +169,8 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcmessa
 class URLElicitationRequiredErrorErrorData(WireModel):
     """The elicitations that are needed.
 
+    Since 2025-11-25. Removed in 2026-07-28.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
@@ -172,6 +180,8 @@ class URLElicitationRequiredErrorErrorData(WireModel):
 
 class URLElicitationRequiredErrorError(WireModel):
     """Error object with the code -32042.
+
+    Since 2025-11-25. Removed in 2026-07-28.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
@@ -186,6 +196,8 @@ class URLElicitationRequiredErrorError(WireModel):
 
 class URLElicitationRequiredError(WireModel):
     """Error response for a request that needs the user to visit a web page first.
+
+    Since 2025-11-25. Removed in 2026-07-28.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
@@ -217,6 +229,8 @@ class PaginatedRequest(WireModel):
 class RelatedTaskMetadata(WireModel):
     """Ties a message to a task, in `_meta` under "io.modelcontextprotocol/related-task".
 
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata
     """
 
@@ -226,6 +240,8 @@ class RelatedTaskMetadata(WireModel):
 
 class CreateTaskResult(Result):
     """Returned at once for a request with a `task` property; `tasks/result` returns the actual result later.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult
     """
@@ -303,6 +319,8 @@ ServerRequest: TypeAlias = Annotated[
     Tagged("method"),
 ]
 """Union of the requests that a server may send.
+
+Removed in 2026-07-28.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """

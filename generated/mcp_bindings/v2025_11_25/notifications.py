@@ -54,6 +54,8 @@ class CancelledNotification(WireModel):
 class InitializedNotification(WireModel):
     """Sent by the client after the handshake; normal operation begins.
 
+    Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializednotification
     """
 
@@ -78,7 +80,10 @@ class ProgressNotificationParams(NotificationParams):
     total: Number | None = None
     """Total in the same unit; absent if unknown."""
     message: str | None = None
-    """What is being done, for people."""
+    """What is being done, for people.
+
+    Since 2025-03-26.
+    """
 
 
 class ProgressNotification(WireModel):
@@ -164,12 +169,16 @@ class ToolListChangedNotification(WireModel):
 class TaskStatusNotificationParams(NotificationParams, Task):
     """The state of the task after the change.
 
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotificationparams
     """
 
 
 class TaskStatusNotification(WireModel):
     """Reports a new status of a task; optional, so requesters must still poll.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatusnotification
     """
@@ -213,6 +222,8 @@ class LoggingMessageNotification(WireModel):
 class RootsListChangedNotification(WireModel):
     """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
 
+    Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification
     """
 
@@ -227,6 +238,8 @@ class RootsListChangedNotification(WireModel):
 class ElicitationCompleteNotificationParams(WireModel):
     """The elicitation whose web page the user has finished.
 
+    Since 2025-11-25. Removed in 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification
     """
 
@@ -238,6 +251,8 @@ class ElicitationCompleteNotificationParams(WireModel):
 
 class ElicitationCompleteNotification(WireModel):
     """Reports that the user has finished on the web page; clients ignore unknown ids.
+
+    Since 2025-11-25. Removed in 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitationcompletenotification
     """

@@ -54,7 +54,10 @@ class Prompt(BaseMetadata, Icons):
     arguments: list[PromptArgument] | None = None
     """Arguments for `prompts/get`."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListPromptsResult(PaginatedResult):

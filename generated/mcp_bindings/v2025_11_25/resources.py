@@ -57,7 +57,10 @@ class Resource(BaseMetadata, Icons):
     size: Integer | None = None
     """Size in bytes before base64 or tokenization, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListResourcesResult(PaginatedResult):
@@ -101,7 +104,10 @@ class ResourceTemplate(BaseMetadata, Icons):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListResourceTemplatesResult(PaginatedResult):
@@ -116,6 +122,8 @@ class ListResourceTemplatesResult(PaginatedResult):
 
 class ResourceRequestParams(RequestParams):
     """Base of parameters that identify a resource by URI.
+
+    Since 2025-11-25.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
@@ -158,7 +166,10 @@ class ResourceContents(WireModel):
     mime_type: str | None = None
     """Media type, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class TextResourceContents(ResourceContents):
@@ -203,12 +214,16 @@ class ReadResourceResult(Result):
 class SubscribeRequestParams(ResourceRequestParams):
     """The URI of the resource to watch.
 
+    Removed in 2026-07-28: use subscriptions/listen.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequestparams
     """
 
 
 class SubscribeRequest(WireModel):
     """Asks for a notification whenever a resource changes (`resources/subscribe`).
+
+    Removed in 2026-07-28: use subscriptions/listen.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
     """
@@ -226,12 +241,16 @@ class SubscribeRequest(WireModel):
 class UnsubscribeRequestParams(ResourceRequestParams):
     """The URI of the resource to stop watching.
 
+    Removed in 2026-07-28: use subscriptions/listen.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequestparams
     """
 
 
 class UnsubscribeRequest(WireModel):
     """Ends the notifications about a resource (`resources/unsubscribe`).
+
+    Removed in 2026-07-28: use subscriptions/listen.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
     """

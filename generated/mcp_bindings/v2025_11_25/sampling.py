@@ -19,6 +19,8 @@ from .tools import Tool
 class ToolUseContent(WireModel):
     """The model's request to call a tool; a `ToolResultContent` must answer it.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent
     """
 
@@ -36,6 +38,8 @@ class ToolUseContent(WireModel):
 
 class ToolResultContent(WireModel):
     """The result of a tool call, sent to the model in the next user message.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolresultcontent
     """
@@ -59,6 +63,8 @@ SamplingMessageContentBlock: TypeAlias = Annotated[
 ]
 """A block of a message to or from a model: text, image, audio, a tool call or its result.
 
+Since 2025-11-25.
+
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessagecontentblock
 """
 
@@ -74,7 +80,10 @@ class SamplingMessage(WireModel):
     content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
     """One content block or a list; tool results must not be mixed with other content."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-11-25.
+    """
 
 
 class ModelHint(WireModel):
@@ -105,6 +114,8 @@ class ModelPreferences(WireModel):
 
 class ToolChoice(WireModel):
     """Whether the model may, must or must not call tools.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolchoice
     """
@@ -138,9 +149,15 @@ class CreateMessageRequestParams(TaskAugmentedRequestParams):
     metadata: dict[str, Any] | None = None
     """Provider-specific settings."""
     tools: list[Tool] | None = None
-    """Tools that the model may call; an error unless the client declared `sampling` with `tools`."""
+    """Tools that the model may call; an error unless the client declared `sampling` with `tools`.
+
+    Since 2025-11-25.
+    """
     tool_choice: ToolChoice | None = None
-    """Whether the model may, must or must not call tools; "auto" by default."""
+    """Whether the model may, must or must not call tools; "auto" by default.
+
+    Since 2025-11-25.
+    """
 
 
 class CreateMessageRequest(WireModel):

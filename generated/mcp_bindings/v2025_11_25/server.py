@@ -77,6 +77,8 @@ class ConnectedClient(stub.Stub):
     ) -> models.ElicitResult | models.CreateTaskResult:
         """Asks the user for input through the client (`elicitation/create`).
 
+        Since 2025-06-18.
+
         Args:
             options: Timeouts and a progress callback for this call.
             message: Tells the user why to visit the web page.
@@ -97,6 +99,8 @@ class ConnectedClient(stub.Stub):
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Checks that the peer is alive; it must answer promptly with an empty result.
+
+        Removed in 2026-07-28.
 
         Args:
             meta: Metadata, such as a `progressToken`.
@@ -214,6 +218,8 @@ class ConnectedClient(stub.Stub):
     ) -> models.CancelTaskResult:
         """Cancels a task that has not ended yet (`tasks/cancel`).
 
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
         Args:
             task_id: Identifies the task; unique, chosen by the peer that runs it.
             meta: Metadata, such as a `progressToken`.
@@ -226,6 +232,8 @@ class ConnectedClient(stub.Stub):
         self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.GetTaskResult:
         """Fetches the state of a task, for polling (`tasks/get`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
         Args:
             task_id: Identifies the task; unique, chosen by the peer that runs it.
@@ -244,6 +252,8 @@ class ConnectedClient(stub.Stub):
     ) -> models.ListTasksResult:
         """Asks for a page of the peer's tasks (`tasks/list`).
 
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
         Args:
             cursor: The `nextCursor` of the previous page; omit it for the first page.
             meta: Metadata, such as a `progressToken`.
@@ -256,6 +266,8 @@ class ConnectedClient(stub.Stub):
         self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> AsyncIterator[models.Task]:
         """Iterate over the items of all pages of ``tasks/list``.
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
         Args:
             meta: Metadata, such as a `progressToken`.
@@ -276,6 +288,8 @@ class ConnectedClient(stub.Stub):
         options: stub.CallOptions | None = None,
     ) -> stub.T:
         """Waits for a task to end and fetches its result (`tasks/result`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
         Args:
             task_id: Identifies the task; unique, chosen by the peer that runs it.
@@ -306,6 +320,8 @@ class ConnectedClient(stub.Stub):
 
     async def notify_elicitation_complete(self, *, elicitation_id: str, meta: dict[str, Any] | None = None) -> None:
         """Reports that the user has finished on the web page; clients ignore unknown ids.
+
+        Since 2025-11-25. Removed in 2026-07-28.
 
         Args:
             elicitation_id: Identifies the completed elicitation, as in `ElicitRequestURLParams`.
@@ -393,6 +409,8 @@ class ConnectedClient(stub.Stub):
     ) -> None:
         """Reports a new status of a task; optional, so requesters must still poll.
 
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
         Args:
             task_id: Identifies the task; unique, chosen by the peer that runs it.
             status: Current status; initially "working".
@@ -471,11 +489,17 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("completion/complete")
 
     async def set_level(self, params: models.SetLevelRequestParams, ctx: Context) -> models.EmptyResult:
-        """Sets the minimum severity of log messages to send (`logging/setLevel`)."""
+        """Sets the minimum severity of log messages to send (`logging/setLevel`).
+
+        Removed in 2026-07-28: use io.modelcontextprotocol/logLevel.
+        """
         raise errors.MethodNotImplemented("logging/setLevel")
 
     async def ping(self, params: models.RequestParams | None, ctx: Context) -> models.EmptyResult:
-        """Checks that the peer is alive; it must answer promptly with an empty result."""
+        """Checks that the peer is alive; it must answer promptly with an empty result.
+
+        Removed in 2026-07-28.
+        """
         raise errors.MethodNotImplemented("ping")
 
     async def get_prompt(self, params: models.GetPromptRequestParams, ctx: Context) -> models.GetPromptResult:
@@ -499,7 +523,10 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("resources/read")
 
     async def subscribe(self, params: models.SubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Asks for a notification whenever a resource changes (`resources/subscribe`)."""
+        """Asks for a notification whenever a resource changes (`resources/subscribe`).
+
+        Removed in 2026-07-28: use subscriptions/listen.
+        """
         raise errors.MethodNotImplemented("resources/subscribe")
 
     async def list_resource_templates(
@@ -509,25 +536,40 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("resources/templates/list")
 
     async def unsubscribe(self, params: models.UnsubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Ends the notifications about a resource (`resources/unsubscribe`)."""
+        """Ends the notifications about a resource (`resources/unsubscribe`).
+
+        Removed in 2026-07-28: use subscriptions/listen.
+        """
         raise errors.MethodNotImplemented("resources/unsubscribe")
 
     async def cancel_task(self, params: models.CancelTaskRequestParams, ctx: Context) -> models.CancelTaskResult:
-        """Cancels a task that has not ended yet (`tasks/cancel`)."""
+        """Cancels a task that has not ended yet (`tasks/cancel`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
         raise errors.MethodNotImplemented("tasks/cancel")
 
     async def get_task(self, params: models.GetTaskRequestParams, ctx: Context) -> models.GetTaskResult:
-        """Fetches the state of a task, for polling (`tasks/get`)."""
+        """Fetches the state of a task, for polling (`tasks/get`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
         raise errors.MethodNotImplemented("tasks/get")
 
     async def list_tasks(self, params: models.PaginatedRequestParams | None, ctx: Context) -> models.ListTasksResult:
-        """Asks for a page of the peer's tasks (`tasks/list`)."""
+        """Asks for a page of the peer's tasks (`tasks/list`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
         raise errors.MethodNotImplemented("tasks/list")
 
     async def get_task_payload(
         self, params: models.GetTaskPayloadRequestParams, ctx: Context
     ) -> models.GetTaskPayloadResult:
-        """Waits for a task to end and fetches its result (`tasks/result`)."""
+        """Waits for a task to end and fetches its result (`tasks/result`).
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
         raise errors.MethodNotImplemented("tasks/result")
 
     async def call_tool(
@@ -544,16 +586,25 @@ class Server(stub.ServerHandlers):
         """Cancels a request that the sender sent earlier; tasks are cancelled with `tasks/cancel`."""
 
     async def on_initialized(self, params: models.NotificationParams | None, ctx: Context) -> None:
-        """Sent by the client after the handshake; normal operation begins."""
+        """Sent by the client after the handshake; normal operation begins.
+
+        Removed in 2026-07-28.
+        """
 
     async def on_progress(self, params: models.ProgressNotificationParams, ctx: Context) -> None:
         """Reports the progress of a request that carries a `progressToken`."""
 
     async def on_roots_list_changed(self, params: models.NotificationParams | None, ctx: Context) -> None:
-        """Reports that the client's roots have changed; mandatory if the client declared `listChanged`."""
+        """Reports that the client's roots have changed; mandatory if the client declared `listChanged`.
+
+        Removed in 2026-07-28.
+        """
 
     async def on_task_status(self, params: models.TaskStatusNotificationParams, ctx: Context) -> None:
-        """Reports a new status of a task; optional, so requesters must still poll."""
+        """Reports a new status of a task; optional, so requesters must still poll.
+
+        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        """
 
     @classmethod
     def client_class(cls) -> type[Client]:

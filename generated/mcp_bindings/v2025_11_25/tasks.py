@@ -16,12 +16,16 @@ from .common import PaginatedRequestParams, PaginatedResult, RequestId, RequestP
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
 """Status of a task; "completed", "failed" and "cancelled" are final.
 
+Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
 """
 
 
 class Task(WireModel):
     """A request that runs in the background, with its status and retention time.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#task
     """
@@ -45,6 +49,8 @@ class Task(WireModel):
 class GetTaskRequestParams(WireModel):
     """The id of the task whose state to fetch.
 
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
     """
 
@@ -56,6 +62,8 @@ class GetTaskRequestParams(WireModel):
 
 class GetTaskRequest(WireModel):
     """Fetches the state of a task, for polling (`tasks/get`).
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
     """
@@ -73,12 +81,16 @@ class GetTaskRequest(WireModel):
 class GetTaskResult(Result, Task):
     """The current state of a task.
 
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskresult
     """
 
 
 class GetTaskPayloadRequestParams(WireModel):
     """The id of the task whose result to fetch.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
     """
@@ -91,6 +103,8 @@ class GetTaskPayloadRequestParams(WireModel):
 
 class GetTaskPayloadRequest(WireModel):
     """Waits for a task to end and fetches its result (`tasks/result`).
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
     """
@@ -108,12 +122,16 @@ class GetTaskPayloadRequest(WireModel):
 class GetTaskPayloadResult(Result):
     """The result of the original request, such as a `CallToolResult`.
 
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadresult
     """
 
 
 class CancelTaskRequestParams(WireModel):
     """The id of the task to cancel; error -32602 if it has already ended.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
     """
@@ -126,6 +144,8 @@ class CancelTaskRequestParams(WireModel):
 
 class CancelTaskRequest(WireModel):
     """Cancels a task that has not ended yet (`tasks/cancel`).
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
     """
@@ -143,12 +163,16 @@ class CancelTaskRequest(WireModel):
 class CancelTaskResult(Result, Task):
     """The state of the task after cancellation, with the status "cancelled".
 
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult
     """
 
 
 class ListTasksRequest(WireModel):
     """Asks for a page of the peer's tasks (`tasks/list`).
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
     """
@@ -165,6 +189,8 @@ class ListTasksRequest(WireModel):
 
 class ListTasksResult(PaginatedResult):
     """A page of tasks with their states.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult
     """

@@ -46,7 +46,10 @@ class ToolInputSchema(WireModel):
     """
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect; 2020-12 by default."""
+    """URI of the JSON Schema dialect; 2020-12 by default.
+
+    Since 2025-11-25.
+    """
     type: Literal["object"] = "object"
     """Always "object"."""
     properties: dict[str, dict[str, Any]] | None = None
@@ -58,6 +61,8 @@ class ToolInputSchema(WireModel):
 class ToolExecution(WireModel):
     """How a tool can be run: at once or as a task.
 
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
     """
 
@@ -68,11 +73,16 @@ class ToolExecution(WireModel):
 class ToolOutputSchema(WireModel):
     """JSON Schema of `structuredContent`, always an object.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
     """
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect; 2020-12 by default."""
+    """URI of the JSON Schema dialect; 2020-12 by default.
+
+    Since 2025-11-25.
+    """
     type: Literal["object"] = "object"
     """Always "object"."""
     properties: dict[str, dict[str, Any]] | None = None
@@ -83,6 +93,8 @@ class ToolOutputSchema(WireModel):
 
 class ToolAnnotations(WireModel):
     """Hints about a tool's behavior; do not trust them unless you trust the server.
+
+    Since 2025-03-26.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
     """
@@ -110,13 +122,25 @@ class Tool(BaseMetadata, Icons):
     input_schema: ToolInputSchema
     """JSON Schema of the arguments, always an object."""
     execution: ToolExecution | None = None
-    """Whether the tool can run as a task."""
+    """Whether the tool can run as a task.
+
+    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+    """
     output_schema: ToolOutputSchema | None = None
-    """JSON Schema of `structuredContent`, always an object."""
+    """JSON Schema of `structuredContent`, always an object.
+
+    Since 2025-06-18.
+    """
     annotations: ToolAnnotations | None = None
-    """Hints about the tool's behavior; do not trust them unless you trust the server."""
+    """Hints about the tool's behavior; do not trust them unless you trust the server.
+
+    Since 2025-03-26.
+    """
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListToolsResult(PaginatedResult):
@@ -138,7 +162,10 @@ class CallToolResult(Result):
     content: list[ContentBlock]
     """Output for the model, as content blocks."""
     structured_content: dict[str, Any] | None = None
-    """Output for programs, as a JSON object that matches the tool's `outputSchema`."""
+    """Output for programs, as a JSON object that matches the tool's `outputSchema`.
+
+    Since 2025-06-18.
+    """
     is_error: Boolean | None = None
     """True if the tool failed, with the reason in `content`; false by default."""
 

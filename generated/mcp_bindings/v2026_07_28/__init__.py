@@ -9,6 +9,8 @@
 Every name is imported on first use; the modules that contain them are private, except `errors` and `methods`.
 """
 
+# pyright: reportDeprecated=false
+
 from sys import modules
 from typing import Any, Final, TYPE_CHECKING
 

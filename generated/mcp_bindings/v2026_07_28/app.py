@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+# pyright: reportDeprecated=false
+
 from collections.abc import Callable
 
 from mcp_runtime import app

@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """What this revision provides to the runtime. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Final
 
 from mcp_runtime.binding import Binding

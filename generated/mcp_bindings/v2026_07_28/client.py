@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+# pyright: reportDeprecated=false
+
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -334,7 +336,10 @@ class ClientHandlers(stub.Handlers):
     )
 
     async def elicit(self, params: models.ElicitRequestParams, ctx: ClientContext) -> models.ElicitResult:
-        """Asks the user for input, inside an `InputRequiredResult`."""
+        """Asks the user for input, inside an `InputRequiredResult`.
+
+        Since 2025-06-18.
+        """
         raise errors.MethodNotImplemented("elicitation/create")
 
     @deprecated("Deprecated in revision 2026-07-28.", category=None)
@@ -382,7 +387,10 @@ class ClientHandlers(stub.Handlers):
     async def on_subscriptions_acknowledged(
         self, params: models.SubscriptionsAcknowledgedNotificationParams, ctx: ClientContext
     ) -> None:
-        """Confirms a subscription; always the first message of its stream."""
+        """Confirms a subscription; always the first message of its stream.
+
+        Since 2026-07-28.
+        """
 
     async def on_tool_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
         """Reports that the server's tools have changed; sent on `subscriptions/listen` streams only."""

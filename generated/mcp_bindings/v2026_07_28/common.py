@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `common`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 import typing
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -31,12 +33,16 @@ else:
     )
 """Any value of JSON: null, a scalar, an array or an object.
 
+Since 2026-07-28.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue
 """
 
 
 JSONObject: TypeAlias = dict[str, JSONValue]
 """A mapping from strings to JSON values.
+
+Since 2026-07-28.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject
 """
@@ -45,12 +51,16 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject
 JSONArray: TypeAlias = list[JSONValue]
 """A list of JSON values.
 
+Since 2026-07-28.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonarray
 """
 
 
 MetaObject: TypeAlias = dict[str, Any]
 """Metadata of a message; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+Since 2026-07-28.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#metaobject
 """
@@ -66,6 +76,8 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#progresstoke
 class BaseMetadata(WireModel):
     """Base of named objects: an identifier for programs and a display name for people.
 
+    Since 2025-06-18.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
@@ -77,6 +89,8 @@ class BaseMetadata(WireModel):
 
 class Icon(WireModel):
     """An icon that a user interface may show next to a name.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#icon
     """
@@ -94,6 +108,8 @@ class Icon(WireModel):
 class Icons(WireModel):
     """Base of objects that have icons.
 
+    Since 2025-11-25.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
@@ -110,13 +126,21 @@ class Implementation(BaseMetadata, Icons):
     version: str
     """Version of the program, in its own format."""
     description: str | None = None
-    """What the program does, for people."""
+    """What the program does, for people.
+
+    Since 2025-11-25.
+    """
     website_url: str | None = None
-    """Home page of the program."""
+    """Home page of the program.
+
+    Since 2025-11-25.
+    """
 
 
 class ClientCapabilitiesSampling(WireModel):
     """Present if the client supports `sampling/createMessage`.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
     """
@@ -129,6 +153,8 @@ class ClientCapabilitiesSampling(WireModel):
 
 class ClientCapabilitiesElicitation(WireModel):
     """Present if the client supports `elicitation/create`; empty means forms only.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
     """
@@ -158,9 +184,15 @@ class ClientCapabilities(WireModel):
     Deprecated in revision 2026-07-28.
     """
     elicitation: ClientCapabilitiesElicitation | None = None
-    """Present if the client supports `elicitation/create`; empty means forms only."""
+    """Present if the client supports `elicitation/create`; empty means forms only.
+
+    Since 2025-06-18.
+    """
     extensions: dict[str, JSONObject] | None = None
-    """Supported extensions and their settings, by identifier."""
+    """Supported extensions and their settings, by identifier.
+
+    Since 2026-07-28.
+    """
 
 
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -175,6 +207,8 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel
 class RequestMetaObject(WireModel):
     """Metadata of a request: protocol version, client capabilities, and optionally a progress token and a log
     level.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#requestmetaobject
     """
@@ -196,6 +230,8 @@ class RequestMetaObject(WireModel):
 
 class ResultMetaObject(WireModel):
     """Metadata of a result, usually the server's name and version.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resultmetaobject
     """
@@ -224,6 +260,8 @@ class RequestParams(WireModel):
 ResultType: TypeAlias = Annotated[Literal["complete", "input_required"] | str, OPEN]
 """Whether the result is "complete" or "input_required"; clients reject other values.
 
+Since 2026-07-28.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype
 """
 
@@ -237,7 +275,10 @@ class Result(WireModel):
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
     """Metadata, which should include the server's name and version."""
     result_type: Annotated[ResultType, REQUIRED] = "complete"
-    """Whether the result is complete or asks for input; older servers omit it, meaning "complete"."""
+    """Whether the result is complete or asks for input; older servers omit it, meaning "complete".
+
+    Since 2026-07-28.
+    """
 
 
 RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
@@ -270,6 +311,8 @@ class PaginatedResult(Result):
 class CacheableResult(Result):
     """Base of results that say how long, and for which users, they may be cached.
 
+    Since 2026-07-28.
+
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
@@ -289,6 +332,8 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#role
 class Annotations(WireModel):
     """Hints about content, such as its intended audience and importance; clients may ignore them.
 
+    Since 2025-03-26.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations
     """
 
@@ -297,4 +342,7 @@ class Annotations(WireModel):
     priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """Importance from 0 (optional) to 1 (effectively required)."""
     last_modified: str | None = None
-    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z"."""
+    """Time of the last change in ISO 8601, like "2025-06-18T09:30:00Z".
+
+    Since 2025-06-18.
+    """

@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `completion`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Literal
 
 from mcp_runtime.model import Boolean, Integer, Tagged, WireModel
@@ -26,6 +28,8 @@ class PromptReference(BaseMetadata):
 
 class ResourceTemplateReference(WireModel):
     """Identifies a resource or a resource template, for completion.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplatereference
     """
@@ -51,6 +55,8 @@ class CompleteRequestParamsArgument(WireModel):
 class CompleteRequestParamsContext(WireModel):
     """Values already known, to narrow the suggestions.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams
     """
 
@@ -69,7 +75,10 @@ class CompleteRequestParams(RequestParams):
     argument: CompleteRequestParamsArgument
     """The argument being typed: its name, and its value so far."""
     context: CompleteRequestParamsContext | None = None
-    """Values already known, to narrow the suggestions."""
+    """Values already known, to narrow the suggestions.
+
+    Since 2025-06-18.
+    """
 
 
 class CompleteRequest(WireModel):

@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Constants of the protocol. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Final
 
 LATEST_PROTOCOL_VERSION: Final = "2026-07-28"

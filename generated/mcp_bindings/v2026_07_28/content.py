@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `content`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Literal, TypeAlias
 
 from mcp_runtime.model import Integer, LEFT_TO_RIGHT, Tagged, WireModel
@@ -32,7 +34,10 @@ class Resource(BaseMetadata, Icons):
     size: Integer | None = None
     """Size in bytes before base64 or tokenization, if known."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ResourceContents(WireModel):
@@ -46,7 +51,10 @@ class ResourceContents(WireModel):
     mime_type: str | None = None
     """Media type, if known."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class TextResourceContents(ResourceContents):
@@ -81,6 +89,8 @@ class BlobResourceContents(ResourceContents):
 class ResourceLink(Resource):
     """A link to a resource, which need not appear in `resources/list`.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink
     """
 
@@ -101,7 +111,10 @@ class EmbeddedResource(WireModel):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class TextContent(WireModel):
@@ -117,7 +130,10 @@ class TextContent(WireModel):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ImageContent(WireModel):
@@ -135,7 +151,10 @@ class ImageContent(WireModel):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
     @property
     def bytes(self) -> Bytes:
@@ -150,6 +169,8 @@ class ImageContent(WireModel):
 class AudioContent(WireModel):
     """Audio as a content block, base64-encoded.
 
+    Since 2025-03-26.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent
     """
 
@@ -162,7 +183,10 @@ class AudioContent(WireModel):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
     @property
     def bytes(self) -> Bytes:
@@ -178,6 +202,8 @@ ContentBlock: TypeAlias = Annotated[
     ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, Tagged("type")
 ]
 """One block of content: text, image, audio, a resource link or an embedded resource.
+
+Since 2025-06-18.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock
 """

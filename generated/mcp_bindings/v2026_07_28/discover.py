@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `discover`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Literal
 
 from mcp_runtime.model import Boolean, WireModel
@@ -16,6 +18,8 @@ from .common import CacheableResult, JSONObject, RequestId, RequestParams
 class DiscoverRequest(WireModel):
     """Asks for the server's protocol versions and capabilities; servers must support it, clients need not use
     it.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
     """
@@ -76,7 +80,10 @@ class ServerCapabilities(WireModel):
     Deprecated in revision 2026-07-28.
     """
     completions: JSONObject | None = None
-    """Present if the server suggests values (`completion/complete`)."""
+    """Present if the server suggests values (`completion/complete`).
+
+    Since 2025-03-26.
+    """
     prompts: ServerCapabilitiesPrompts | None = None
     """Present if the server has prompts (`prompts/get`)."""
     resources: ServerCapabilitiesResources | None = None
@@ -84,11 +91,16 @@ class ServerCapabilities(WireModel):
     tools: ServerCapabilitiesTools | None = None
     """Present if the server has tools (`tools/call`)."""
     extensions: dict[str, JSONObject] | None = None
-    """Supported extensions and their settings, by identifier."""
+    """Supported extensions and their settings, by identifier.
+
+    Since 2026-07-28.
+    """
 
 
 class DiscoverResult(CacheableResult):
     """The server's protocol versions, capabilities and instructions for the model.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult
     """

@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `elicitation`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Literal, TypeAlias
 
 from mcp_runtime.model import Boolean, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Number, WireModel
@@ -14,6 +16,8 @@ from pydantic import Field
 
 class StringSchema(WireModel):
     """A text field of an elicitation form.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#stringschema
     """
@@ -31,11 +35,16 @@ class StringSchema(WireModel):
     format: Literal["email", "uri", "date", "date-time"] | None = None
     """Required format: "email", "uri", "date" or "date-time"."""
     default: str | None = None
-    """Value shown initially."""
+    """Value shown initially.
+
+    Since 2025-11-25.
+    """
 
 
 class NumberSchema(WireModel):
     """A number or integer field of an elicitation form.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#numberschema
     """
@@ -51,11 +60,16 @@ class NumberSchema(WireModel):
     maximum: Number | None = None
     """Largest value allowed, inclusive."""
     default: Number | None = None
-    """Value shown initially."""
+    """Value shown initially.
+
+    Since 2025-11-25.
+    """
 
 
 class BooleanSchema(WireModel):
     """A yes-or-no field of an elicitation form.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#booleanschema
     """
@@ -72,6 +86,8 @@ class BooleanSchema(WireModel):
 
 class UntitledSingleSelectEnumSchema(WireModel):
     """A form field for one of several options, shown by their values.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledsingleselectenumschema
     """
@@ -91,6 +107,8 @@ class UntitledSingleSelectEnumSchema(WireModel):
 class TitledSingleSelectEnumSchemaOneOf(WireModel):
     """The options, each with a value and a label.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#titledsingleselectenumschema
     """
 
@@ -102,6 +120,8 @@ class TitledSingleSelectEnumSchemaOneOf(WireModel):
 
 class TitledSingleSelectEnumSchema(WireModel):
     """A form field for one of several options, each with a value and a label.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#titledsingleselectenumschema
     """
@@ -123,12 +143,16 @@ SingleSelectEnumSchema: TypeAlias = Annotated[
 ]
 """A form field where the user picks exactly one of fixed options.
 
+Since 2025-11-25.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#singleselectenumschema
 """
 
 
 class UntitledMultiSelectEnumSchemaItems(WireModel):
     """The options of the field.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledmultiselectenumschema
     """
@@ -141,6 +165,8 @@ class UntitledMultiSelectEnumSchemaItems(WireModel):
 
 class UntitledMultiSelectEnumSchema(WireModel):
     """A form field for any number of options, shown by their values.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#untitledmultiselectenumschema
     """
@@ -164,6 +190,8 @@ class UntitledMultiSelectEnumSchema(WireModel):
 class TitledMultiSelectEnumSchemaItemsAnyOf(WireModel):
     """The options, each with a value and a label.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema
     """
 
@@ -176,6 +204,8 @@ class TitledMultiSelectEnumSchemaItemsAnyOf(WireModel):
 class TitledMultiSelectEnumSchemaItems(WireModel):
     """The options of the field.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema
     """
 
@@ -185,6 +215,8 @@ class TitledMultiSelectEnumSchemaItems(WireModel):
 
 class TitledMultiSelectEnumSchema(WireModel):
     """A form field for any number of options, each with a value and a label.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#titledmultiselectenumschema
     """
@@ -208,12 +240,16 @@ class TitledMultiSelectEnumSchema(WireModel):
 MultiSelectEnumSchema: TypeAlias = Annotated[UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema, MOST_MEMBERS]
 """A form field where the user picks any number of fixed options.
 
+Since 2025-11-25.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#multiselectenumschema
 """
 
 
 class LegacyTitledEnumSchema(WireModel):
     """Older form of a single choice with labels; use `TitledSingleSelectEnumSchema` instead.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#legacytitledenumschema
     """
@@ -242,6 +278,8 @@ EnumSchema: TypeAlias = Annotated[
 ]
 """A field of an elicitation form with fixed options, of which the user picks one or several.
 
+Since 2025-06-18.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#enumschema
 """
 
@@ -259,12 +297,16 @@ PrimitiveSchemaDefinition: TypeAlias = Annotated[
 ]
 """A field of an elicitation form; fields cannot be nested.
 
+Since 2025-06-18.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#primitiveschemadefinition
 """
 
 
 class ElicitRequestFormParamsRequestedSchema(WireModel):
     """The fields of the form, as a flat JSON Schema object.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestformparams
     """
@@ -282,6 +324,8 @@ class ElicitRequestFormParamsRequestedSchema(WireModel):
 class ElicitRequestFormParams(WireModel):
     """Asks the user to fill in a form; never for secrets such as passwords.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestformparams
     """
 
@@ -295,6 +339,8 @@ class ElicitRequestFormParams(WireModel):
 
 class ElicitRequestURLParams(WireModel):
     """Sends the user to a web page, for input that must not pass through the client.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequesturlparams
     """
@@ -310,12 +356,16 @@ class ElicitRequestURLParams(WireModel):
 ElicitRequestParams: TypeAlias = Annotated[ElicitRequestURLParams | ElicitRequestFormParams, LEFT_TO_RIGHT]
 """What to ask the user for: a form to fill in, or a web page to visit.
 
+Since 2025-06-18.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequestparams
 """
 
 
 class ElicitRequest(WireModel):
     """Asks the user for input, inside an `InputRequiredResult`.
+
+    Since 2025-06-18.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitrequest
     """

@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Exceptions for the error codes of the protocol. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final

@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `messages`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Any, Literal, TypeAlias
 
 from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, REQUIRED, Tagged, WireModel
@@ -88,6 +90,8 @@ class JSONRPCNotification(Notification):
 class JSONRPCResultResponse(WireModel):
     """Response to a successful request.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresultresponse
     """
 
@@ -102,6 +106,8 @@ class JSONRPCResultResponse(WireModel):
 class Error(WireModel):
     """Why a request failed: a code for programs and a message for people.
 
+    Since 2025-11-25.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#error
     """
 
@@ -115,6 +121,8 @@ class Error(WireModel):
 
 class JSONRPCErrorResponse(WireModel):
     """Response to a request that failed; without an id if the id could not be read.
+
+    Since 2025-11-25.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcerrorresponse
     """
@@ -146,6 +154,8 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcmessa
 class ParseError(WireModel):
     """The received text is not valid JSON.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror
     """
 
@@ -159,6 +169,8 @@ class ParseError(WireModel):
 
 class InvalidRequestError(WireModel):
     """Valid JSON that is not a valid JSON-RPC message.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror
     """
@@ -174,6 +186,8 @@ class InvalidRequestError(WireModel):
 class MethodNotFoundError(WireModel):
     """The method is unknown, or belongs to a capability that the server did not declare.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror
     """
 
@@ -187,6 +201,8 @@ class MethodNotFoundError(WireModel):
 
 class InvalidParamsError(WireModel):
     """Invalid parameters: an unknown tool, prompt or resource, an expired cursor, and similar.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror
     """
@@ -202,6 +218,8 @@ class InvalidParamsError(WireModel):
 class InternalError(WireModel):
     """An unexpected failure inside the receiver.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror
     """
 
@@ -215,6 +233,8 @@ class InternalError(WireModel):
 
 class HeaderMismatchErrorError(WireModel):
     """Error object with the code -32020.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror
     """
@@ -230,6 +250,8 @@ class HeaderMismatchErrorError(WireModel):
 class HeaderMismatchError(WireModel):
     """Error response for HTTP headers that are missing, malformed or at odds with the body (HTTP 400).
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror
     """
 
@@ -244,6 +266,8 @@ class HeaderMismatchError(WireModel):
 class UnsupportedProtocolVersionErrorErrorData(WireModel):
     """The requested version, and those that the server supports.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
     """
 
@@ -255,6 +279,8 @@ class UnsupportedProtocolVersionErrorErrorData(WireModel):
 
 class UnsupportedProtocolVersionErrorError(WireModel):
     """Error object with the code -32022.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
     """
@@ -270,6 +296,8 @@ class UnsupportedProtocolVersionErrorError(WireModel):
 class UnsupportedProtocolVersionError(WireModel):
     """Error response for a protocol version that the server does not support (HTTP 400).
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
     """
 
@@ -284,6 +312,8 @@ class UnsupportedProtocolVersionError(WireModel):
 class MissingRequiredClientCapabilityErrorErrorData(WireModel):
     """What the client did not declare.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
     """
 
@@ -293,6 +323,8 @@ class MissingRequiredClientCapabilityErrorErrorData(WireModel):
 
 class MissingRequiredClientCapabilityErrorError(WireModel):
     """Error object with the code -32021.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
     """
@@ -307,6 +339,8 @@ class MissingRequiredClientCapabilityErrorError(WireModel):
 
 class MissingRequiredClientCapabilityError(WireModel):
     """Error response for a request that needs a capability the client did not declare (HTTP 400).
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
     """
@@ -329,6 +363,8 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult
 InputRequest: TypeAlias = Annotated[CreateMessageRequest | ElicitRequest | ListRootsRequest, Tagged("method")]
 """A request for input inside an `InputRequiredResult`.
 
+Since 2026-07-28.
+
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
@@ -336,12 +372,16 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 InputRequests: TypeAlias = dict[str, InputRequest]
 """Requests for input, by keys that the server chose.
 
+Since 2026-07-28.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests
 """
 
 
 class InputRequiredResult(Result):
     """More input is needed: the client collects it and sends its request again with a new id.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult
     """
@@ -356,6 +396,8 @@ class InputRequiredResult(Result):
 
 class DiscoverResultResponse(WireModel):
     """JSON-RPC response to `server/discover`.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresultresponse
     """
@@ -387,6 +429,8 @@ class PaginatedRequest(WireModel):
 class ListResourcesResultResponse(WireModel):
     """JSON-RPC response to `resources/list`.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresultresponse
     """
 
@@ -400,6 +444,8 @@ class ListResourcesResultResponse(WireModel):
 
 class ListResourceTemplatesResultResponse(WireModel):
     """JSON-RPC response to `resources/templates/list`.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresultresponse
     """
@@ -415,6 +461,8 @@ class ListResourceTemplatesResultResponse(WireModel):
 class ReadResourceResultResponse(WireModel):
     """JSON-RPC response to `resources/read`.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresultresponse
     """
 
@@ -428,6 +476,8 @@ class ReadResourceResultResponse(WireModel):
 
 class SubscriptionsListenResultResponse(WireModel):
     """JSON-RPC response that ends a `subscriptions/listen` stream.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultresponse
     """
@@ -443,6 +493,8 @@ class SubscriptionsListenResultResponse(WireModel):
 class ListPromptsResultResponse(WireModel):
     """JSON-RPC response to `prompts/list`.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresultresponse
     """
 
@@ -456,6 +508,8 @@ class ListPromptsResultResponse(WireModel):
 
 class GetPromptResultResponse(WireModel):
     """JSON-RPC response to `prompts/get`.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresultresponse
     """
@@ -471,6 +525,8 @@ class GetPromptResultResponse(WireModel):
 class ListToolsResultResponse(WireModel):
     """JSON-RPC response to `tools/list`.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresultresponse
     """
 
@@ -485,6 +541,8 @@ class ListToolsResultResponse(WireModel):
 class CallToolResultResponse(WireModel):
     """JSON-RPC response to `tools/call`.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresultresponse
     """
 
@@ -498,6 +556,8 @@ class CallToolResultResponse(WireModel):
 
 class CompleteResultResponse(WireModel):
     """JSON-RPC response to `completion/complete`.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresultresponse
     """

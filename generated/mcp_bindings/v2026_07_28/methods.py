@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+# pyright: reportDeprecated=false
+
 from collections.abc import Mapping
 from typing import Any, Final
 

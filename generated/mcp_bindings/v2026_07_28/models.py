@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Every type of the protocol, imported on first use. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from sys import modules
 from typing import Any, TYPE_CHECKING
 

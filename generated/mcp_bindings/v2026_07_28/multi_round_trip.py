@@ -6,17 +6,23 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `multi_round_trip`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Any, Literal, TypeAlias
 
 from mcp_runtime.model import ABSENT, Absent, Boolean, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
 from pydantic import Field
+from typing_extensions import deprecated
 
 from .common import MetaObject, RequestParams, Role
 from .content import AudioContent, ContentBlock, ImageContent, TextContent
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class ToolUseContent(WireModel):
     """The model's request to call a tool; a `ToolResultContent` must answer it.
+
+    Since 2025-11-25.
 
     Deprecated in revision 2026-07-28.
 
@@ -35,8 +41,11 @@ class ToolUseContent(WireModel):
     """Metadata to keep in later requests, where the provider may use it for caching."""
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class ToolResultContent(WireModel):
     """The result of a tool call, sent to the model in the next user message.
+
+    Since 2025-11-25.
 
     Deprecated in revision 2026-07-28.
 
@@ -62,12 +71,15 @@ SamplingMessageContentBlock: TypeAlias = Annotated[
 ]
 """A block of a message to or from a model: text, image, audio, a tool call or its result.
 
+Since 2025-11-25.
+
 Deprecated in revision 2026-07-28.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessagecontentblock
 """
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class SamplingMessage(WireModel):
     """A message of a conversation with the client's model.
 
@@ -81,9 +93,13 @@ class SamplingMessage(WireModel):
     content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
     """One content block or a list; tool results must not be mixed with other content."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-11-25.
+    """
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class CreateMessageResult(SamplingMessage):
     """The message that the client's model generated; the user should be able to review it first.
 
@@ -98,6 +114,7 @@ class CreateMessageResult(SamplingMessage):
     """Why generation stopped: "endTurn", "stopSequence", "maxTokens", "toolUse" or a provider-specific reason."""
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class Root(WireModel):
     """A directory or file that servers may use.
 
@@ -111,9 +128,13 @@ class Root(WireModel):
     name: str | None = None
     """Name to show to people."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class ListRootsResult(WireModel):
     """The directories and files that the server may use.
 
@@ -129,6 +150,8 @@ class ListRootsResult(WireModel):
 class ElicitResult(WireModel):
     """The user's decision, and the values of a submitted form.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult
     """
 
@@ -141,6 +164,8 @@ class ElicitResult(WireModel):
 InputResponse: TypeAlias = Annotated[ElicitResult | CreateMessageResult | ListRootsResult, LEFT_TO_RIGHT]
 """The client's result for one `InputRequest`.
 
+Since 2026-07-28.
+
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
@@ -148,12 +173,16 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 InputResponses: TypeAlias = dict[str, InputResponse]
 """The client's results, by the keys of `InputRequests`.
 
+Since 2026-07-28.
+
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses
 """
 
 
 class InputResponseRequestParams(RequestParams):
     """Base of parameters that may carry input the server asked for earlier.
+
+    Since 2026-07-28.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """

@@ -6,10 +6,13 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `notifications`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Any, Literal
 
 from mcp_runtime.model import Number, WireModel
 from pydantic import Field
+from typing_extensions import deprecated
 
 from .common import LoggingLevel, ProgressToken, RequestId
 from .subscriptions import SubscriptionFilter
@@ -17,6 +20,8 @@ from .subscriptions import SubscriptionFilter
 
 class NotificationMetaObject(WireModel):
     """Metadata of a notification, such as the subscription it belongs to.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationmetaobject
     """
@@ -74,7 +79,10 @@ class ProgressNotificationParams(NotificationParams):
     total: Number | None = None
     """Total in the same unit; absent if unknown."""
     message: str | None = None
-    """What is being done, for people."""
+    """What is being done, for people.
+
+    Since 2025-03-26.
+    """
 
 
 class ProgressNotification(WireModel):
@@ -108,6 +116,8 @@ class ResourceListChangedNotification(WireModel):
 class SubscriptionsAcknowledgedNotificationParams(NotificationParams):
     """The part of the subscription that the server accepted.
 
+    Since 2026-07-28.
+
     See
     https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams
     """
@@ -118,6 +128,8 @@ class SubscriptionsAcknowledgedNotificationParams(NotificationParams):
 
 class SubscriptionsAcknowledgedNotification(WireModel):
     """Confirms a subscription; always the first message of its stream.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification
     """
@@ -182,6 +194,7 @@ class ToolListChangedNotification(WireModel):
     """Version of JSON-RPC, always "2.0"."""
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class LoggingMessageNotificationParams(NotificationParams):
     """The log entry: severity, logger and data.
 
@@ -198,6 +211,7 @@ class LoggingMessageNotificationParams(NotificationParams):
     """A string or any other JSON value; must not contain secrets."""
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class LoggingMessageNotification(WireModel):
     """A log message from the server, sent only for requests whose `_meta` has a log level.
 

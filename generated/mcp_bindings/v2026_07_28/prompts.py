@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `prompts`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Literal
 
 from mcp_runtime.model import Boolean, WireModel
@@ -65,7 +67,10 @@ class Prompt(BaseMetadata, Icons):
     arguments: list[PromptArgument] | None = None
     """Arguments for `prompts/get`."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListPromptsResult(PaginatedResult, CacheableResult):

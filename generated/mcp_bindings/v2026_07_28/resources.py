@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `resources`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Literal
 
 from mcp_runtime.model import LEFT_TO_RIGHT, WireModel
@@ -83,7 +85,10 @@ class ResourceTemplate(BaseMetadata, Icons):
     annotations: Annotations | None = None
     """Hints such as the intended audience and importance; clients may ignore them."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListResourceTemplatesResult(PaginatedResult, CacheableResult):
@@ -98,6 +103,8 @@ class ListResourceTemplatesResult(PaginatedResult, CacheableResult):
 
 class ResourceRequestParams(RequestParams):
     """Base of parameters that identify a resource by URI.
+
+    Since 2025-11-25.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """

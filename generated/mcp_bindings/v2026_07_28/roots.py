@@ -6,16 +6,21 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `roots`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Literal
 
 from mcp_runtime.model import WireModel
 from pydantic import Field
+from typing_extensions import deprecated
 
 from .common import MetaObject
 
 
 class ListRootsRequestParams(WireModel):
     """Optional metadata only.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsrequest
     """
@@ -24,6 +29,7 @@ class ListRootsRequestParams(WireModel):
     """Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log level."""
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class ListRootsRequest(WireModel):
     """Asks, inside an `InputRequiredResult`, for the directories and files that the server may use.
 

@@ -6,15 +6,19 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `sampling`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Literal
 
 from mcp_runtime.model import Integer, JsonNumber, Number, WireModel
+from typing_extensions import deprecated
 
 from .common import JSONObject
 from .multi_round_trip import SamplingMessage
 from .tools import Tool
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class ModelHint(WireModel):
     """A preference for a model or model family.
 
@@ -27,6 +31,7 @@ class ModelHint(WireModel):
     """Part of a model name, like "sonnet"; the client may map it to a similar model of another provider."""
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class ModelPreferences(WireModel):
     """The server's priorities in choosing a model; the client may ignore them.
 
@@ -45,8 +50,11 @@ class ModelPreferences(WireModel):
     """Importance of the model's abilities, from 0 to 1."""
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class ToolChoice(WireModel):
     """Whether the model may, must or must not call tools.
+
+    Since 2025-11-25.
 
     Deprecated in revision 2026-07-28.
 
@@ -59,6 +67,7 @@ class ToolChoice(WireModel):
     """
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class CreateMessageRequestParams(WireModel):
     """The conversation, preferences for the model, the token limit and available tools.
 
@@ -87,11 +96,18 @@ class CreateMessageRequestParams(WireModel):
     metadata: JSONObject | None = None
     """Provider-specific settings."""
     tools: list[Tool] | None = None
-    """Tools that the model may call; an error unless the client declared `sampling` with `tools`."""
+    """Tools that the model may call; an error unless the client declared `sampling` with `tools`.
+
+    Since 2025-11-25.
+    """
     tool_choice: ToolChoice | None = None
-    """Whether the model may, must or must not call tools; "auto" by default."""
+    """Whether the model may, must or must not call tools; "auto" by default.
+
+    Since 2025-11-25.
+    """
 
 
+@deprecated("Deprecated in revision 2026-07-28.", category=None)
 class CreateMessageRequest(WireModel):
     """Asks the client, inside an `InputRequiredResult`, to sample its language model.
 

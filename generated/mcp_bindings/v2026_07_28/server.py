@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+# pyright: reportDeprecated=false
+
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TYPE_CHECKING, overload
@@ -42,6 +44,8 @@ class ConnectedClient(stub.Stub):
     ) -> models.ElicitResult: ...
     async def elicit(self, *, options: stub.CallOptions | None = None, **arguments: Any) -> models.ElicitResult:
         """Asks the user for input, inside an `InputRequiredResult`.
+
+        Since 2025-06-18.
 
         Args:
             options: Timeouts and a progress callback for this call.
@@ -212,6 +216,8 @@ class ConnectedClient(stub.Stub):
         self, *, notifications: models.SubscriptionFilter, meta: models.NotificationMetaObject | None = None
     ) -> None:
         """Confirms a subscription; always the first message of its stream.
+
+        Since 2026-07-28.
 
         Args:
             notifications: The requested notifications that the server will send.

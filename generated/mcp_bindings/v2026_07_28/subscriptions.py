@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `subscriptions`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Literal
 
 from mcp_runtime.model import Boolean, REQUIRED, WireModel
@@ -16,6 +18,8 @@ from .common import RequestId, RequestParams, ResultMetaObject, ResultType
 
 class SubscriptionFilter(WireModel):
     """The notifications that a client asks for; the server must not send others.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter
     """
@@ -33,6 +37,8 @@ class SubscriptionFilter(WireModel):
 class SubscriptionsListenRequestParams(RequestParams):
     """The notifications that the stream should carry.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams
     """
 
@@ -42,6 +48,8 @@ class SubscriptionsListenRequestParams(RequestParams):
 
 class SubscriptionsListenRequest(WireModel):
     """Opens a long-lived stream of notifications (`subscriptions/listen`).
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
     """
@@ -59,6 +67,8 @@ class SubscriptionsListenRequest(WireModel):
 class SubscriptionsListenResultMetaObject(ResultMetaObject):
     """Metadata of the result that ends a stream, with the id of the subscription.
 
+    Since 2026-07-28.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultmetaobject
     """
 
@@ -68,6 +78,8 @@ class SubscriptionsListenResultMetaObject(ResultMetaObject):
 
 class SubscriptionsListenResult(WireModel):
     """Sent when the server ends the stream in an orderly way, such as at shutdown.
+
+    Since 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresult
     """

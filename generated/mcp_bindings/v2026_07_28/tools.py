@@ -6,6 +6,8 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `tools`. Revision 2026-07-28."""
 
+# pyright: reportDeprecated=false
+
 from typing import Annotated, Any, Literal
 
 from mcp_runtime.model import ABSENT, Absent, Boolean, WireModel
@@ -48,7 +50,10 @@ class ToolInputSchema(WireModel):
     """
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect; 2020-12 by default."""
+    """URI of the JSON Schema dialect; 2020-12 by default.
+
+    Since 2025-11-25.
+    """
     type: Literal["object"] = "object"
     """Always "object"."""
 
@@ -56,15 +61,22 @@ class ToolInputSchema(WireModel):
 class ToolOutputSchema(WireModel):
     """JSON Schema of `structuredContent`, of any type.
 
+    Since 2025-06-18.
+
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
     """
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect; 2020-12 by default."""
+    """URI of the JSON Schema dialect; 2020-12 by default.
+
+    Since 2025-11-25.
+    """
 
 
 class ToolAnnotations(WireModel):
     """Hints about a tool's behavior; do not trust them unless you trust the server.
+
+    Since 2025-03-26.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations
     """
@@ -92,11 +104,20 @@ class Tool(BaseMetadata, Icons):
     input_schema: ToolInputSchema
     """JSON Schema of the arguments, always an object."""
     output_schema: ToolOutputSchema | None = None
-    """JSON Schema of `structuredContent`, of any type."""
+    """JSON Schema of `structuredContent`, of any type.
+
+    Since 2025-06-18.
+    """
     annotations: ToolAnnotations | None = None
-    """Hints about the tool's behavior; do not trust them unless you trust the server."""
+    """Hints about the tool's behavior; do not trust them unless you trust the server.
+
+    Since 2025-03-26.
+    """
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+
+    Since 2025-06-18.
+    """
 
 
 class ListToolsResult(PaginatedResult, CacheableResult):
@@ -118,7 +139,10 @@ class CallToolResult(Result):
     content: list[ContentBlock]
     """Output for the model, as content blocks."""
     structured_content: Any | Absent = ABSENT
-    """Output for programs, as any JSON value that matches the tool's `outputSchema`."""
+    """Output for programs, as any JSON value that matches the tool's `outputSchema`.
+
+    Since 2025-06-18.
+    """
     is_error: Boolean | None = None
     """True if the tool failed, with the reason in `content`; false by default."""
 

@@ -13,6 +13,7 @@ from mcp_bindgen.diff.wire.frames import FRAME, compare_errors, compare_frames, 
 from mcp_bindgen.diff.wire.gates import Gates, needs_of_result
 from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
+from mcp_bindgen.ir.names import ENVELOPE
 from mcp_bindgen.ir.nodes import Direction, Field, Literal, Method, Protocol, Ref, Struct, Union
 from mcp_bindgen.ir.opaque import opaque_text
 
@@ -25,7 +26,6 @@ TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
 """The directions in which the params of a method are sent."""
 
 _BACK = {Travel.TO_SERVER: Travel.TO_CLIENT, Travel.TO_CLIENT: Travel.TO_SERVER}
-_ENVELOPE = ("id", "jsonrpc")
 
 
 def compare_messages(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
@@ -117,7 +117,7 @@ class _Methods:
             return
         definitions = self._sides.old.definitions[before.message], self._sides.new.definitions[after.message]
         declared = [
-            {f.wire_name for f in d.fields if f.wire_name in _ENVELOPE} for d in definitions if isinstance(d, Struct)
+            {f.wire_name for f in d.fields if f.wire_name in ENVELOPE} for d in definitions if isinstance(d, Struct)
         ]
         for name in sorted(declared[0] ^ declared[1]):
             site = EnvelopeSite(before=name * (name in declared[0]), after=name * (name in declared[1]))
@@ -133,7 +133,7 @@ class _Methods:
         """Return what the frames restrict: each message is also a request or a notification of JSON-RPC."""
         found = Restricted()
         if Direction.EMBEDDED not in (before.direction, after.direction):
-            for name in (*_ENVELOPE, "params"):
+            for name in (*ENVELOPE, "params"):
                 old, old_frame = _own_and_framed(name, before, self._sides.old)
                 new, new_frame = _own_and_framed(name, after, self._sides.new)
                 found.types[name] = self._harmless(old_frame, new, Change.NARROWS)
@@ -154,7 +154,7 @@ class _Methods:
             carrier = Carrier(before.name, FRAME, travel)
             spot = Spot(before=root(before.message), after=root(after.message), carrier=carrier)
             sides = (before, self._sides.old), (after, self._sides.new)
-            usual = [name for name in _ENVELOPE if not _are_restricted(name, *sides)]
+            usual = [name for name in ENVELOPE if not _are_restricted(name, *sides)]
             walk = Walk(self._sides, framed.within(self._see), skipped=("method", *usual, *skipped))
             walk.types(Ref(name=before.message), Ref(name=after.message), spot)
 

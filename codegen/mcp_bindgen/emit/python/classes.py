@@ -7,6 +7,7 @@ from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, Speller, constant, either
 from mcp_bindgen.ir.facts import admits_null, is_constant
+from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.names import closure, references
 from mcp_bindgen.ir.nodes import Definition, Field, Literal, Primitive, Protocol, Struct, TypeRef
 from mcp_bindgen.ir.spell import is_any
@@ -26,6 +27,7 @@ class ClassViews:
         inheritance: Inheritance,
         modules: Mapping[str, str],
         *,
+        history: History = NO_HISTORY,
         link: str | None = None,
     ) -> None:
         self._protocol = protocol
@@ -33,6 +35,7 @@ class ClassViews:
         self._speller = speller
         self._inheritance = inheritance
         self._modules = modules
+        self._history = history
         self._stated_link = link
         structs = [definition for definition in protocol.definitions.values() if isinstance(definition, Struct)]
         self._has_bytes = any(names.attribute(s, field.wire_name) == "bytes" for s in structs for field in s.fields)
@@ -83,6 +86,7 @@ class ClassViews:
             doc=definition.doc,
             link=self._link(definition),
             is_deprecated=definition.deprecated,
+            history=self._history.noted(name),
         )
 
     def _class(self, struct: Struct, pending: Collection[str]) -> views.Class:
@@ -97,6 +101,7 @@ class ClassViews:
             doc=struct.doc,
             link=self._link(struct),
             is_deprecated=struct.deprecated,
+            history=self._history.noted(struct.name),
             is_closed=struct.extra is None,
             extra=self._speller.annotation(struct.extra) if struct.extra is not None and states_extra else None,
             fields=tuple(field for field in fields if field.wire_name in own),
@@ -139,6 +144,7 @@ class ClassViews:
             is_forward=self._is_forward(field.type, pending),
             doc=field.doc,
             is_deprecated=field.deprecated,
+            history=self._history.noted_property(struct.name, field.wire_name),
         )
 
     def _is_forward(self, type_: TypeRef, pending: Collection[str]) -> bool:

@@ -57,6 +57,9 @@ def extension_view(extension: Extension, diagnostics: Diagnostics) -> views.Exte
         shared=tuple(names.classes[name] for name in used),
         methods=tuple(m for m in method_views(protocol, names, speller) if m.message in extension.own),
         lookup=lookup(added, names),
+        has_deprecated=any(
+            struct.deprecated for struct in protocol.structs() if struct.name in (*extension.own, *used)
+        ),
         constants=constants,
         mixins=mixins,
         results={

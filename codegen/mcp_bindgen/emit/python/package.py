@@ -16,6 +16,7 @@ from mcp_bindgen.emit.python.scope import names_in
 from mcp_bindgen.emit.python.spelling import Speller
 from mcp_bindgen.emit.python.stubs import StubViews
 from mcp_bindgen.ir.facts import has_batches, has_errors_without_id, result_tag
+from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.nodes import Protocol
 
 BINDING_FORMAT = 3
@@ -43,13 +44,16 @@ def emit_extensions_root(folders: Sequence[str], command: str, templates: Templa
     return templates.render([page], header(command))[page.path]
 
 
-def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: Diagnostics) -> views.Package:
+def package_view(
+    protocol: Protocol, released: Mapping[str, str], diagnostics: Diagnostics, history: History = NO_HISTORY
+) -> views.Package:
     """Return the views of everything that is emitted for one revision.
 
     Args:
         protocol: the revision.
         released: the categories of definitions in released revisions, for definitions that have none in this one.
         diagnostics: receives what a reader of the schema should know.
+        history: that of all revisions, for the docstrings.
 
     Raises:
         InputError: names of the schema are not distinct in Python.
@@ -60,8 +64,8 @@ def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: D
     needs = {name: tuple(inheritance.needs(definition)) for name, definition in protocol.definitions.items()}
     modules = assign_modules(protocol, needs, released)
     speller = Speller(protocol, names, modules)
-    classes = ClassViews(protocol, names, speller, inheritance, modules)
-    stubs = StubViews(protocol, names, speller)
+    classes = ClassViews(protocol, names, speller, inheritance, modules, history=history)
+    stubs = StubViews(protocol, names, speller, history)
     decorated = tuple(decorators(protocol, stubs))
     constants = constant_views(protocol, names)
     errors = tuple(error_views(protocol, names))
@@ -81,6 +85,7 @@ def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: D
         modules=tuple(classes.modules()),
         methods=method_views(protocol, names, speller),
         lookup=lookup(protocol, names),
+        has_deprecated=any(struct.deprecated for struct in protocol.structs()),
         constants=constants,
         errors=errors,
         client=stubs.client(),

@@ -8,6 +8,7 @@ from mcp_bindgen.emit.python.expressions import Symbol, expression
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, ANY, NONE, STR, Speller, either, generic, type_of
 from mcp_bindgen.ir.facts import admits_null, is_constant, page_items, params_structs, result_struct
+from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import ANY as ANYTHING
 from mcp_bindgen.ir.nodes import Direction, Field, MapOf, Method, Protocol, Ref, Struct, TypeRef, Union
@@ -45,10 +46,11 @@ class _Form:
 class StubViews:
     """Makes the views of the stubs of one protocol."""
 
-    def __init__(self, protocol: Protocol, names: Names, speller: Speller) -> None:
+    def __init__(self, protocol: Protocol, names: Names, speller: Speller, history: History = NO_HISTORY) -> None:
         self._protocol = protocol
         self._names = names
         self._speller = speller
+        self._history = history
         self._iterators = self._name_iterators()
 
     def client(self) -> views.Side:
@@ -88,6 +90,7 @@ class StubViews:
             is_request=method.is_request,
             doc=self._protocol.definitions[method.message].doc,
             is_deprecated=method.deprecated,
+            history=self._history.noted(method.name),
         )
 
     def _handler(self, method: Method) -> views.Function:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mcp_bindgen.emit.python.expressions import Expression
+from mcp_bindgen.ir.history import Lifetime
 from mcp_bindgen.ir.nodes import TypeRef
 
 
@@ -25,6 +26,7 @@ class Field:
         is_forward: whether the type names something that the module defines further down.
         doc: its documentation; may be empty.
         is_deprecated: whether this revision deprecates it.
+        history: since when it exists, and until when, where that is not as for its class.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Field:
     is_forward: bool
     doc: str
     is_deprecated: bool
+    history: Lifetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,7 @@ class Class:
         doc: its documentation; may be empty.
         link: the page that specifies it; may be empty.
         is_deprecated: whether this revision deprecates it.
+        history: since when it exists (empty in the oldest revision), until when, and what replaces it.
         is_closed: whether the schema forbids properties that it does not declare.
         extra: the type of undeclared properties, if they have one; otherwise None.
         fields: the fields that it does not inherit, in the order of the schema.
@@ -68,6 +72,7 @@ class Class:
     doc: str
     link: str
     is_deprecated: bool
+    history: Lifetime
     is_closed: bool
     extra: Expression | None
     fields: tuple[Field, ...]
@@ -90,6 +95,7 @@ class Alias:
         doc: its documentation; may be empty.
         link: the page that specifies it; may be empty.
         is_deprecated: whether this revision deprecates it.
+        history: as that of a class.
         kind: ``alias``.
     """
 
@@ -102,6 +108,7 @@ class Alias:
     doc: str
     link: str
     is_deprecated: bool
+    history: Lifetime
     kind: str = "alias"
 
 

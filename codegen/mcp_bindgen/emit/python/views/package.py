@@ -35,6 +35,7 @@ class Package:
         modules: the modules of models, by name.
         methods: the methods of the protocol.
         lookup: the methods by sender.
+        has_deprecated: whether the revision deprecates classes, which other modules name nevertheless.
         constants: the constants of the protocol.
         errors: an exception for each error code.
         client: what a client sends and answers.
@@ -53,6 +54,7 @@ class Package:
     modules: tuple[Module, ...]
     methods: tuple[Method, ...]
     lookup: Lookup
+    has_deprecated: bool
     constants: tuple[Constant, ...]
     errors: tuple[Error, ...]
     client: Side
@@ -98,6 +100,7 @@ class Extension:
         shared: the types of the revision that it uses.
         methods: the methods that it adds.
         lookup: these methods by sender.
+        has_deprecated: whether the revision deprecates classes that it names.
         constants: its constants.
         mixins: what it lets each side send.
         results: the classes of additional results, by tag, by method.
@@ -116,6 +119,7 @@ class Extension:
     shared: tuple[str, ...]
     methods: tuple[Method, ...]
     lookup: Lookup
+    has_deprecated: bool
     constants: tuple[Constant, ...]
     mixins: tuple[Mixin, ...]
     results: Mapping[str, Mapping[str, str]]

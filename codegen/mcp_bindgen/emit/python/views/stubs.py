@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mcp_bindgen.emit.python.expressions import Expression
+from mcp_bindgen.ir.history import Lifetime
 from mcp_bindgen.ir.nodes import TypeRef
 
 
@@ -99,6 +100,7 @@ class Function:
         is_request: whether the message expects an answer.
         doc: the documentation of the message.
         is_deprecated: whether this revision deprecates the method.
+        history: since when the method exists (empty in the oldest revision), until when, and what replaces it.
     """
 
     kind: str
@@ -120,6 +122,7 @@ class Function:
     is_request: bool
     doc: str
     is_deprecated: bool
+    history: Lifetime
 
     @property
     def documented(self) -> tuple[Parameter, ...]:
