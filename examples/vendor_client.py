@@ -1,4 +1,4 @@
-"""A client that uses a vendor's own methods, with pydantic models, after checking that the server has them.
+"""A client that uses an extension without a schema, with pydantic models, after checking that the server has it.
 
 python examples/vendor_client.py
 """
@@ -6,37 +6,39 @@ python examples/vendor_client.py
 import argparse
 import asyncio
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from vendor_server import Bill, Order, Smell
+from vendor_server import ORDER, Kitchen, Order, Smell
 
-from mcp_bindings.v2025_11_25 import Client, ClientContext, ClientHandlers
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection import Connection
+from mcp_bindings import Client, ClientContext
 from mcp_runtime.errors import PeerError
+from mcp_runtime.extensions.vendor import send_request
 from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("vendor_server.py")
 
 
-class Guest(ClientHandlers):
-    def connected(self, connection: Connection) -> None:
-        connection.handle_notification("acme/smell", Smell, self.on_smell)
+class Guest(Kitchen):
+    def handlers(self) -> Mapping[str, Any]:
+        return {"acme/smell": self.on_smell}
 
     async def on_smell(self, params: Smell, ctx: ClientContext) -> None:
         print(f"it smells of {params.of}")
 
 
 async def main() -> None:
-    options = ClientOptions(experimental={"acme": {"smells": {}}})
+    guest = Guest()
     async with connect_stdio(sys.executable, SERVER) as peer:
-        client = await Client.open(peer, handlers=Guest(), options=options, require=["experimental.acme"])
-        connection = client.connection
-        currency = client.capabilities["experimental"]["acme"]["currency"]
-        bill = await connection.send_request("acme/order", Order(dish="soup", portions=2), Bill)
-        print(f"that is {bill.cents / 100:.2f} {currency}")
+        client = await Client.open(peer, extensions=[guest])
+        kitchen = guest.peer_settings(client.connection)
+        if kitchen is None:
+            sys.exit("this server takes no orders")
+        bill = await send_request(client.connection, ORDER, Order(dish="soup", portions=2))
+        print(f"that is {bill.cents / 100:.2f} {kitchen['currency']}")
         try:
-            await connection.send_request("acme/order", {"portions": 1}, Bill)
+            await send_request(client.connection, ORDER, {"portions": 1})
         except PeerError as error:
             print(error)
 

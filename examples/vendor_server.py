@@ -1,13 +1,16 @@
-"""A server with its own request and notification, which no revision has, and an experimental capability."""
+"""A server with a request and a notification of its own, which no revision has: an extension without a schema."""
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import BaseModel
 
-from mcp_bindings.v2025_11_25 import Context, Server
+from mcp_bindings import App, Context
 from mcp_runtime.connection import Connection
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.extensions.binding import ExtensionBinding
+from mcp_runtime.extensions.extension import Extension
+from mcp_runtime.extensions.vendor import vendor_notification, vendor_request
 
 
 class Order(BaseModel):
@@ -23,19 +26,28 @@ class Smell(BaseModel):
     of: str
 
 
-class Kitchen(Server):
-    options = ServerOptions(name="kitchen", version="1.0", experimental={"acme": {"currency": "EUR"}})
+ORDER = vendor_request("acme/order", Order, Bill)
+SMELL = vendor_notification("acme/smell", Smell)
 
-    def connected(self, connection: Connection) -> None:
-        connection.handle_request("acme/order", Order, self.order)
+
+class Kitchen(Extension):
+    binding = ExtensionBinding.of("com.acme/kitchen", ORDER, SMELL)
+
+    def settings(self, connection: Connection) -> Mapping[str, Any]:
+        return {"currency": "EUR"}
+
+    def handlers(self) -> Mapping[str, Any]:
+        return {"acme/order": self.order}
 
     async def order(self, params: Order, ctx: Context) -> Bill:
-        # The other side must support it too; undeclared methods are not sent.
-        if ctx.client.has("experimental.acme.smells"):
-            await ctx.connection.send_notification("acme/smell", Smell(of=params.dish))
+        # A client that does not declare the extension expects none of its notifications.
+        if self.peer_settings(ctx) is not None:
+            await ctx.connection.notify(SMELL, Smell(of=params.dish))
         return Bill(cents=450 * params.portions)
 
 
+app = App("kitchen", version="1.0", extensions=[Kitchen()])
+
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__).parse_args()
-    serve_stdio(Kitchen())
+    app.run()

@@ -1,6 +1,6 @@
 """Base classes of generated handlers, and the context passed to each handler."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import typing_extensions
 
     from mcp_runtime.connection.connection import Connection, Exchange
+    from mcp_runtime.connection.on_behalf import Extends
     from mcp_runtime.connection.requester import Handler, Requester
     from mcp_runtime.settings import ServerOptions
 
@@ -204,10 +205,21 @@ class Handlers:
 
 
 class ServerHandlers(Handlers):
-    """Base class of generated servers."""
+    """Base class of generated servers.
+
+    Args:
+        extensions: what the server supports beyond the core, in addition to `ServerOptions.extensions`.
+
+    Raises:
+        ValueError: an extension extends another revision, or two add one method.
+    """
 
     options: "ServerOptions | None" = None
     """The server's identity, and capabilities beyond those of its handlers; `name` defaults to the class name."""
+
+    def __init__(self, *, extensions: "Sequence[Extends]" = ()) -> None:
+        if extensions:
+            self.options = self.effective_options().extended(extensions, self.__binding__.revision)
 
     def effective_options(self) -> "ServerOptions":
         """Return the options with which this server is served."""

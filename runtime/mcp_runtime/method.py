@@ -170,9 +170,21 @@ class Method(Generic[P]):
         capability: the path of the capability that a peer must have declared before the message may be sent
             (``server.tools``); may be empty.
         gated: the same for properties of the params, by wire name.
+        named: the property of the params that is repeated in the header ``Mcp-Name``; methods of revisions have none
+            here, since a table of the transport has theirs.
     """
 
-    __slots__ = ("capability", "deprecated", "direction", "gated", "message", "name", "params", "params_required")
+    __slots__ = (
+        "capability",
+        "deprecated",
+        "direction",
+        "gated",
+        "message",
+        "name",
+        "named",
+        "params",
+        "params_required",
+    )
 
     def __init__(
         self,
@@ -185,6 +197,7 @@ class Method(Generic[P]):
         deprecated: bool = False,
         capability: str = "",
         gated: Mapping[str, str] = _NOTHING,
+        named: str = "",
     ) -> None:
         self.name = name
         self.message = message
@@ -194,6 +207,7 @@ class Method(Generic[P]):
         self.deprecated = deprecated
         self.capability = capability
         self.gated = gated
+        self.named = named
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.direction.value})"
@@ -249,6 +263,7 @@ class RequestMethod(Method[P], Generic[P, R]):
         deprecated: bool = False,
         capability: str = "",
         gated: Mapping[str, str] = _NOTHING,
+        named: str = "",
     ) -> None:
         super().__init__(
             name,
@@ -259,6 +274,7 @@ class RequestMethod(Method[P], Generic[P, R]):
             deprecated=deprecated,
             capability=capability,
             gated=gated,
+            named=named,
         )
         self.result = result
         self.alternatives = alternatives

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, Self
 
 from mcp_runtime.binding import Revisions
 from mcp_runtime.connection.calls import Proceed
 from mcp_runtime.connection.connection import Connection, Middleware
-from mcp_runtime.connection.on_behalf import Feature
+from mcp_runtime.connection.on_behalf import Extends
 from mcp_runtime.options import CacheHint, Limits, Trace
 
 __all__ = [
@@ -96,13 +96,40 @@ class Settings(Limits):
         experimental: capabilities that are not part of any revision.
         extensions: what this side supports beyond the core: ``[Tasks(MemoryTaskStore())]`` runs requests as tasks
             (2025-11-25, `mcp_runtime.extensions.tasks`).
+
+    Raises:
+        ValueError: two extensions add one method.
     """
 
     revisions: Revisions = "all"
     middleware: tuple[Middleware, ...] = ()
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     experimental: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    extensions: Sequence[Feature] = ()
+    extensions: Sequence[Extends] = ()
+
+    def __post_init__(self) -> None:
+        added: dict[str, Extends] = {}
+        for extension in self.extensions:
+            for name in extension.methods:
+                if (other := added.setdefault(name, extension)) is not extension:
+                    names = f"{type(other).__name__} and {type(extension).__name__}"
+                    raise ValueError(f"extensions: {names} both have the method {name}; leave one of them out")
+
+    def extended(self, extensions: Sequence[Extends], revision: str) -> Self:
+        """Return the same settings with more extensions.
+
+        Args:
+            extensions: the extensions.
+            revision: the revision that this side is written in.
+
+        Raises:
+            ValueError: one of them extends another revision than this one, or two add one method.
+        """
+        for extension in extensions:
+            if extension.revision not in ("", revision):
+                name = type(extension).__name__
+                raise ValueError(f"extensions: {name} extends {extension.revision}, and this is written in {revision}")
+        return replace(self, extensions=(*self.extensions, *extensions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from mcp_runtime.peer import Stub
 if TYPE_CHECKING:
     from typing import Self
 
+    from mcp_runtime.connection.on_behalf import Extends
     from mcp_runtime.features.listen import Subscription
     from mcp_runtime.peer import Peer
     from mcp_runtime.settings import ClientOptions
@@ -53,6 +54,7 @@ class ClientStub(Stub, Generic[HandlersT]):
         *,
         handlers: HandlersT | None = None,
         options: "ClientOptions | None" = None,
+        extensions: "Sequence[Extends]" = (),
         require: Sequence[str] = (),
     ) -> "Self":
         """Open a conversation with a server of any revision, in the types of this one (`ClientOptions.revisions`).
@@ -61,9 +63,11 @@ class ClientStub(Stub, Generic[HandlersT]):
             peer: the server, as `connect_stdio` yields it.
             handlers: answers the server's requests; what it implements determines the declared capabilities.
             options: the client's identity, timeouts and strictness.
+            extensions: what the client supports beyond the core, in addition to `ClientOptions.extensions`.
             require: capabilities that the server must declare, as paths: ``tools``, ``resources.subscribe``.
 
         Raises:
+            ValueError: an extension extends another revision, or two add one method.
             UnsupportedRevision: the server supports neither this revision nor one that it is bridged to.
             MissingCapability: the server did not declare a required capability.
             ConnectionClosed: the server cannot be reached, or disconnected.
@@ -71,6 +75,10 @@ class ClientStub(Stub, Generic[HandlersT]):
         """
         from mcp_runtime.handshake.client import open_client
 
+        if extensions:
+            from mcp_runtime.settings import ClientOptions
+
+            options = (options or ClientOptions()).extended(extensions, cls.__binding__.revision)
         return await open_client(cls, peer, handlers=handlers, options=options, require=require)
 
     async def listen(

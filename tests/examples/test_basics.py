@@ -123,11 +123,10 @@ def test_several_revisions() -> None:
     ]
 
 
-def test_vendor_methods(examples: Path) -> None:
-    revision = "2025-11-25" if examples == EXAMPLES else "2026-07-28"
-    page = f"https://modelcontextprotocol.io/specification/{revision}/schema"
-    complaint = f"acme/order of {revision}: /dish: Field required (see {page})\n"
-    assert run("vendor", examples=examples, stderr=complaint) == [
+def test_vendor_methods() -> None:
+    page = "https://modelcontextprotocol.io/specification/2026-07-28/schema"
+    complaint = f"acme/order of 2026-07-28: /dish: Field required (see {page})\n"
+    assert run("vendor", stderr=complaint) == [
         "it smells of soup",
         "that is 9.00 EUR",
         "/dish: Field required (-32602)",

@@ -10,6 +10,7 @@ from mcp_bindings.v2025_11_25 import CallToolRequestParams, methods
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.extensions.tasks import run_as_task
+from mcp_runtime.extensions.vendor import vendor_request
 from mcp_runtime.peer import Peer
 from mcp_runtime.transports.memory import memory_pair
 from support.roles import Hold, answering, make_handlers, make_server
@@ -54,7 +55,7 @@ async def test_an_id_of_the_other_direction_cancels_nothing(revision: str) -> No
     """The server's request has the same id; a cancellation by the client refers to the client's own request."""
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
-        asking = asyncio.create_task(line.server.send_request("ping", None, ANYTHING))
+        asking = asyncio.create_task(line.server.request(vendor_request("ping", None, ANYTHING), None, None))
         await asyncio.sleep(0)
         line.tell(method=CANCELLED, params={"requestId": line.got[-1]["id"]})
         line.tell(id=line.got[-1]["id"], result={})

@@ -15,6 +15,7 @@ from mcp_runtime.errors import (
     UnsupportedRevision,
 )
 from mcp_runtime.extensions.tasks import Tasks
+from mcp_runtime.extensions.vendor import vendor_request
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions, start_server
@@ -85,8 +86,8 @@ async def test_a_client_asks_nothing_before_it_is_answered(revision: str) -> Non
     with pytest.raises((LocalProtocolError, MissingCapability)):
         await peer.connection.request(methods["tools/list"], None, None)  # type: ignore[arg-type]
     with pytest.raises(LocalProtocolError, match="not allowed in state 'initializing'"):
-        await peer.connection.send_request("acme/x", None, ANYTHING)
-    ping = asyncio.create_task(peer.connection.send_request("ping", None, ANYTHING))
+        await peer.connection.request(vendor_request("acme/x", None, ANYTHING), None, None)
+    ping = asyncio.create_task(peer.connection.request(vendor_request("ping", None, ANYTHING), None, None))
     await asyncio.sleep(0)
     assert [message["method"] for message in server.got] == ["initialize", "ping"]
     for task in (opening, ping):
@@ -103,7 +104,7 @@ async def test_a_server_asks_nothing_before_the_confirmation(revision: str) -> N
         with pytest.raises(LocalProtocolError, match="not allowed in state 'initialized'"):
             await line.server.stub.list_roots()
         await line.server.log("info", "early")
-        pinging = asyncio.create_task(line.server.send_request("ping", None, ANYTHING))
+        pinging = asyncio.create_task(line.server.request(vendor_request("ping", None, ANYTHING), None, None))
         await asyncio.sleep(0)
         assert [message["method"] for message in line.got[1:]] == ["notifications/message", "ping"]
         line.tell(method="notifications/initialized")
@@ -335,7 +336,7 @@ async def test_requests_of_a_server_have_a_timeout_too(revision: str) -> None:
     async with raw(make_server(revision, ServerOptions(timeout=0.02))) as line:
         await line.shake_hands(revision)
         with pytest.raises(RequestTimeout):
-            await line.server.send_request("ping", None, ANYTHING)
+            await line.server.request(vendor_request("ping", None, ANYTHING), None, None)
 
 
 @requirement("lifecycle.timeout-cancels", "lifecycle.timeout-per-request")
@@ -376,4 +377,4 @@ async def test_a_request_that_is_not_answered_harms_no_other(revision: str) -> N
             await both.client.call_tool(name="slow", options=CallOptions(timeout=0.02))
         assert (await both.client.list_tools()).tools == []
         with pytest.raises(PeerError):
-            await both.client.connection.send_request("no/such", None, ANYTHING)
+            await both.client.connection.request(vendor_request("no/such", None, ANYTHING), None, None)

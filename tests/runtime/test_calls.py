@@ -11,6 +11,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.connection import Exchange
 from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.extensions.vendor import vendor_notification, vendor_request
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed
 from support.talk import bindings, raw, talk
@@ -192,13 +193,13 @@ async def test_vendor_requests_and_notifications() -> None:
         sizes.append(params.size)
 
     async with talk(Tools()) as both:
-        both.server.handle_request("acme/grow", Thing, grow)
-        both.server.handle_notification("acme/note", Thing, note)
+        both.server.handle(vendor_request("acme/grow", Thing, Thing), grow)
+        both.server.handle(vendor_notification("acme/note", Thing), note)
         connection = both.client.connection
-        assert await connection.send_request("acme/grow", Thing(size=1), Thing) == Thing(size=2)
-        await connection.send_notification("acme/note", {"size": 5})
+        assert await connection.request(vendor_request("acme/grow", Thing, Thing), Thing(size=1), None) == Thing(size=2)
+        await connection.notify(vendor_notification("acme/note", Thing), Thing(size=5))
         with pytest.raises(PeerError, match="/size: ") as caught:
-            await connection.send_request("acme/grow", {"size": "x"}, Thing)
+            await connection.request(vendor_request("acme/grow", dict, Thing), {"size": "x"}, None)
         assert caught.value.code == -32602
         await both.client.call_tool(name="echo")
         assert sizes == [5]

@@ -9,6 +9,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
+from mcp_runtime.extensions.vendor import vendor_request
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
@@ -170,5 +171,5 @@ class TestTheEnd:
         async with talk(Tools()) as both:
             both.client.connection.on_close(fail)
             both.server.on_error(fail)
-            await both.client.connection.send_request("ping", None, dict)
+            await both.client.connection.request(vendor_request("ping", None, dict), None, None)
         assert "hook" in caplog.text

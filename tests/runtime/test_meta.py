@@ -11,6 +11,7 @@ from mcp_runtime.connection import Connection
 from mcp_runtime.connection.calls import Proceed
 from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.extensions.vendor import send_request, vendor_request
 from mcp_runtime.stub import CallOptions
 from support.roles import make_server
 from support.samples import REVISIONS
@@ -177,7 +178,7 @@ async def test_vendor_requests_carry_the_metadata_too(params: Any) -> None:
 
     class Kitchen(modern.Server):
         def connected(self, connection: Connection) -> None:
-            connection.handle_request("acme/order", Order, self.order)
+            connection.handle(vendor_request("acme/order", Order, dict[str, Any]), self.order)
 
         async def order(self, params: Order, ctx: modern.Context) -> dict[str, str]:
             seen.append((params, dict(ctx.meta)))
@@ -185,6 +186,7 @@ async def test_vendor_requests_carry_the_metadata_too(params: Any) -> None:
 
     options = ClientOptions(name="me", version="1")
     async with together(modern.Client, Kitchen(), options=options) as client:
-        assert (await client.connection.send_request("acme/order", params, dict))["bill"] == "4.50"
+        order = vendor_request("acme/order", Order, dict[str, Any])
+        assert (await send_request(client.connection, order, params))["bill"] == "4.50"
     more = {"acme/x": 1} if isinstance(params, dict) else {}
     assert seen == [(Order(dish="soup"), {**EVERY, **more})]

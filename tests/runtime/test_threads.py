@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
+from mcp_runtime.extensions.vendor import vendor_request
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.threads import Threads
 from support.roles import TEXT, build, make_handlers, make_server
@@ -172,8 +173,8 @@ async def test_methods_of_a_vendor_have_plain_handlers_too() -> None:
         return {"ordered": params.loaves}
 
     async with talk(make_server("2025-11-25")) as both:
-        both.server.handle_request("acme/order", Order, order)
-        answer = await both.client.connection.send_request("acme/order", Order(loaves=3), dict)
+        both.server.handle(vendor_request("acme/order", Order, dict), order)
+        answer = await both.client.connection.request(vendor_request("acme/order", Order, dict), Order(loaves=3), None)
     assert answer == {"ordered": 3}
 
 

@@ -1,6 +1,6 @@
 """A server whose handlers dispatch to decorated functions; the generated `App` of a revision adds the decorators."""
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from mcp_runtime.connection.connection import Connection
+    from mcp_runtime.connection.on_behalf import Extends
     from mcp_runtime.settings import ServerOptions
     from mcp_runtime.transports.http import HttpServerOptions
 
@@ -62,7 +63,11 @@ class Application(ServerHandlers, Generic[StateT]):
         lifespan: opens what the functions need, and closes it (`ServerOptions.lifespan`): what it yields is
             ``ctx.state``, whose type is that of the `App`.
         options: how connections behave, and what is declared; the arguments above take precedence.
+        extensions: what the server supports beyond the core, in addition to those of the options.
         page_size: how many tools, resources or prompts are listed per page.
+
+    Raises:
+        ValueError: an extension extends another revision, or two add one method.
     """
 
     def __init__(
@@ -74,11 +79,14 @@ class Application(ServerHandlers, Generic[StateT]):
         instructions: str | None = None,
         lifespan: "Callable[[], AbstractAsyncContextManager[StateT]] | None" = None,
         options: "ServerOptions | None" = None,
+        extensions: "Sequence[Extends]" = (),
         page_size: int = PAGE_SIZE,
     ) -> None:
         said: dict[str, Any] = {"name": name, "version": version, "title": title}
         said |= {"instructions": instructions, "lifespan": lifespan}
         self._own = {option: value for option, value in said.items() if value}
+        if extensions:
+            options = (options or super().effective_options()).extended(extensions, self.__binding__.revision)
         self._given = options
         self._page_size = page_size
         self._loop: asyncio.AbstractEventLoop | None = None

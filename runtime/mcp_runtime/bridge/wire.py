@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcp_runtime.connection.connection import Connection
     from mcp_runtime.features.listeners import Listeners
 
+EXTENSIONS: Final = "extensions"
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 SHORT: Final = 4096
 """Size in bytes up to which searching for words is faster than examining every object."""
@@ -165,7 +166,9 @@ class Wire:
         if plan.types:
             _validate(plan.types, method.name, value, reader)
         if plan.converter is None:
-            return value
+            is_tagged = part != PARAMS and isinstance(method, RequestMethod) and method.results and self.strips_meta
+            # Results of extensions, which no conversion knows, lose their tag in the legacy era.
+            return {self._own.result_tag: "complete", **value} if is_tagged else value
         if len(text) < SHORT and b"\\" not in text and not plan.converter.concerns(text):
             return {**value, **plan.converter.fill} if plan.converter.fill else value
         try:
@@ -235,6 +238,8 @@ class Wire:
             return dict(capabilities)
         whole = from_json(to_json({"capabilities": capabilities}))
         found: dict[str, Any] = converter.convert(whole, report)["capabilities"]
+        if EXTENSIONS in capabilities:  # negotiated in every revision (SEP-2133), though older schemas do not have it
+            found[EXTENSIONS] = capabilities[EXTENSIONS]
         return found
 
 

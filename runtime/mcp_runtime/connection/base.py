@@ -1,11 +1,9 @@
-"""What a connection knows of its peer and reports to the program, and its methods for vendor messages."""
+"""What a connection knows of its peer and reports to the program."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from abc import ABC
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-from pydantic import BaseModel
+from typing import Any
 
 from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.connection.calls import Call
@@ -14,114 +12,9 @@ from mcp_runtime.connection.link import ErrorHook, Link
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.errors import McpError
-from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod, typed_wire
-from mcp_runtime.options import CallOptions, Progress
+from mcp_runtime.options import Progress
 from mcp_runtime.protocol.jsonrpc import Id
 from mcp_runtime.protocol.legacy import Side
-
-T = TypeVar("T")
-P = TypeVar("P")
-
-
-def vendor_request(name: str, params: type[P] | None, result: type[T]) -> RequestMethod[P, T]:
-    """Return the record of a request that no schema has."""
-    return RequestMethod(
-        name,
-        message=name,
-        direction=Direction.BOTH,
-        params=None if params is None else typed_wire(params),
-        params_required=params is not None,
-        result=typed_wire(result),
-    )
-
-
-def vendor_notification(name: str, params: type[P] | None) -> NotificationMethod[P]:
-    """Return the record of a notification that no schema has."""
-    return NotificationMethod(
-        name,
-        message=name,
-        direction=Direction.BOTH,
-        params=None if params is None else typed_wire(params),
-        params_required=params is not None,
-    )
-
-
-class VendorMethods(ABC):
-    """A connection's methods for vendor messages."""
-
-    @abstractmethod
-    async def request(self, method: RequestMethod[P, T], params: P | None, options: CallOptions | None) -> T:
-        """Send a request and wait for its result."""
-
-    @abstractmethod
-    async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
-        """Send a notification."""
-
-    @abstractmethod
-    def request_meta(self) -> Mapping[str, Any]:
-        """Return the `_meta` that every request must carry: none in the legacy era."""
-
-    @abstractmethod
-    def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
-        """Register the handler of a method."""
-
-    async def send_request(
-        self,
-        method: str,
-        params: BaseModel | Mapping[str, Any] | None,
-        result_type: type[T],
-        options: CallOptions | None = None,
-    ) -> T:
-        """Send a vendor request; raises like `request`.
-
-        Args:
-            method: its name, which includes the vendor: ``acme/order``.
-            params: its params; None if it has none.
-            result_type: the type of the result, a pydantic model.
-            options: timeouts and progress; None for the defaults.
-        """
-        if required := self.request_meta():
-            given = params.model_dump(mode="json", by_alias=True) if isinstance(params, BaseModel) else params or {}
-            params = {**given, "_meta": {**required, **(given.get("_meta") or {})}}
-        record = vendor_request(method, type(params) if params is not None else None, result_type)
-        return await self.request(record, params, options)
-
-    async def send_notification(self, method: str, params: BaseModel | Mapping[str, Any] | None = None) -> None:
-        """Send a vendor notification; raises like `notify`.
-
-        Args:
-            method: its name, which includes the vendor: ``acme/order``.
-            params: its params; None if it has none.
-        """
-        await self.notify(vendor_notification(method, type(params) if params is not None else None), params)
-
-    def handle_request(
-        self,
-        method: str,
-        params_type: type[P],
-        handler: Callable[[P, Any], Coroutine[Any, Any, Any] | BaseModel | Mapping[str, Any]],
-    ) -> None:
-        """Register a handler for a vendor request.
-
-        Args:
-            method: its name, which includes the vendor: ``acme/order``.
-            params_type: the type of its params, a pydantic model.
-            handler: receives the params and the context; returns a pydantic model or a mapping. A plain function runs
-                in a thread.
-        """
-        self.handle(vendor_request(method, params_type, dict), handler)
-
-    def handle_notification(
-        self, method: str, params_type: type[P], handler: Callable[[P, Any], Coroutine[Any, Any, None] | None]
-    ) -> None:
-        """Register a handler for a vendor notification.
-
-        Args:
-            method: its name, which includes the vendor: ``acme/order``.
-            params_type: the type of its params, a pydantic model.
-            handler: receives the params and the context. A plain function runs in a thread.
-        """
-        self.handle(vendor_notification(method, params_type), handler)
 
 
 class KnowsPeer(ABC):

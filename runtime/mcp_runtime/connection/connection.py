@@ -6,7 +6,7 @@ from copy import copy
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
-from mcp_runtime.connection.base import Hooks, KnowsPeer, VendorMethods
+from mcp_runtime.connection.base import Hooks, KnowsPeer
 from mcp_runtime.connection.calls import Call, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream
@@ -100,7 +100,7 @@ Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
 """Wraps every request and notification: receives the message and returns its typed result, or None."""
 
 
-class Connection(KnowsPeer, VendorMethods, Hooks):
+class Connection(KnowsPeer, Hooks):
     """One conversation with one peer; create it within a running event loop.
 
     Args:

@@ -1,6 +1,6 @@
 """The interface of features, and what a handler sends from tasks that were running before its message arrived."""
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, cast
 
@@ -17,8 +17,8 @@ class Feature(Protocol):
     declared its capabilities.
     """
 
-    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Return the capabilities that this side has because of the feature.
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str | Mapping[str, Any]]:
+        """Return the capabilities that this side has because of the feature: paths, or values keyed by wire names.
 
         Args:
             connection: the connection, with its revision and handlers.
@@ -28,6 +28,20 @@ class Feature(Protocol):
 
     def install(self, connection: Connection) -> None:
         """Register handlers on a connection, before or instead of this side's own."""
+        ...
+
+
+class Extends(Feature, Protocol):
+    """A feature that a program hands in; `mcp_runtime.extensions.extension.Extension` is the usual base class."""
+
+    @property
+    def revision(self) -> str:
+        """The revision that it extends; empty for any."""
+        ...
+
+    @property
+    def methods(self) -> Collection[str]:
+        """The methods that it adds."""
         ...
 
 

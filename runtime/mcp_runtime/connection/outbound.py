@@ -187,7 +187,7 @@ class Outbound:
         meta = requester.meta
         if meta and not requester.is_modern:
             meta = _NO_META
-        link.send(data, channel, Sent(method.name, id_=call.id, params=params, meta=meta))
+        link.send(data, channel, Sent(method.name, id_=call.id, params=params, meta=meta, named=method.named))
         return call
 
     async def _ask_inside(

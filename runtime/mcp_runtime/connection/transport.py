@@ -96,9 +96,10 @@ class Sent:
         cancels: the id of the request of this side that a notification cancels; None for other messages.
         params: the params of a request, as an object; None if it has none.
         meta: what each request of the modern era carries, keyed by wire names; empty in the legacy era.
+        named: the property of the params that an extension repeats in the header ``Mcp-Name``; empty if none.
     """
 
-    __slots__ = ("cancels", "code", "id", "meta", "method", "params")
+    __slots__ = ("cancels", "code", "id", "meta", "method", "named", "params")
 
     def __init__(
         self,
@@ -109,6 +110,7 @@ class Sent:
         cancels: int | str | None = None,
         params: Any = None,
         meta: Mapping[str, Any] = _NOTHING,
+        named: str = "",
     ) -> None:
         self.id = id_
         self.method = method
@@ -116,6 +118,7 @@ class Sent:
         self.cancels = cancels
         self.params = params
         self.meta = meta
+        self.named = named
 
 
 ANSWER_SENT: Final = Sent()

@@ -151,6 +151,8 @@ class Requesters:
                 Logging().install(connection)
             listeners = Listeners(connection, server, own)
             answer_with(server, connection)
+            for extension in options.extensions:
+                extension.install(connection)
             if options.inputs is not None and not isinstance(options.inputs, Suspended):
                 options.inputs.install(connection, identity_of(server, options)["name"])
             if wire is not None:

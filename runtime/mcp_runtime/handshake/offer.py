@@ -165,8 +165,8 @@ class Offer:
         known = spoken.methods if own.era == spoken.era else {**own.methods, **spoken.methods}
         declared = derive(connection.side, (known[name] for name in answered if name in known))
         for feature in self._features:
-            for path in feature.declares(connection, declared):
-                put(declared, path)
+            for found in feature.declares(connection, declared):
+                put(declared, found) if isinstance(found, str) else merge(declared, found)
         merge(declared, settings.capabilities)
         if settings.experimental:
             declared["experimental"] = dict(settings.experimental)

@@ -16,6 +16,8 @@ from mcp_bindgen.emit.python.spelling import Speller
 from mcp_bindgen.emit.python.stubs import StubViews
 from mcp_bindgen.ingest.revisions import revision_folder
 from mcp_bindgen.ir.extensions import Extension
+from mcp_bindgen.ir.facts import params_structs
+from mcp_bindgen.ir.names import references
 
 BINDINGS = "mcp_bindings"
 """The package that contains the packages of the revisions."""
@@ -55,7 +57,11 @@ def extension_view(extension: Extension, diagnostics: Diagnostics) -> views.Exte
         format=BINDING_FORMAT,
         modules=tuple(module for module in classes.modules() if module.name == _TYPES),
         shared=tuple(names.classes[name] for name in used),
-        methods=tuple(m for m in method_views(protocol, names, speller) if m.message in extension.own),
+        methods=tuple(
+            replace(method, named=extension.headers.get(method.method, ""))
+            for method in method_views(protocol, names, speller)
+            if method.message in extension.own
+        ),
         lookup=lookup(added, names),
         has_deprecated=any(
             struct.deprecated for struct in protocol.structs() if struct.name in (*extension.own, *used)
@@ -67,7 +73,6 @@ def extension_view(extension: Extension, diagnostics: Diagnostics) -> views.Exte
             for method, results in extension.results.items()
         },
         filters={method: names.classes[name] for method, name in extension.filters.items()},
-        headers=extension.headers,
         settings=names.classes[extension.settings] if extension.settings else "",
         exports=tuple(views.Export(name=name, module=exports[name]) for name in sorted(exports)),
     )
@@ -104,8 +109,11 @@ def _names(extension: Extension, diagnostics: Diagnostics) -> Names:
 
 
 def _used(extension: Extension, inheritance: Inheritance) -> set[str]:
-    """Return the definitions that the classes and methods of the extension name."""
+    """Return the definitions that the classes, methods and stubs of the extension name."""
     found = {name for method in extension.methods for name in (method.params, method.result) if name}
+    for method in extension.methods:
+        for struct in params_structs(extension.protocol, method):
+            found.update(name for field in struct.fields for name in references(field.type))
     for name in extension.own:
         found.update(inheritance.needs(extension.protocol.definitions[name]))
     return found

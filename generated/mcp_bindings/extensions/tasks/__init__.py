@@ -44,6 +44,7 @@ else:
         "InputRequiredTask": "types",
         "InputResponses": "revision",
         "METHODS": "methods",
+        "NotificationMetaObject": "revision",
         "NotificationParams": "revision",
         "RequestId": "revision",
         "RequestMetaObject": "revision",

@@ -30,11 +30,6 @@ EXTENSION: Final = ExtensionBinding(
         "subscriptions/listen": WireType(_PACKAGE, "TaskSubscriptionNotifications"),
         "notifications/subscriptions/acknowledged": WireType(_PACKAGE, "TaskSubscriptionAcknowledgedNotifications"),
     },
-    headers={
-        "tasks/get": "taskId",
-        "tasks/update": "taskId",
-        "tasks/cancel": "taskId",
-    },
     settings=WireType(_PACKAGE, "TasksExtensionCapability"),
 )
 """The methods, results and settings of this extension, for the runtime."""

@@ -26,6 +26,7 @@ TASKS_CANCEL: Final[method.RequestMethod[models.CancelTaskRequestParams, models.
         params_required=True,
         result=method.WireType(_PACKAGE, "CancelTaskResult"),
         tags=("complete",),
+        named="taskId",
     )
 )
 """Asks to cancel a task (`tasks/cancel`)."""
@@ -38,6 +39,7 @@ TASKS_GET: Final[method.RequestMethod[models.GetTaskRequestParams, models.GetTas
     params_required=True,
     result=method.WireType(_PACKAGE, "GetTaskResult"),
     tags=("complete",),
+    named="taskId",
 )
 """Fetches the state of a task, for polling (`tasks/get`)."""
 
@@ -50,6 +52,7 @@ TASKS_UPDATE: Final[method.RequestMethod[models.UpdateTaskRequestParams, models.
         params_required=True,
         result=method.WireType(_PACKAGE, "UpdateTaskResult"),
         tags=("complete",),
+        named="taskId",
     )
 )
 """Sends the input that a task waits for (`tasks/update`)."""

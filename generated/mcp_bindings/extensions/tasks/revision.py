@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mcp_bindings.v2026_07_28 import Error as Error
     from mcp_bindings.v2026_07_28 import InputRequests as InputRequests
     from mcp_bindings.v2026_07_28 import InputResponses as InputResponses
+    from mcp_bindings.v2026_07_28 import NotificationMetaObject as NotificationMetaObject
     from mcp_bindings.v2026_07_28 import NotificationParams as NotificationParams
     from mcp_bindings.v2026_07_28 import RequestId as RequestId
     from mcp_bindings.v2026_07_28 import RequestMetaObject as RequestMetaObject

@@ -23,7 +23,6 @@ EXTENSION: Final = ExtensionBinding(
     methods=METHODS,
     results={},
     filters={},
-    headers={},
     settings=WireType(_PACKAGE, "McpUiClientCapabilities"),
 )
 """The methods, results and settings of this extension, for the runtime."""

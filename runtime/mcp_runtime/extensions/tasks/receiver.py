@@ -53,6 +53,16 @@ class Tasks:
 
     store: TaskStore
 
+    @property
+    def revision(self) -> str:
+        """Empty: in revisions without tasks, nothing happens."""
+        return ""
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """The methods that it adds."""
+        return _ANSWERED
+
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
         """Declare the requests that can be tasks, and the supported task methods.
 

@@ -105,7 +105,6 @@ class Extension:
         mixins: what it lets each side send.
         results: the classes of additional results, by tag, by method.
         filters: the class of what it adds to the filter in a message, by method.
-        headers: the property of the params that is repeated in the header `Mcp-Name`, by method.
         settings: the class of its settings; empty if it has none.
         exports: everything that the package exports, by name.
         kind: ``extension``.
@@ -124,7 +123,6 @@ class Extension:
     mixins: tuple[Mixin, ...]
     results: Mapping[str, Mapping[str, str]]
     filters: Mapping[str, str]
-    headers: Mapping[str, str]
     settings: str
     exports: tuple[Export, ...]
     kind: str = "extension"

@@ -25,6 +25,7 @@ class Method:
         capability: the path of the capability that it needs; empty if none.
         gated: the properties of its params that need a capability, each with its path.
         doc: the documentation of its message.
+        named: the property of its params that is repeated in the header ``Mcp-Name``; empty if none is stated.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Method:
     capability: str
     gated: Mapping[str, str]
     doc: str
+    named: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.errors import clipped
@@ -45,6 +45,7 @@ class Standalone(NamedTuple):
         method: its method.
         params: its params, as an object.
         meta: what each request carries, of which the revision is one.
+        repeated: the property of the params that an extension repeats in the header ``Mcp-Name``; empty if none.
     """
 
     message: bytes
@@ -52,12 +53,15 @@ class Standalone(NamedTuple):
     method: str
     params: Any
     meta: Mapping[str, Any]
+    repeated: str = ""
 
     @property
-    def named(self) -> str:
-        """What the request names: a tool, a prompt or a resource."""
-        name: str = getattr(self.params, mirrored.NAMED[self.method])
-        return name
+    def named(self) -> str | None:
+        """What the request names, such as a tool, a prompt or a resource; None if nothing."""
+        if (field := mirrored.NAMED.get(self.method)) is not None:
+            return cast(str, getattr(self.params, field))
+        named = parse(self.message)["params"].get(self.repeated) if self.repeated else None
+        return named if isinstance(named, str) else None
 
 
 class StandaloneRequests:
@@ -123,9 +127,9 @@ class StandaloneRequests:
     def _headers(self, request: Standalone) -> dict[str, str]:
         method = request.method
         headers = {mirrored.VERSION: str(request.meta[modern.VERSION]), mirrored.METHOD: method}
-        if method in mirrored.NAMED:
-            headers[mirrored.NAME] = mirrored.encode(request.named)
-        if method == TOOLS_CALL and (parameters := self._tools.get(request.named)):
+        if (named := request.named) is not None:
+            headers[mirrored.NAME] = mirrored.encode(named)
+        if method == TOOLS_CALL and named is not None and (parameters := self._tools.get(named)):
             # As they were written: an argument may be any object that has a JSON form.
             arguments = parse(request.message)["params"].get("arguments")
             for parameter in parameters:

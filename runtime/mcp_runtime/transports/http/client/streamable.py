@@ -156,7 +156,7 @@ class HttpClientTransport(PostingTransport):
         if self._is_closed:
             return
         if about.meta and about.id is not None:
-            self._ask_alone(Standalone(message, about.id, about.method, about.params, about.meta))
+            self._ask_alone(Standalone(message, about.id, about.method, about.params, about.meta, about.named))
         elif about.cancels is not None and about.cancels in self._alone:
             # Closing the stream cancels the request (2026-07-28, basic/patterns/cancellation).
             self._requests[about.cancels].cancel()

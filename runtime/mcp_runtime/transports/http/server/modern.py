@@ -275,7 +275,9 @@ def _checked(identify: Identify, request: Request, channel: Channel) -> Requeste
     if channel.sent(_METHOD) != request.method:
         raise _mismatch("Mcp-Method", channel.sent(_METHOD), f"the method of the body is {request.method[:64]!r}")
     repeated = mirrored.NAMED.get(request.method)
-    if repeated is not None and isinstance(named := params.get(repeated), str):
+    if repeated is None and (found := requester.answers.handlers.get(request.method)) is not None:
+        repeated = found[0].named
+    if repeated and isinstance(named := params.get(repeated), str):
         _check_name(channel.sent(_NAME), repeated, named)
     return requester.seen_with(channel.sent_headers)
 
