@@ -10,9 +10,13 @@ import asyncio
 import json
 import os
 import sys
+from functools import partial
 from typing import Any
 
+import httpx2
+
 from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28
+from mcp_runtime.auth import ClientCredentials, JwtBearer, OAuth, Registered
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.client_features.forms import defaults
 from mcp_runtime.errors import PeerError
@@ -54,7 +58,7 @@ async def main(url: str) -> None:
     """Use a server."""
     clients = v2026_07_28.Client, v2025_11_25.Client, v2025_06_18.Client, v2025_03_26.Client
     handlers = Answers20260728(), Answers20251125(), Answers20250618()
-    async with connect_http(url) as peer:
+    async with connect_http(url, auth=await authorizer(url)) as peer:
         options = ClientOptions(name="conformance", timeout=60)
         client = await open_any(peer, *clients, handlers=handlers, options=options)
         declared = client.connection.declared[Side.SERVER]
@@ -66,6 +70,59 @@ async def main(url: str) -> None:
         if "prompts" in declared:
             async for prompt in list_items(client, "prompts/list", "prompts"):
                 print(await client.get_prompt(name=prompt["name"]))
+
+
+async def authorizer(url: str) -> Any:
+    """Return what obtains tokens, with what the scenario gives it."""
+    given: dict[str, str] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    if "private_key_pem" in given:
+        return ClientCredentials(given["client_id"], issuer=await issuer_of(url), key=given["private_key_pem"])
+    if "idp_id_token" in given:
+        secret, assertion = given["client_secret"], partial(identity, given)
+        return JwtBearer(given["client_id"], issuer=await issuer_of(url), secret=secret, assertion=assertion)
+    if "valid_jwt" in given:
+        return JwtBearer(
+            given["client_id"], issuer=await issuer_of(url), assertion=partial(workload, given), is_workload=True
+        )
+    if "issuer" in given:
+        return OAuth(client=Registered(given["client_id"], given["issuer"], given["client_secret"]), visit=visit)
+    if "client_secret" in given:
+        return ClientCredentials(given["client_id"], issuer=await issuer_of(url), secret=given["client_secret"])
+    return OAuth(visit=visit, document="https://conformance-test.local/client-metadata.json")
+
+
+async def visit(url: str) -> str:
+    """Sign in: the issuer asks nothing, and redirects at once."""
+    async with httpx2.AsyncClient() as http:
+        return str((await http.get(url)).headers["location"])
+
+
+async def issuer_of(url: str) -> str:
+    """Return the issuer of a server. The suite does not name it where a program would have it configured."""
+    async with httpx2.AsyncClient() as http:
+        parts = httpx2.URL(url)
+        found = await http.get(parts.copy_with(path=f"/.well-known/oauth-protected-resource{parts.path}"))
+        return str(found.json()["authorization_servers"][0])
+
+
+async def identity(given: dict[str, str], issuer: str, resource: str) -> str:
+    """Exchange the person's token for an assertion (RFC 8693)."""
+    form = {
+        "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+        "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+        "subject_token": given["idp_id_token"],
+        "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
+        "audience": issuer,
+        "resource": resource,
+        "client_id": given["idp_client_id"],
+    }
+    async with httpx2.AsyncClient() as http:
+        return str((await http.post(given["idp_token_endpoint"], data=form)).json()["access_token"])
+
+
+async def workload(given: dict[str, str], issuer: str, resource: str) -> str:
+    """Return the assertion of the workload."""
+    return given["valid_jwt"]
 
 
 async def call_tools(client: Any) -> None:

@@ -26,7 +26,7 @@ from mcp_runtime.connection.transport import (
     Verdict,
     of_batch,
 )
-from mcp_runtime.errors import ConnectionClosed, PeerError
+from mcp_runtime.errors import AuthorizationError, ConnectionClosed, McpError, PeerError
 from mcp_runtime.options import Limits
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import Cancelled, Event, Progressed, ReceivedCall
@@ -165,11 +165,19 @@ class Conversation(Receiver):
         self.inbound.lose(channel, str(reason) if reason else "the peer closed the channel of the request")
         link.forget(channel)
 
-    def request_lost(self, id_: Id, reason: TransportError) -> None:
+    def request_lost(self, id_: Id, reason: TransportError | AuthorizationError) -> None:
         """Handle the loss of the answer to a request of this side; the conversation continues."""
         call = self.outbound.find(id_)
         self.link.session.cancel(id_)
-        self.outbound.fail(call, ConnectionClosed(str(reason)))
+        self.outbound.fail(call, reason if isinstance(reason, McpError) else ConnectionClosed(str(reason)))
+
+    def pause_timeouts(self) -> None:
+        """Suspend the timeouts of all requests."""
+        self.outbound.deadlines.pause()
+
+    def resume_timeouts(self) -> None:
+        """Resume them."""
+        self.outbound.deadlines.resume()
 
     def connection_lost(self, reason: TransportError | None) -> None:
         """Handle the end of the transport."""

@@ -133,7 +133,7 @@ class Deadlines:
         expire: called when a request times out.
     """
 
-    __slots__ = ("_expire", "_loop", "_paused_at", "_timer", "_until", "_wakes_at")
+    __slots__ = ("_expire", "_loop", "_paused_at", "_pauses", "_timer", "_until", "_wakes_at")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, expire: Callable[[Id], None]) -> None:
         self._loop = loop
@@ -142,6 +142,7 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
         self._wakes_at = _NEVER
         self._paused_at = 0.0
+        self._pauses = 0
 
     def set(self, id_: Timed, until: float) -> None:
         """Set when a request expires, by the event loop's clock; replaces an earlier time."""
@@ -198,14 +199,22 @@ class Deadlines:
         return proceed
 
     def pause(self) -> None:
-        """Suspend all timeouts until `resume`, for at most `MAX_PAUSE` seconds."""
-        self._stop()
-        self._wakes_at = _PAUSED
-        self._paused_at = self._loop.time()
-        self._timer = self._loop.call_later(MAX_PAUSE, self.resume, context=Context())
+        """Suspend all timeouts until `resume` was called as often, for at most `MAX_PAUSE` seconds."""
+        self._pauses += 1
+        if self._pauses == 1:
+            self._stop()
+            self._wakes_at = _PAUSED
+            self._paused_at = self._loop.time()
+            self._timer = self._loop.call_later(MAX_PAUSE, self._proceed, context=Context())
 
     def resume(self) -> None:
         """Resume all timeouts with the time that was left when they were paused."""
+        self._pauses = max(self._pauses - 1, 0)
+        if not self._pauses:
+            self._proceed()
+
+    def _proceed(self) -> None:
+        self._pauses = 0
         if self._wakes_at == _PAUSED:
             self._stop()
             shift = self._loop.time() - self._paused_at

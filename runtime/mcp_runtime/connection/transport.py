@@ -5,12 +5,13 @@ Both sides use callbacks without awaiting, since a hop through a queue would cos
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
 
 from mcp_runtime.connection.timers import Gate, Journal
+from mcp_runtime.errors import AuthorizationError
 from mcp_runtime.protocol.jsonrpc import Id
 
 __all__ = [
@@ -258,13 +259,19 @@ class Receiver(ABC):
             reason: what went wrong; None if it ended normally.
         """
 
-    def request_lost(self, id_: int | str, reason: TransportError) -> None:  # noqa: B027
+    def request_lost(self, id_: int | str, reason: TransportError | AuthorizationError) -> None:  # noqa: B027
         """Handle that a request of this side will not be answered; the transport continues.
 
         Args:
             id_: the id of the request.
             reason: what went wrong.
         """
+
+    def pause_timeouts(self) -> None:  # noqa: B027
+        """Suspend the timeouts of all requests, since a person is asked something, until `resume_timeouts`."""
+
+    def resume_timeouts(self) -> None:  # noqa: B027
+        """Resume the timeouts, as often as they were suspended."""
 
     @abstractmethod
     def connection_lost(self, reason: TransportError | None) -> None:
@@ -283,6 +290,8 @@ class Transport(Channel):
 
     __slots__ = ()
 
+    extensions: Collection[str] = ()
+    """The extensions that a client declares because of how it connects: those of its authorization."""
     remembers_era: bool = False
     """Whether it is a client's transport that detects the era of its server, and remembers it for later connections."""
 

@@ -308,7 +308,8 @@ class Opening:
         if handlers is not None:
             answer_with(handlers, connection)
         answered = handlers.implemented() if handlers else frozenset[str]()
-        self._offer = Offer(connection, answered, features(self._options), self._options)
+        extensions = self._peer.transport.extensions
+        self._offer = Offer(connection, answered, features(self._options), self._options, extensions)
 
     def _allowed(self) -> Mapping[str, type[Client]]:
         """Return the clients that the options allow, by revision.

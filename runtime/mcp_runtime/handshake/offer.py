@@ -145,17 +145,26 @@ class Offer:
         answered: the methods that this side's handlers answer.
         features: the runtime's built-in features, in the order of installation.
         settings: further capabilities.
+        extensions: the extensions that the transport declares in the modern era.
 
     Attributes:
         capabilities: what is declared, keyed by wire names.
     """
 
     def __init__(
-        self, connection: Connection, answered: Iterable[str], features: Sequence[Feature], settings: Settings
+        self,
+        connection: Connection,
+        answered: Iterable[str],
+        features: Sequence[Feature],
+        settings: Settings,
+        extensions: Iterable[str] = (),
     ) -> None:
         self._connection = connection
         self._features = features
         self.capabilities = self._declare(answered, settings)
+        if connection.requester.is_modern:
+            for name in extensions:
+                self.capabilities.setdefault("extensions", {}).setdefault(name, {})
 
     def _declare(self, answered: Iterable[str], settings: Settings) -> dict[str, Any]:
         connection, wire = self._connection, self._connection.requester.wire

@@ -2,5 +2,6 @@
 
 from mcp_runtime.testing.connect import Served, connect
 from mcp_runtime.testing.heard import Heard, heard_by
+from mcp_runtime.testing.issuer import Issuer
 
-__all__ = ["Heard", "Served", "connect", "heard_by"]
+__all__ = ["Heard", "Issuer", "Served", "connect", "heard_by"]

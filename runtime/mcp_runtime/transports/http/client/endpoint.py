@@ -14,6 +14,7 @@ import httpx2
 
 from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.errors import clipped
+from mcp_runtime.transports.http.client.signing import Authorizer, Patience, Signing
 from mcp_runtime.transports.http.mirrored import VERSION
 
 BOTH: Final = "application/json, text/event-stream"
@@ -51,7 +52,8 @@ class HttpClientOptions(TypedDict, total=False):
 
     Attributes:
         headers: headers of every request.
-        auth: authenticates requests, as in httpx2: a pair of name and password, or an `httpx2.Auth`.
+        auth: obtains access tokens, such as `mcp_runtime.auth.OAuth`; or authenticates requests as in httpx2: a pair of
+            name and password, or an `httpx2.Auth`.
         max_message_bytes: the maximum size of a message from the server, decompressed; 64 MiB.
         connect_timeout: seconds to connect, and to wait for a free connection; 10.
         write_timeout: seconds to send a piece of a request; 30.
@@ -62,7 +64,7 @@ class HttpClientOptions(TypedDict, total=False):
     """
 
     headers: Mapping[str, str] | None
-    auth: httpx2.Auth | tuple[str, str] | None
+    auth: Authorizer | httpx2.Auth | tuple[str, str] | None
     max_message_bytes: int
     connect_timeout: float
     write_timeout: float
@@ -110,6 +112,8 @@ class Endpoint:
         shown: the URL without secrets.
         session: the id of the session; empty before there is one.
         version: the agreed revision; empty before that.
+        patience: the timeouts of the connection.
+        extensions: the extensions that its authorization is declared by.
     """
 
     def __init__(self, url: str, options: HttpClientOptions) -> None:
@@ -131,7 +135,13 @@ class Endpoint:
         for name, value in given.items():
             if not (name + value).isascii() or not (name + value).isprintable():
                 raise ValueError(f"the header {name!r} has characters that HTTP does not allow; encode its value")
-        self._auth = options.get("auth") or httpx2.USE_CLIENT_DEFAULT
+        auth = options.get("auth")
+        self._authorizer = auth if isinstance(auth, Authorizer) else None
+        # Neither the user in a URL nor a default of the client may replace a token.
+        self._auth = (httpx2.Auth() if isinstance(auth, Authorizer) else auth) or httpx2.USE_CLIENT_DEFAULT
+        self._resource = url
+        self.extensions = (self._authorizer.extension,) if self._authorizer and self._authorizer.extension else ()
+        self.patience = Patience()
 
     def at(self, base: httpx2.URL, reference: str) -> "Endpoint":
         """Return another endpoint that shares connections, cookies, headers and options with this one.
@@ -164,6 +174,7 @@ class Endpoint:
         accept: str = BOTH,
         last_event_id: str = "",
         mirrored: Mapping[str, str] | None = None,
+        may_ask: bool = False,
     ) -> AsyncGenerator[httpx2.Response]:
         """Send a request and open its response, whose status is not an error.
 
@@ -173,8 +184,10 @@ class Endpoint:
             accept: the accepted media types.
             last_event_id: the last event of a stream to resume; empty for a new one.
             mirrored: the headers that repeat the content of a modern-era request, which has no session.
+            may_ask: whether a person may be asked to sign in, as for a request of the caller.
 
         Raises:
+            AuthorizationError: the access token that the server asks for cannot be obtained.
             SessionGone: the server no longer knows the session.
             Refused: the server answered with an error status, or redirects elsewhere.
             TransportError: the server cannot be reached, or the connection was lost.
@@ -188,22 +201,28 @@ class Endpoint:
         if last_event_id:
             headers["last-event-id"] = last_event_id
         headers |= mirrored or {}
-        encoded = httpx2.Headers(headers, encoding="utf-8")  # the id of an event may be any text
-        url = self._url
+        signing = await Signing.begin(self._authorizer, self._resource) if self._authorizer is not None else None
+        url, redirected = self._url, 0
         try:
-            for _ in range(MAX_REDIRECTS):
+            while redirected < MAX_REDIRECTS:
+                if signing is not None:
+                    headers |= signing.headers
+                encoded = httpx2.Headers(headers, encoding="utf-8")  # the id of an event may be any text
                 async with self._http.stream(
                     method, url, content=content, headers=encoded, auth=self._auth, follow_redirects=False
                 ) as response:
                     if response.has_redirect_location:
                         url = self._redirected(url, response)
+                        redirected += 1
                         continue
                     if len(_encodings(response)) > 1:
                         raise Refused(f"{self.shown} sends a response that is compressed more than once")
-                    if response.is_error:
-                        await self._refuse(response, session)
-                    yield response
-                    return
+                    if not response.is_error:
+                        yield response
+                        return
+                    refused = await self._refusal(response, session)
+                if signing is None or not await signing.renewed(response, self.patience, may_ask=may_ask):
+                    raise refused
         except httpx2.SSEError as error:
             raise Refused(f"{self.shown}: {clipped(str(error))}") from error
         except httpx2.ConnectError as error:
@@ -292,16 +311,17 @@ class Endpoint:
             raise Refused(f"{self.shown} redirects to {clipped(where)}, {why}: use that URL")
         return target
 
-    async def _refuse(self, response: httpx2.Response, session: str) -> None:
+    async def _refusal(self, response: httpx2.Response, session: str) -> TransportError:
+        """Return what an error response means."""
         if response.status_code == HTTPStatus.NOT_FOUND and session:
-            raise SessionGone(f"{self.shown}: the server no longer knows the session")
+            return SessionGone(f"{self.shown}: the server no longer knows the session")
         body = b""
         async for part in response.aiter_bytes():
             body += part
             if len(body) > MAX_ERROR_BYTES:
                 break
         said = f"{response.status_code} {response.reason_phrase}".rstrip()
-        raise Refused(f"{self.shown} answered {said}", response.status_code, body[:MAX_ERROR_BYTES])
+        return Refused(f"{self.shown} answered {said}", response.status_code, body[:MAX_ERROR_BYTES])
 
 
 def _shown(url: httpx2.URL) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final, Unpack
 import httpx2
 
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
-from mcp_runtime.errors import clipped
+from mcp_runtime.errors import AuthorizationError, clipped
 from mcp_runtime.protocol import names
 from mcp_runtime.protocol.jsonrpc import Fault, is_object, parse
 from mcp_runtime.transports.http.client.endpoint import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
@@ -101,8 +101,9 @@ class PostingTransport(Transport):
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
+        self.extensions = endpoint.extensions
         self._receiver: Receiver
-        self._lose: Callable[[int | str, TransportError], None]
+        self._lose: Callable[[int | str, TransportError | AuthorizationError], None]
         self._requests: dict[int | str, asyncio.Task[None]] = {}
         self._ordered: deque[tuple[bytes, Sent]] = deque()
         self._queued = 0
@@ -118,6 +119,7 @@ class PostingTransport(Transport):
     async def start(self, receiver: Receiver) -> None:
         """Start carrying messages; the connection is opened with the first one."""
         self._receiver, self._lose = receiver, receiver.request_lost
+        self._endpoint.patience.receiver = receiver
         self._has_ended = False
 
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
@@ -187,6 +189,8 @@ class PostingTransport(Transport):
                 return
             said = error_of(refused.body)
             self._lose(id_, TransportError(f"{refused}: {clipped(said)}") if said else refused)
+        except AuthorizationError as error:
+            self._lose(id_, error)
         except Exception as error:
             self._lose(id_, reason_for(error))
 
@@ -268,7 +272,7 @@ class SseClientTransport(PostingTransport):
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._listener = asyncio.create_task(self._listen(opened))
         try:
-            async with asyncio.timeout(self._endpoint_timeout):
+            async with self._endpoint.patience.timeout(self._endpoint_timeout):
                 await opened
         except TimeoutError:
             seconds = f"{self._endpoint_timeout:g} s"
@@ -284,9 +288,9 @@ class SseClientTransport(PostingTransport):
         Args:
             opened: resolved as soon as the server has named the endpoint for messages.
         """
-        reason = TransportError(f"{self._endpoint.shown} ended the stream, and the session with it")
+        reason: Exception = TransportError(f"{self._endpoint.shown} ended the stream, and the session with it")
         try:
-            async with self._endpoint.request("GET", accept=EVENTS) as response:
+            async with self._endpoint.request("GET", accept=EVENTS, may_ask=True) as response:
                 events = self._endpoint.events(response)
                 self._messages = self._endpoint_of(await anext(events, None), response.url)
                 opened.set_result(None)
@@ -295,13 +299,13 @@ class SseClientTransport(PostingTransport):
                     if event.event == "message" and (text := event.data.encode()).strip():
                         await self._deliver(text)
         except Exception as error:
-            reason = reason_for(error)
+            reason = error
         if opened.done():
             for task in self._requests.values():
                 task.cancel()
-            self._end(reason)
+            self._end(reason_for(reason))
         else:
-            opened.set_exception(reason)
+            opened.set_exception(reason if isinstance(reason, AuthorizationError) else reason_for(reason))
 
     def _endpoint_of(self, event: httpx2.ServerSentEvent | None, base: httpx2.URL) -> Endpoint:
         """Return the endpoint that the first event of the stream names.
@@ -319,7 +323,7 @@ class SseClientTransport(PostingTransport):
     async def _request(self, message: bytes, about: Sent) -> None:
         """Post a request; its answer comes on the stream."""
         try:
-            await self._post(message)
+            await self._post(message, may_ask=True)
         except TransportError as error:
             # Some servers keep the POST of a request open until they have answered it on the stream.
             if not isinstance(error.__cause__, httpx2.ReadTimeout):
@@ -334,13 +338,13 @@ class SseClientTransport(PostingTransport):
             cancelled.cancel()
         try:
             async with asyncio.timeout(POST_TIMEOUT):
-                await self._post(message)
+                await self._post(message, may_ask=False)
         except TimeoutError:
             log.warning("a message was not delivered: the server did not take it within %g s", POST_TIMEOUT)
         except Exception as error:
             log.warning("a message was not delivered: %s", reason_for(error))
 
-    async def _post(self, message: bytes) -> None:
+    async def _post(self, message: bytes, *, may_ask: bool) -> None:
         assert self._messages is not None
-        async with self._messages.request("POST", message, accept="*/*") as response:
+        async with self._messages.request("POST", message, accept="*/*", may_ask=may_ask) as response:
             await self._messages.skip(response)

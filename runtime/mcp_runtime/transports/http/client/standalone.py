@@ -112,7 +112,7 @@ class StandaloneRequests:
     async def _messages(self, request: Standalone, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
         """Iterate over the messages that answer a request."""
         try:
-            async with self._endpoint.request("POST", request.message, mirrored=headers) as response:
+            async with self._endpoint.request("POST", request.message, mirrored=headers, may_ask=True) as response:
                 if type_of(response) != EVENTS:
                     yield await self._endpoint.body(response)
                     return

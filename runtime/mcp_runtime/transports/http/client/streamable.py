@@ -185,7 +185,7 @@ class HttpClientTransport(PostingTransport):
             try:
                 await self._endpoint.post(message)
             except SessionGone:
-                await self._renew(session)
+                await self._renew(session, may_ask=False)
                 await self._endpoint.post(message)
         except Exception as error:
             log.warning("a message was not delivered: %s", clipped(str(reason_for(error))))
@@ -203,7 +203,7 @@ class HttpClientTransport(PostingTransport):
             self._requests[asked].cancel()
         self._endpoint.session = self._endpoint.version = ""
         try:
-            answer = await self._first_answer(message, id_)
+            answer = await self._first_answer(message, id_, may_ask=True)
         except Refused as refused:
             self._may_be_older = refused.status in _OLDER
             raise
@@ -211,9 +211,9 @@ class HttpClientTransport(PostingTransport):
         if not await self._deliver(answer):
             raise Refused(f"{self._endpoint.shown} did not answer initialize")
 
-    async def _first_answer(self, message: bytes, id_: int | str) -> bytes:
+    async def _first_answer(self, message: bytes, id_: int | str, *, may_ask: bool) -> bytes:
         """Send `initialize`, and return its answer."""
-        async with self._endpoint.request("POST", message) as response:
+        async with self._endpoint.request("POST", message, may_ask=may_ask) as response:
             self._endpoint.learn_session(response)
             if type_of(response) != EVENTS:
                 return await self._endpoint.body(response)
@@ -236,13 +236,13 @@ class HttpClientTransport(PostingTransport):
             await self._exchange(message)
         except SessionGone:
             # The server did not process it, so it may be sent again.
-            await self._renew(session)
+            await self._renew(session, may_ask=True)
             await self._exchange(message)
 
     async def _exchange(self, message: bytes) -> None:
         position = Position()
         try:
-            async with self._endpoint.request("POST", message) as response:
+            async with self._endpoint.request("POST", message, may_ask=True) as response:
                 if response.status_code == HTTPStatus.ACCEPTED:
                     raise Refused(f"{self._endpoint.shown} answered a request with 202, as if it were a notification")
                 if type_of(response) != EVENTS:
@@ -298,7 +298,7 @@ class HttpClientTransport(PostingTransport):
             except SessionGone as gone:
                 position = Position()
                 try:
-                    await self._renew(session)
+                    await self._renew(session, may_ask=False)
                 except Exception:
                     return
                 refusals += 1
@@ -331,7 +331,7 @@ class HttpClientTransport(PostingTransport):
                 pass
         return self._endpoint.session
 
-    async def _renew(self, gone: str) -> None:
+    async def _renew(self, gone: str, *, may_ask: bool) -> None:
         """Begin a new session in place of one that the server has forgotten, and restore its state.
 
         Raises:
@@ -343,7 +343,7 @@ class HttpClientTransport(PostingTransport):
             version = self._endpoint.version
             self._endpoint.session = self._endpoint.version = ""
             try:
-                await self._begin_again(version)
+                await self._begin_again(version, may_ask=may_ask)
             except Exception as error:
                 self._end(reason_for(error))
                 raise
@@ -353,7 +353,7 @@ class HttpClientTransport(PostingTransport):
                 listener.cancel()
                 self._listener = asyncio.create_task(self._listen())
 
-    async def _begin_again(self, version: str) -> None:
+    async def _begin_again(self, version: str, *, may_ask: bool) -> None:
         """Repeat the handshake, and restore the state of the session that the server has forgotten.
 
         Raises:
@@ -362,8 +362,8 @@ class HttpClientTransport(PostingTransport):
         id_, hello = self._standing.hello
         missing = f"the session ended, and {self._endpoint.shown} did not begin another one"
         try:
-            async with asyncio.timeout(RENEW_TIMEOUT):
-                answer = await self._first_answer(hello, id_)
+            async with self._endpoint.patience.timeout(RENEW_TIMEOUT):
+                answer = await self._first_answer(hello, id_, may_ask=may_ask)
         except TimeoutError:
             raise TransportError(f"{missing} within {RENEW_TIMEOUT:g} s") from None
         if revision_of(answer) != version:

@@ -1,0 +1,1 @@
+"""The client's side: obtains access tokens for protected servers."""

@@ -1,0 +1,275 @@
+"""Keeps access tokens current: they are stored, refreshed once for all that use them, and obtained again if refused."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Coroutine
+from contextlib import suppress
+from dataclasses import asdict, replace
+from typing import Any, Final, Generic, TypeVar
+
+from mcp_runtime.auth.client.discovery import Challenge, Issuer, Resource, find_issuer, find_resource
+from mcp_runtime.auth.client.receiver import SIGNING_IN
+from mcp_runtime.auth.client.store import MemoryStore, Store
+from mcp_runtime.auth.client.tokens import Registered, Rejected, Token, post_form, read_record, request_token
+from mcp_runtime.auth.fetching import Reach, check_url, is_public
+from mcp_runtime.errors import AuthorizationError, clipped
+
+MAX_ASKED: Final = 3
+"""How many authorization requests one call may lead to."""
+_INSUFFICIENT: Final = "insufficient_scope"
+
+T = TypeVar("T")
+
+
+class Authorizer(ABC):
+    """Obtains access tokens for the servers that ask for them; connections and programs may share it.
+
+    Args:
+        client: the client that the program has; its secret is not stored. None for one per issuer.
+        store: keeps tokens and registrations; None for memory.
+        send_resource: whether requests name the server as the resource (RFC 8707).
+        insecure: whether http is allowed beyond loopback.
+
+    Attributes:
+        extension: the extension that its use is declared by; may be empty.
+    """
+
+    extension = ""
+    asks_person = False
+
+    def __init__(
+        self, client: Registered | None, store: Store | None, *, send_resource: bool = True, insecure: bool = False
+    ) -> None:
+        self._given = client
+        self._store = store or MemoryStore()
+        self._send_resource = send_resource
+        self._insecure = insecure
+        self._held: dict[str, Token | None] = {}
+        self._signing_in = _Shared[Token](may_cancel=True)
+        self._refreshing = _Shared[Token | None](may_cancel=False)
+
+    async def token(self, url: str) -> str:
+        """Return the access token for a server, refreshed if necessary; empty without one.
+
+        Args:
+            url: the URL of the server.
+
+        Raises:
+            AuthorizationError: the URL may not be used, or a refresh failed.
+        """
+        check_url(url, "connecting", insecure=self._insecure)
+        key = _key(url)
+        if key not in self._held:
+            self._held[key] = self._load(key)
+        held = self._held[key]
+        if held is not None and not held.is_usable:
+            held = await self._refreshed(key, held.access)
+        return held.access if held else ""
+
+    async def renew(
+        self,
+        url: str,
+        token: str,
+        status: int,
+        challenge: str,
+        *,
+        address: str,
+        attempt: int,
+        asked: int,
+        may_ask: bool,
+    ) -> tuple[str, int]:
+        """Return another token after a server has refused a request, and how many authorization requests that took.
+
+        Args:
+            url: the URL of the server.
+            token: the token that was refused; may be empty.
+            status: the status of the refusal: 401 or 403.
+            challenge: the WWW-Authenticate header of the refusal.
+            address: the IP address of the server; empty if unknown.
+            attempt: how often the call has been refused before.
+            asked: how many authorization requests the call has led to.
+            may_ask: whether a person may be asked to sign in.
+
+        Returns:
+            An empty token if the refusal is final.
+
+        Raises:
+            AuthorizationError: a step failed, or the call has led to `MAX_ASKED` authorization requests.
+        """
+        said, key = Challenge.of(challenge), _key(url)
+        if status == 403 and said.error != _INSUFFICIENT:
+            return "", 0
+        held = self._held[key] = self._load(key)
+        needed = set(said.scopes or ())
+        if held is not None and held.access != token and held.is_usable and needed <= {*held.scopes}:
+            return held.access, 0
+        reach = Reach(private=bool(address) and not is_public(address), insecure=self._insecure)
+        resource = await find_resource(url, said, reach)
+        is_refreshable = status == 401 and not attempt and held is not None and _lists(resource, held.issuer)
+        if is_refreshable and (fresh := await self._refreshed(key, token)) is not None:
+            return fresh.access, 0
+        if self.asks_person and not may_ask:
+            return "", 0
+        if asked >= MAX_ASKED:
+            problem = f"the server still answers {status} after {asked} authorization requests"
+            raise AuthorizationError(SIGNING_IN, url, problem, "check what access the account has")
+        found, is_first = await self._signing_in.run(key, lambda: self._sign_in(key, resource, said, held, reach))
+        return found.access, int(is_first)
+
+    async def sign_out(self, url: str) -> bool:
+        """Forget the tokens for a server, after revoking them as far as the issuer supports that.
+
+        Args:
+            url: the URL of the server.
+
+        Returns:
+            Whether there were any.
+
+        Raises:
+            AuthorizationError: the store cannot be used.
+        """
+        key = _key(url)
+        async with self._store.locked():
+            held = self._load(key)
+            self._write(key, None)
+        if held is not None and held.revocation:
+            reach, form = Reach(private=held.private, insecure=self._insecure), {"token": held.refresh or held.access}
+            with suppress(AuthorizationError):
+                await post_form(held.revocation, "revoking a token", form, self._own(held.client), reach)
+        return held is not None
+
+    @abstractmethod
+    async def _grant(self, issuer: Issuer, blank: Token, reach: Reach) -> Token:
+        """Obtain a token; `blank` has everything that is known of it before."""
+
+    async def _renewal(self, held: Token) -> dict[str, str] | None:
+        """Return a grant that needs no person; None without one."""
+        return {"grant_type": "refresh_token", "refresh_token": held.refresh} if held.refresh else None
+
+    def _issuer_of(self, url: str, resource: Resource) -> str:
+        """Choose an issuer of a server: that of the given client, or one that is known, or the first.
+
+        Raises:
+            AuthorizationError: the given client belongs to another one.
+        """
+        if self._given is None:
+            return next((each for each in resource.issuers if self._kept(each)), resource.issuers[0])
+        if not _lists(resource, self._given.issuer):
+            problem = f"the server names the issuer {clipped(resource.issuers[0], 200)}, not {self._given.issuer}"
+            raise AuthorizationError(SIGNING_IN, url, problem, "use a client of that issuer, if you trust it")
+        return self._given.issuer if not resource.is_old else resource.issuers[0]
+
+    def _own(self, client: Registered) -> Registered:
+        """Return a client with its secret, which is not stored if the program has it."""
+        own = self._given
+        is_own = own is not None and (own.id, own.issuer) == (client.id, client.issuer)
+        return replace(client, secret=own.secret) if own is not None and is_own else client
+
+    def _scopes(self, issuer: Issuer) -> Collection[str]:
+        """Return scopes to request in addition to those that the server names."""
+        return ()
+
+    async def _sign_in(self, key: str, resource: Resource, said: Challenge, held: Token | None, reach: Reach) -> Token:
+        issuer = await find_issuer(self._issuer_of(key, resource), reach, is_old=resource.is_old)
+        before = held.scopes if held is not None and held.issuer == issuer.name else ()
+        named = resource.scopes if said.scopes is None else said.scopes
+        blank = Token(
+            issuer=issuer.name,
+            resource=resource.name if self._send_resource else "",
+            endpoint=issuer.token,
+            client=Registered("", issuer.name),
+            scopes=tuple(dict.fromkeys((*before, *named, *self._scopes(issuer)))),
+            private=reach.private,
+            revocation=issuer.revocation,
+        )
+        found = await self._grant(issuer, blank, reach)
+        async with self._store.locked():
+            self._write(key, found)
+        return found
+
+    async def _refreshed(self, key: str, used: str) -> Token | None:
+        """Return a token that replaces a used one; None if only a new sign-in helps."""
+        return (await self._refreshing.run(key, lambda: self._refresh(key, used)))[0]
+
+    async def _refresh(self, key: str, used: str) -> Token | None:
+        async with self._store.locked():
+            held = self._load(key)
+            if held is not None and held.access != used and held.is_usable:
+                self._held[key] = held
+                return held
+            if held is None or (form := await self._renewal(held)) is None:
+                return None
+            reach = Reach(private=held.private, insecure=self._insecure)
+            try:
+                found = await request_token(replace(held, client=self._own(held.client)), form, reach)
+            except Rejected as rejected:
+                if (now := self._load(key)) is not None and now.refresh != held.refresh:
+                    return now
+                if rejected.code not in ("invalid_grant", "invalid_client"):
+                    raise
+                self._write(key, replace(held, access="", refresh=""))
+                if rejected.code == "invalid_client":
+                    self._forget(held.client)
+                    raise
+                return None
+            self._write(key, found)
+            return found
+
+    def _load(self, key: str) -> Token | None:
+        return read_record(Token, self._store.read().get("servers", {}).get(key))
+
+    def _write(self, key: str, token: Token | None) -> None:
+        """Store the token for a server, before anything uses it."""
+        if token is not None and self._given is not None:
+            token = replace(token, client=replace(token.client, secret=""))
+        document = self._store.read()
+        servers = {name: kept for name, kept in document.get("servers", {}).items() if name != key}
+        self._store.write({**document, "servers": {**servers, key: asdict(token)} if token else servers})
+        self._held[key] = token
+
+    def _kept(self, issuer: str) -> Registered | None:
+        """Return the registration at an issuer."""
+        found = read_record(Registered, self._store.read().get("clients", {}).get(issuer))
+        return found if found is not None and found.issuer == issuer else None
+
+    def _keep(self, client: Registered) -> None:
+        document = self._store.read()
+        self._store.write({**document, "clients": {**document.get("clients", {}), client.issuer: asdict(client)}})
+
+    def _forget(self, client: Registered) -> None:
+        document = self._store.read()
+        clients = {name: kept for name, kept in document.get("clients", {}).items() if name != client.issuer}
+        self._store.write({**document, "clients": clients})
+
+
+class _Shared(Generic[T]):
+    """Work that several callers wait for, by key. It is cancelled when none of them waits any longer, if it may be."""
+
+    def __init__(self, *, may_cancel: bool) -> None:
+        self._may_cancel = may_cancel
+        self._running: dict[str, tuple[asyncio.Task[T], list[object]]] = {}
+
+    async def run(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> tuple[T, bool]:
+        """Return the result of the work, and whether this caller has started it."""
+        running = self._running.get(key)
+        is_first = running is None or running[0].done()
+        if running is None or is_first:
+            running = self._running[key] = asyncio.create_task(work()), []
+        task, waiting = running
+        caller = object()
+        waiting.append(caller)
+        try:
+            return await asyncio.shield(task), is_first
+        finally:
+            waiting.remove(caller)
+            if self._running.get(key) is running and (task.done() or (self._may_cancel and not waiting)):
+                del self._running[key]
+                task.cancel()
+
+
+def _key(url: str) -> str:
+    return url.partition("#")[0]
+
+
+def _lists(resource: Resource, issuer: str) -> bool:
+    return issuer in resource.issuers or (resource.is_old and issuer.rstrip("/") in resource.issuers)

@@ -1,0 +1,136 @@
+"""Where tokens and registrations are kept between programs."""
+
+import asyncio
+import json
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.protocol.jsonrpc import is_object
+
+POLL: Final = 0.02
+"""Seconds between two attempts to lock a file."""
+STORING: Final = "storing tokens"
+
+
+class Store(ABC):
+    """Keeps one document: tokens by server, and registrations by issuer. It is secret."""
+
+    @abstractmethod
+    def locked(self) -> AbstractAsyncContextManager[None]:
+        """Exclude all other users of the store, those in other processes too, for as long as the context lasts."""
+
+    @abstractmethod
+    def read(self) -> dict[str, Any]:
+        """Return the document, a JSON object; empty at first."""
+
+    @abstractmethod
+    def write(self, document: dict[str, Any]) -> None:
+        """Replace the document as a whole, within `locked`.
+
+        Args:
+            document: a JSON object.
+        """
+
+
+class MemoryStore(Store):
+    """Keeps tokens for as long as the program runs."""
+
+    def __init__(self) -> None:
+        self._document: dict[str, Any] = {}
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncGenerator[None]:
+        """Exclude other tasks."""
+        async with self._lock:
+            yield
+
+    def read(self) -> dict[str, Any]:
+        """Return a copy of the document."""
+        return {**self._document}
+
+    def write(self, document: dict[str, Any]) -> None:
+        """Replace the document.
+
+        Args:
+            document: a JSON object.
+        """
+        self._document = document
+
+
+class FileStore(Store):
+    """Keeps tokens in a file that only its user can read; programs may use it at the same time.
+
+    Args:
+        path: the file; by default ``mcp-bindgen/tokens.json`` in ``$XDG_STATE_HOME``, or in ``~/.local/state``.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+        self.path = Path(path or Path(state) / "mcp-bindgen" / "tokens.json")
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncGenerator[None]:
+        """Lock a file beside it, which is never replaced."""
+        import fcntl
+
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while True:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    await asyncio.sleep(POLL)
+            yield
+        finally:
+            os.close(handle)
+
+    def read(self) -> dict[str, Any]:
+        """Return the document.
+
+        Raises:
+            AuthorizationError: the file cannot be read, or its content is not a JSON object.
+        """
+        try:
+            found: Any = json.loads(self.path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise self._problem(type(error).__name__) from None
+        if not is_object(found):
+            raise self._problem("not a JSON object")
+        return found
+
+    def write(self, document: dict[str, Any]) -> None:
+        """Replace the file at once: another program reads it as it was, or as it is now.
+
+        Args:
+            document: a JSON object.
+
+        Raises:
+            AuthorizationError: it cannot be written.
+        """
+        try:
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")  # with mode 0600
+            try:
+                with os.fdopen(handle, "w") as file:
+                    json.dump(document, file, indent=1)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).replace(self.path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise self._problem(error.strerror or "OSError") from None
+
+    def _problem(self, what: str) -> AuthorizationError:
+        return AuthorizationError(STORING, "", f"{self.path}: {what}", "repair or delete the file")
