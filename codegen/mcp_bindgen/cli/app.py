@@ -12,6 +12,7 @@ from mcp_bindgen.cli.generate import generate
 from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.impact import impact
 from mcp_bindgen.cli.inspect import inspect
+from mcp_bindgen.cli.install import install
 from mcp_bindgen.cli.migrate import migrate
 from mcp_bindgen.cli.proxy import proxy
 from mcp_bindgen.cli.revisions import list_revisions
@@ -76,6 +77,7 @@ changes.add(
 
 servers = Task(app=app, title="Servers")
 servers.add(run_server, "Serve an App or a Server from a Python file.", "run server.py", "docs/app.md", **_FORWARDED)
+servers.add(install, "Add a server to the configuration of a client.", "install server.py", "docs/deployment.md")
 servers.add(
     inspect,
     "Show what a server offers, or call a tool.",

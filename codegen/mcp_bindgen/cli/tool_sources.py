@@ -77,7 +77,7 @@ def described(
         raise InputError.at(where, "--env and --cwd are for a server to start (-- COMMAND...)")
     if from_ is None and not command:
         return None
-    return Server(command=tuple(command or ()), source=from_, env=_variables(env or ()), cwd=cwd)
+    return Server(command=tuple(command or ()), source=from_, env=variables(env or ()), cwd=cwd)
 
 
 def of_project(names: Sequence[str] | None) -> tuple["Server", ...]:
@@ -143,7 +143,12 @@ def _headers(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _variables(env: Sequence[str]) -> dict[str, str]:
+def variables(env: Sequence[str]) -> dict[str, str]:
+    """Read the values of `--env`.
+
+    Raises:
+        InputError: one of them is not NAME=VALUE.
+    """
     found: dict[str, str] = {}
     for text in env:
         name, equals, value = text.partition("=")

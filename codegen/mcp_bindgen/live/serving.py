@@ -43,7 +43,7 @@ def serve_file(arguments: Sequence[str]) -> int:
     try:
         # The file's output must not mix with the messages.
         with redirect_stdout(sys.stderr):
-            server = _find(*_split(given.target))
+            server = _find(*split_target(given.target))
             _check_bridges(server)
     except _Unusable as error:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
@@ -74,7 +74,7 @@ def _serve_http(server: Any, host: str, port: int, hosts: list[str] | None) -> N
     serve_http(server, host=host, port=port, hosts=hosts, started=started)
 
 
-def _split(target: str) -> tuple[Path, str]:
+def split_target(target: str) -> tuple[Path, str]:
     """Split a path from the name after it; a Windows drive letter is not a path."""
     file, colon, name = target.rpartition(":")
     return (Path(file), name) if colon and name.isidentifier() and len(file) > 1 else (Path(target), "")

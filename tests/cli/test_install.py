@@ -1,0 +1,75 @@
+"""`mcp-bindgen install`: the entry that starts a server, in the configuration of a client."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.command import Cli
+
+SERVER = """\
+from mcp_bindings import App
+
+app = App("shop")
+
+
+@app.tool()
+def price(item: str) -> float:
+    \"\"\"Look up a price.\"\"\"
+    return 2.5
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "shop.py"
+    path.write_text(SERVER)
+    return path
+
+
+@pytest.mark.slow
+def test_the_printed_command_starts_the_server_from_any_folder(server: Path, cli: Cli) -> None:
+    entry = json.loads(cli("install", "shop.py:app").out)["mcpServers"]["shop"]
+    assert entry["args"][-1] == f"{server}:app"
+    (server.parent / "elsewhere").mkdir()
+    listed = cli("inspect", "--cwd", "elsewhere", "--", entry["command"], *entry["args"]).out
+    assert "price" in listed
+
+
+def test_an_entry_joins_those_that_a_configuration_has(server: Path, cli: Cli) -> None:
+    mine = {"command": "other", "args": []}
+    Path("client.json").write_text(json.dumps({"theme": "dark", "mcpServers": {"other": mine, "shop": mine}}))
+    cli("install", server, "--env", "REGION=eu", "--into", "client.json")
+    cli("install", "https://mcp.example.com/mcp", "--name", "remote", "--into", "client.json")
+    written = json.loads(Path("client.json").read_text())
+    assert written["theme"] == "dark"
+    servers = written["mcpServers"]
+    assert servers["other"] == mine
+    assert servers["shop"]["env"] == {"REGION": "eu"} and servers["shop"]["args"][-1] == str(server)
+    assert servers["remote"] == {"type": "http", "url": "https://mcp.example.com/mcp"}
+
+
+def test_a_configuration_that_does_not_exist_is_made(server: Path, cli: Cli) -> None:
+    cli("install", server, "--key", "servers", "--into", "mcp.json")
+    assert [*json.loads(Path("mcp.json").read_text())["servers"]] == ["shop"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[]", "client.json: is not a JSON object"),
+        ("{", "client.json: cannot be read as JSON"),
+        ('{"mcpServers": []}', "client.json: mcpServers is not an object"),
+    ],
+)
+def test_a_configuration_of_another_form_is_left_alone(server: Path, cli: Cli, text: str, expected: str) -> None:
+    Path("client.json").write_text(text)
+    assert expected in cli("install", server, "--into", "client.json", expect=2).err
+    assert Path("client.json").read_text() == text
+
+
+def test_wrong_arguments_are_explained(server: Path, cli: Cli) -> None:
+    assert "nothing.py: no such file" in cli("install", "nothing.py", expect=2).err
+    assert "--env: must be NAME=VALUE" in cli("install", server, "--env", "x", expect=2).err
+    assert "not for a URL" in cli("install", "http://localhost/mcp", "--env", "a=b", expect=2).err
