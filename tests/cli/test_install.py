@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_the_printed_command_starts_the_server_from_any_folder(server: Path, cli
 
 
 def test_an_entry_joins_those_that_a_configuration_has(server: Path, cli: Cli) -> None:
-    mine = {"command": "other", "args": []}
+    mine: dict[str, Any] = {"command": "other", "args": []}
     Path("client.json").write_text(json.dumps({"theme": "dark", "mcpServers": {"other": mine, "shop": mine}}))
     cli("install", server, "--env", "REGION=eu", "--into", "client.json")
     cli("install", "https://mcp.example.com/mcp", "--name", "remote", "--into", "client.json")
@@ -58,9 +59,9 @@ def test_a_configuration_that_does_not_exist_is_made(server: Path, cli: Cli) -> 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[]", "client.json: is not a JSON object"),
+        ("[]", "client.json: it is not a JSON object"),
         ("{", "client.json: cannot be read as JSON"),
-        ('{"mcpServers": []}', "client.json: mcpServers is not an object"),
+        ('{"mcpServers": []}', "client.json: mcpServers is not a JSON object"),
     ],
 )
 def test_a_configuration_of_another_form_is_left_alone(server: Path, cli: Cli, text: str, expected: str) -> None:

@@ -137,3 +137,8 @@ def test_decision_records_are_few_and_short() -> None:
     records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     assert 15 < len(records) <= 25, "a record that no longer holds is deleted, not amended"
     assert [path.name for path in records if len(path.read_text("utf-8").splitlines()) > 45] == []
+
+
+def test_the_cookbook_has_at_least_fifteen_recipes_that_print_something() -> None:
+    recipes = [program for program in programs("docs/cookbook.md") if program.output]
+    assert len({program.title for program in recipes}) >= 15

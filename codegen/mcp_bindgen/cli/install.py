@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
 
 import typer
@@ -34,10 +34,8 @@ def install(
         answer_json({key: entries})
         return
     settings = _settings(into)
-    servers = settings.setdefault(key, {})
-    if not isinstance(servers, dict):
-        raise InputError.at(into, f"{key} is not an object")
-    servers.update(entries)
+    servers = _object(settings.get(key, {}), into, key)
+    settings[key] = servers | entries
     write_file(into, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
     print(f"wrote {shown(into)} ({next(iter(entries))})", file=sys.stderr)
 
@@ -61,9 +59,13 @@ def _remote(url: str, env: list[str]) -> tuple[str, dict[str, Any]]:
 def _settings(path: Path) -> dict[str, Any]:
     """Read a configuration; one that does not exist is empty."""
     try:
-        read = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        read: Any = json.loads(path.read_text("utf-8")) if path.exists() else {}
     except (OSError, ValueError) as error:
         raise InputError.at(path, f"cannot be read as JSON: {error}") from None
-    if not isinstance(read, dict):
-        raise InputError.at(path, "is not a JSON object")
-    return read
+    return _object(read, path, "it")
+
+
+def _object(value: Any, path: Path, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError.at(path, f"{name} is not a JSON object")
+    return cast("dict[str, Any]", value)
