@@ -236,7 +236,7 @@ def handler_of(handlers: Handlers, method: str) -> "Handler":
     handler: Handler = getattr(handlers, name)
     if name not in handlers.__blocking__:
         return handler
-    from mcp_runtime.threads import threaded  # Importing a class of handlers must not import asyncio.
+    from mcp_runtime.connection.threads import threaded  # Importing a class of handlers must not import asyncio.
 
     return threaded(handler)
 

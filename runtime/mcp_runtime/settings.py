@@ -29,10 +29,12 @@ class Suspended:
 
     Attributes:
         expiry: seconds within which a client must come back; after that the handler is cancelled.
-        per_peer: how many handlers may wait for one peer (a principal, or the other end of a connection).
-        overall: how many handlers may wait in total for one server object.
+        per_peer: how many handlers may wait for one peer (a principal, an address, or the other end of a connection);
+            beyond that, the oldest one is cancelled.
+        overall: how many handlers may wait in total for one server object; beyond that, the oldest one of the peer that
+            has the most is cancelled.
         shared: whether a client may come back on another connection to the same server object. Handlers then outlive
-            their connection, and all clients without a principal count as one peer.
+            their connection, and all clients without a principal or an address count as one peer.
     """
 
     expiry: float = 600.0

@@ -345,9 +345,9 @@ def test_the_weight_of_a_message_is_about_what_it_takes() -> None:
 
 def test_a_load_is_released_once() -> None:
     load = ReservedBytes(LIGHT)
-    one = load.reserve(b"x" * LIGHT, 1)
+    one = load.reserve(b"x" * LIGHT, 1, None)
     assert one is not None
-    assert load.reserve(b"x", 1) is None
+    assert load.reserve(b"x", 1, None) is None
     one.release()
     one.release()
-    assert load.size == 0
+    assert load.used == 0

@@ -16,6 +16,7 @@ from mcp_runtime.settings import Suspended
 from support.asking import FORM, PREFIX, YES, Known, altered, asked, line, meta, text
 from support.channels import Stream
 from support.roles import make_handlers, raises
+from support.stdio_peers import eventually
 from support.talk import talk
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -229,20 +230,20 @@ class TestHandles:
                 await client.call("together")
         assert server.ended == ["None"] * 3
 
-    async def test_quotas_evict_no_handler(self) -> None:
+    async def test_the_oldest_handler_of_a_greedy_peer_makes_room(self) -> None:
         server = Shop(inputs=Suspended(per_peer=2, overall=3))
         async with line(server) as client, line(server) as other:
-            kept = [asked(await client.call("once", channel=Known("ada"))) for _ in range(2)]
-            assert (await client.call("once", channel=Known("ada")))["error"]["code"] == -32603
-            kept.append(asked(await other.call("once", channel=Known("bob"))))
-            assert (await other.call("once", channel=Known("eve")))["error"]["code"] == -32603
-            for (questions, state), by, at in zip(kept, ["ada", "ada", "bob"], [client, client, other], strict=True):
+            asks = [(other, "bob"), (client, "ada"), (client, "ada"), (client, "ada"), (other, "eve")]
+            kept = [(at, by, *asked(await at.call("once", channel=Known(by)))) for at, by in asks]
+            await eventually(lambda: server.ended == ["too many later requests of this peer wait for input"] * 2)
+            found: list[Any] = []
+            for at, by, questions, state in kept:
                 answers: Any = {questions["q"]: YES}
-                found = await at.call("once", channel=Known(by), requestState=state, inputResponses=answers)
-                assert text(found) == "q accept"
-            questions, state = asked(await client.call("once", channel=Known("ada")))
-            answers = {questions["q"]: YES}
-            await client.call("once", channel=Known("ada"), requestState=state, inputResponses=answers)
+                found.append(await at.call("once", channel=Known(by), requestState=state, inputResponses=answers))
+            assert [each["error"]["code"] for each in found[1:3]] == [
+                -32602
+            ] * 2, "ada had two before, and two of three"
+            assert [text(each) for each in (found[0], *found[3:])] == ["q accept"] * 3
 
     @pytest.mark.requirement("input.no-retry")
     async def test_handlers_that_are_abandoned_leave_nothing(self) -> None:

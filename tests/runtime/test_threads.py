@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,9 +16,10 @@ from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
+from mcp_runtime.connection.calls import CURRENT
+from mcp_runtime.connection.threads import Threads
 from mcp_runtime.extensions.vendor import vendor_request
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.threads import Threads
 from support.roles import TEXT, build, make_handlers, make_server
 from support.stdio_peers import eventually
 from support.talk import talk
@@ -198,6 +200,22 @@ class TestThreads:
         assert await asyncio.gather(*(pool.run(work, n) for n in range(50))) == list(range(50))
         assert most == 3 == len(pool)
 
+    async def test_a_peer_gets_half_of_them(self) -> None:
+        pool, release, ran = Threads(4), threading.Event(), list[str]()
+
+        async def run(peer: str, *function: Any) -> None:
+            call: Any = SimpleNamespace(requester=SimpleNamespace(peer=peer))
+            CURRENT.set(call)
+            await pool.run(*function)
+
+        stuck = [asyncio.create_task(run("many", release.wait, 60)) for _ in range(5)]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(30):
+            await asyncio.gather(*(asyncio.create_task(run("other", ran.append, "other")) for _ in range(9)))
+        assert (len(ran), len(pool)) == (9, 4)
+        release.set()
+        await asyncio.gather(*stuck)
+
     async def test_queued_functions_that_are_cancelled_never_run(self) -> None:
         pool, release = Threads(1), threading.Event()
         ran: list[int] = []
@@ -238,7 +256,7 @@ class TestThreads:
 def test_a_program_ends_though_a_handler_is_stuck() -> None:
     program = (
         "import asyncio, threading\n"
-        "from mcp_runtime.threads import THREADS\n"
+        "from mcp_runtime.connection.threads import THREADS\n"
         "async def main():\n"
         "    task = asyncio.create_task(THREADS.run(threading.Event().wait))\n"
         "    await asyncio.sleep(0.05)\n"

@@ -26,44 +26,78 @@ def weight(text: bytes) -> int:
     return 2 * len(text) + _VALUE * values
 
 
+class Pool:
+    """What peers share, such as requests or bytes: none of them gets more than half of it.
+
+    A peer that is None is the only one that can connect; it may use all.
+
+    Args:
+        size: how much there is.
+
+    Attributes:
+        used: how much is in use.
+    """
+
+    __slots__ = ("_by_peer", "_share", "size", "used")
+
+    def __init__(self, size: int) -> None:
+        self.size: Final = size
+        self.used = 0
+        self._share = (size + 1) // 2
+        self._by_peer: dict[str, int] = {}
+
+    def has_room(self, peer: str | None, amount: int = 1) -> bool:
+        """Whether a peer may use more."""
+        return self.used + amount <= self.size and not self.is_greedy(peer, amount)
+
+    def is_greedy(self, peer: str | None, amount: int = 1) -> bool:
+        """Whether a peer would have more than its share, with more."""
+        return peer is not None and self._by_peer.get(peer, 0) + amount > self._share
+
+    def take(self, peer: str | None, amount: int = 1) -> bool:
+        """Use more for a peer if there is room; return whether there was."""
+        if not self.has_room(peer, amount):
+            return False
+        self.add(peer, amount)
+        return True
+
+    def add(self, peer: str | None, amount: int) -> None:
+        """Use more for a peer, even if there is no room; or less, if negative."""
+        self.used += amount
+        if peer is not None:
+            left = self._by_peer.pop(peer, 0) + amount
+            if left:  # only peers that use something are remembered
+                self._by_peer[peer] = left
+
+
 class Reservation:
-    """The share of a `ReservedBytes` that one message has, until it is released."""
+    """What one message has of a `ReservedBytes`, until it is released."""
 
-    __slots__ = ("_reserved", "_weight")
+    __slots__ = ("_peer", "_reserved", "_weight")
 
-    def __init__(self, reserved: "ReservedBytes", weight: int) -> None:
+    def __init__(self, reserved: "ReservedBytes", peer: str | None, weight: int) -> None:
         self._reserved = reserved
+        self._peer = peer
         self._weight = weight
 
     def release(self) -> None:
         """Make room for others; safe to call again."""
-        self._reserved.size -= self._weight
+        self._reserved.add(self._peer, -self._weight)
         self._weight = 0
 
 
-class ReservedBytes:
-    """The memory taken by the messages of one peer.
+class ReservedBytes(Pool):
+    """The approximate memory in bytes taken by the messages of a connection; a single message may exceed the size."""
 
-    Args:
-        limit: the maximum in bytes; a single message may exceed it.
+    __slots__ = ()
 
-    Attributes:
-        size: the current approximate size in bytes.
-    """
-
-    __slots__ = ("_limit", "size")
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self.size = 0
-
-    def reserve(self, text: bytes, parts: int) -> Reservation | None:
+    def reserve(self, text: bytes, parts: int, peer: str | None) -> Reservation | None:
         """Count a message, or one of `parts` in a batch; return None if there is no room."""
         more = weight(text) // parts
-        if self.size and self.size + more > self._limit:
+        if self.used and not self.has_room(peer, more):
             return None
-        self.size += more
-        return Reservation(self, more)
+        self.add(peer, more)
+        return Reservation(self, peer, more)
 
 
 T = TypeVar("T")

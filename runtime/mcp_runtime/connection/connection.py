@@ -12,6 +12,7 @@ from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.reports import log_message
 from mcp_runtime.connection.requester import Handler, Requester
+from mcp_runtime.connection.threads import unblocked
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
@@ -19,7 +20,6 @@ from mcp_runtime.options import CallOptions, Limits
 from mcp_runtime.protocol.jsonrpc import Notification, Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
-from mcp_runtime.threads import unblocked
 
 P = TypeVar("P")
 R = TypeVar("R")

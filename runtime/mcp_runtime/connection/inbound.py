@@ -138,7 +138,7 @@ class Inbound:
 
     def _reserve(self, call: Call) -> bool:
         """Reserve memory for a request; return whether there is room."""
-        call.held = self._reserved_bytes().reserve(call.text, call.parts)
+        call.held = self._reserved_bytes().reserve(call.text, call.parts, call.requester.peer)
         return call.held is not None
 
     def take_cancelled(self, cancelled: Cancelled) -> None:
@@ -229,7 +229,7 @@ class Inbound:
         call.read(method, params)
         self._notification_queue = self._notification_queue or NotificationQueue(self._link, self._reserved_bytes())
         if self._notification_queue.take(
-            text, call.parts, partial(self._notified, call, found[1] if found else ignore)
+            text, call.parts, call.requester.peer, partial(self._notified, call, found[1] if found else ignore)
         ):
             return ACCEPTED
         dropped = self._link.violation("too many notifications are waiting; this one was dropped", name)

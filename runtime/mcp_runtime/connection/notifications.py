@@ -110,12 +110,13 @@ class NotificationQueue:
         self._running = 0
         self._waiting: deque[tuple[Run, Reservation | None, Context]] = deque()
 
-    def take(self, text: bytes, parts: int, run: Run) -> bool:
+    def take(self, text: bytes, parts: int, peer: str | None, run: Run) -> bool:
         """Run a handler now or later; return whether there is room.
 
         Args:
             text: the message, or the batch that contains it.
             parts: how many messages the text contains.
+            peer: the peer that sent it.
             run: runs the handler.
         """
         limits = self._link.limits
@@ -123,7 +124,7 @@ class NotificationQueue:
         if not has_turn and len(self._waiting) >= limits.max_queued:
             return False
         held = None
-        if (len(text) > LIGHT or not has_turn) and (held := self._reserved.reserve(text, parts)) is None:
+        if (len(text) > LIGHT or not has_turn) and (held := self._reserved.reserve(text, parts, peer)) is None:
             return False
         if has_turn:
             self._begin(run, held)

@@ -185,8 +185,9 @@ class _Reception:
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
         offer = Offer(connection, server.answered(), server_features(options), options)
-        known = {"principal": getattr(channel, "principal", None), "headers": getattr(channel, "headers", {})}
-        offer.settle(params["capabilities"], info=params["clientInfo"], **known)
+        known = {name: getattr(channel, name, None) for name in ("principal", "address")}
+        headers = getattr(channel, "headers", {})
+        offer.settle(params["capabilities"], info=params["clientInfo"], headers=headers, **known)
         if wire is not None:
             wire.begin_session(connection)
         remember(server, connection)

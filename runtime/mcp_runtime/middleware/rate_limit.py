@@ -49,8 +49,8 @@ class RateLimit:
         max_wait: the maximum delay in seconds; a message that would have to wait longer is refused.
         ways: which directions to limit: received messages, sent ones, or both.
         per: ``peer`` to count each peer separately, ``process`` to count all connections of this limit together.
-        peer: returns a key that identifies the peer; by default the principal from the transport
-            (`Requester.principal`), or else the connection.
+        peer: returns a key that identifies the peer; by default the principal or the address from the
+            transport (`Requester.peer`), or else the connection.
         code: the error code of refused requests.
 
     Attributes:
@@ -121,7 +121,7 @@ class RateLimit:
 
     def _bucket(self, exchange: Exchange, now: float) -> TokenBucket:
         buckets: _Buckets
-        peer = exchange.requester.principal if self._peer is None else self._peer(exchange)
+        peer = exchange.requester.peer if self._peer is None else self._peer(exchange)
         if self._peer is None and peer is None:
             buckets = self._by_connection.setdefault(exchange.connection, {})
         else:

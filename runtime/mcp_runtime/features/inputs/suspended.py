@@ -16,12 +16,11 @@ from typing import Any, Final
 
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.errors import LocalProtocolError, PeerError, RequestTimeout
+from mcp_runtime.errors import LocalProtocolError, RequestTimeout
 from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.handlers import ServerHandlers
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
 from mcp_runtime.settings import Suspended
 
 log: Final = logging.getLogger("mcp_runtime")
@@ -89,14 +88,10 @@ class Suspensions:
         if not work.is_open or not asking.open:
             return
         peer = self._peer_of(work)
-        if len(self._waiting) >= self._settings.overall or self._per_peer[peer] >= self._settings.per_peer:
-            text = "too many handlers wait for input; refusing the one of %s"
-            work.connection.log_limited(logging.WARNING, text, work.method.name)
-            for question in asking.open.values():
-                if not question.answered.done():
-                    reason = "too many requests wait for input; try again later"
-                    question.answered.set_exception(PeerError(INTERNAL_ERROR, reason))
-            return
+        if self._per_peer[peer] >= self._settings.per_peer:
+            self._evict(peer)
+        elif len(self._waiting) >= self._settings.overall:
+            self._evict(max(self._per_peer, key=self._per_peer.__getitem__))
         asking.handle, asking.peer = _new_handle(), peer
         self._per_peer[peer] += 1
         self._waiting[asking.handle] = asking
@@ -105,10 +100,17 @@ class Suspensions:
         asking.task.add_done_callback(asking.ended)
         asking.timer = asking.loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
 
+    def _evict(self, peer: object) -> None:
+        """Cancel the oldest handler of a peer, which makes room for another one."""
+        oldest = next(asking for asking in self._waiting.values() if asking.peer == peer)
+        text = "too many handlers wait for input; cancelling the oldest of %s"
+        oldest.work.connection.log_limited(logging.WARNING, text, oldest.work.method.name)
+        self._cancel(oldest, "too many later requests of this peer wait for input")
+
     def _peer_of(self, work: Exchange) -> object:
-        """Return whose quota a handler counts towards: its principal's, or that of the other end of its connection."""
-        principal = work.requester.principal
-        return principal if principal is not None or self._settings.shared else work.connection
+        """Return whose quota a handler counts towards: its peer's, or that of the other end of its connection."""
+        peer = work.requester.peer
+        return peer if peer is not None or self._settings.shared else work.connection
 
     def resume(self, connection: Connection, received: Call, state: Any) -> bool:
         """Resume the handler that issued a handle; see `connection.answers`.
@@ -141,9 +143,12 @@ class Suspensions:
         return True
 
     def _expire(self, asking: "_Asking") -> None:
-        work, task = asking.work, asking.task
         reason = f"the client did not come back within {self._settings.expiry:g} s"
-        log.info("cancelling %s: %s", work.method.name, reason)
+        log.info("cancelling %s: %s", asking.work.method.name, reason)
+        self._cancel(asking, reason)
+
+    def _cancel(self, asking: "_Asking", reason: str) -> None:
+        work, task = asking.work, asking.task
         self._forget(asking)
         work.mark_cancelled(reason)
         if task is not None:

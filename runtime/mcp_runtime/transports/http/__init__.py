@@ -55,7 +55,8 @@ class HttpServerOptions(TypedDict, total=False):
         hosts: the hosts that requests may name, with or without a port; by default those of this machine. Wildcards are
             not supported.
         origins: the origins of web pages that may call the endpoint, in addition to those on these hosts.
-        trusted_proxies: addresses of proxies whose ``X-Forwarded-Host`` is trusted; from others it is ignored.
+        trusted_proxies: addresses of proxies whose ``X-Forwarded-Host`` and ``X-Forwarded-For`` are trusted; those of
+            others are ignored.
         principal: returns the authenticated sender of a request, given its ASGI scope; a session belongs to the
             principal that began it.
         events: stores what was sent on streams; by default a `MemoryEventStore`. None stores nothing, so that streams

@@ -27,14 +27,17 @@ MAX_LOST: Final = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpLimits:
-    """Resource limits for clients; each has its own HTTP status.
+    """Resource limits for clients; each has its own HTTP status. One client gets at most half of each total.
 
     Attributes:
         max_message_bytes: the maximum size of a body in bytes, compressed and decompressed (413); 4 MiB.
         max_header_bytes: the maximum total size of a request's headers in bytes (431).
         body_timeout: seconds in which a body must arrive (408).
         write_timeout: seconds in which a client must read a piece of a response before the response is cut.
-        max_sessions: the maximum number of sessions (503).
+        max_arriving: the maximum number of bodies that are arriving (503).
+        max_arriving_bytes: the maximum total size in bytes of what has arrived of them (503); at least two bodies.
+        max_sessions: the maximum number of sessions (503); the oldest one that was never used is ended first.
+        session_unused: seconds after which a session ends that was never used after `initialize`.
         session_idle: seconds without a request or a stream after which a session ends; its id then gets 404.
         max_requests: the maximum number of open POSTs, except those that listen (503).
         max_session_requests: the maximum number of open POSTs per session (429).
@@ -51,7 +54,10 @@ class HttpLimits:
     max_header_bytes: int = 32 << 10
     body_timeout: float = 30.0
     write_timeout: float = 60.0
+    max_arriving: int = 2_000
+    max_arriving_bytes: int = 64 << 20
     max_sessions: int = 10_000
+    session_unused: float = 30.0
     session_idle: float = 1800.0
     max_requests: int = 2_000
     max_session_requests: int = 200

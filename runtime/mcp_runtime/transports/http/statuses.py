@@ -36,14 +36,33 @@ class Case(Enum):
     ORIGIN = ANY, 403, "`Origin` is not allowed", "pages of this origin may not call this server"
     STOPPING = ANY, 503, "the server is shutting down, and no handler waits for this", "the server is shutting down", 5
     METHOD = ANY, 405, "the endpoint does not support the HTTP method", "this endpoint takes {}"
-    STREAMS = ANY, 503, "`max_streams` are open", "too many streams are open; try again later", 30
-    REQUESTS = ANY, 503, "`max_requests` are open", "too many requests are open; try again later", 1
+    STREAMS = (
+        ANY,
+        503,
+        "`max_streams` are open, or half of them for one client",
+        "too many streams are open; try again later",
+        30,
+    )
     CONTENT_TYPE = ANY, 415, "`Content-Type` is not JSON", "the Content-Type of a message must be application/json"
     ACCEPT = ANY, 406, "`Accept` does not name both types (GET: that of streams)", "the Accept header must name {}"
     LONG_BODY = ANY, 413, "the body is too large", "the body has more than {:,} bytes"
     ENCODING = ANY, 415, "`Content-Encoding` is not supported", "the content encoding must be one of {}"
+    ARRIVING = (
+        ANY,
+        503,
+        "`max_arriving` or `max_arriving_bytes` are arriving",
+        "too much is arriving; try again later",
+        1,
+    )
     SLOW_BODY = ANY, 408, "the body exceeds `body_timeout`", "the body did not arrive within {:g} s"
     COMPRESSION = ANY, 400, "the body cannot be decompressed", "the body is not compressed as its Content-Encoding says"
+    REQUESTS = (
+        ANY,
+        503,
+        "`max_requests` are open, or half of them for one client",
+        "too many requests are open; try again later",
+        1,
+    )
     NOT_JSON = ANY, 400, "the body is not JSON", jsonrpc.PARSE_ERROR
     NOT_A_MESSAGE = (
         ANY,
@@ -72,7 +91,13 @@ class Case(Enum):
     NO_SESSION = SESSIONS, 400, "there is no session id", "Mcp-Session-Id is missing; a session begins with initialize"
     UNKNOWN_SESSION = SESSIONS, 404, _NO_SESSION, "there is no such session; begin a new one with initialize"
     VERSION = SESSIONS, 400, "its revision is not supported", "MCP-Protocol-Version must name a supported revision: {}"
-    OPEN_SESSIONS = SESSIONS, 503, "`max_sessions` are open", "there are too many sessions; try again later", 30
+    OPEN_SESSIONS = (
+        SESSIONS,
+        503,
+        "`max_sessions` are open and used, or half of them by one client",
+        "there are too many sessions; try again later",
+        30,
+    )
     BUSY = SESSIONS, 429, "`max_session_requests` are open", "too many requests of this session are open; try later", 1
     NO_ID = SESSIONS, 400, "`initialize` has no id", "initialize must be a request with an id"
     VIOLATION = SESSIONS, 400, "the message violates the protocol, or `initialize` fails"

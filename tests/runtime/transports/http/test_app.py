@@ -13,6 +13,7 @@ from starlette.routing import Mount, Route
 
 from mcp_runtime.transports.http import HttpLimits, asgi_app
 from mcp_runtime.transports.http.server import sessions
+from mcp_runtime.transports.http.server.asgi import Sender
 from support.http import SESSION, RawClient, call, raw_client, request, served
 from support.http_server import chatty
 from support.stdio_peers import eventually
@@ -76,7 +77,7 @@ async def test_an_idle_session_expires_and_leaves_nothing(monkeypatch: pytest.Mo
         async with listening.stream() as common:
             assert await common.event() is not None
             for one in (client, listening):
-                endpoint.sessions.named({SESSION.encode(): one.session[SESSION].encode()}, None).last_used -= 3601
+                endpoint.sessions.named({SESSION.encode(): one.session[SESSION].encode()}, Sender()).last_used -= 3601
             await eventually(lambda: len(endpoint.sessions) == 1)
             assert (await client.post(PING)).status_code == 404
             assert (await listening.post(PING)).status_code == 200

@@ -132,7 +132,7 @@ async def test_listening(make: Any) -> None:
 
 
 async def test_listeners_are_counted_as_streams_and_let_go_at_the_end() -> None:
-    app = asgi_app(chatty(MODERN), limits=HttpLimits(max_requests=1, max_streams=2))
+    app = asgi_app(chatty(MODERN), limits=HttpLimits(max_requests=1, max_streams=4))
     listen = asked("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
     async with modern_client(app) as client:
         async with client.stream(listen) as one, client.stream(listen) as two:

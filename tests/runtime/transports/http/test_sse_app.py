@@ -164,9 +164,9 @@ async def test_a_session_is_its_principals() -> None:
 async def test_too_many_sessions(limits: HttpLimits) -> None:
     app = sse_app(chatty(NEWEST), limits=limits)
     async with sse_client(app) as client:
+        await client.shake_hands(NEWEST)
         refused = await client.http.get("/sse")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
-        await client.shake_hands(NEWEST)
         await client.stream.response.aclose()
         await eventually(lambda: not app.sessions)
         async with sse_stream(client.http) as another:

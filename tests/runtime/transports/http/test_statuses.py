@@ -200,7 +200,7 @@ async def test_a_request_that_is_too_large_is_answered_with_its_id(compress: boo
 
 async def test_too_many_of_everything() -> None:
     server = chatty(NEWEST)
-    limits = HttpLimits(max_sessions=1, max_session_requests=1, max_requests=2, max_streams=1, stream_after=0.01)
+    limits = HttpLimits(max_sessions=1, max_session_requests=1, max_requests=4, max_streams=1, stream_after=0.01)
     app = asgi_app(server, limits=limits)
     async with raw_client(app) as client:
         await client.shake_hands(NEWEST)

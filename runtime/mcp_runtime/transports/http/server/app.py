@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -21,10 +22,12 @@ from mcp_runtime.transports.http.server.asgi import (
     Reply,
     Scope,
     Send,
+    Sender,
 )
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
     REMEMBERED,
+    Arriving,
     check_accept,
     headers_of,
 )
@@ -49,7 +52,7 @@ class Places:
     Attributes:
         hosts: hosts as in a `Host` header; one without a port matches every port.
         origins: origins of web pages (``https://example.com``) in addition to those on these hosts.
-        proxies: addresses of the proxies whose ``X-Forwarded-Host`` is trusted.
+        proxies: addresses of the proxies whose ``X-Forwarded-Host`` and ``X-Forwarded-For`` are trusted.
     """
 
     hosts: frozenset[str]
@@ -96,6 +99,19 @@ class Places:
         if origin is not None and not self._is_allowed(origin.lower()):
             raise Refusal(Case.ORIGIN)
 
+    def address(self, headers: Headers, client: str | None) -> str | None:
+        """Return where a request comes from; see `Sender`.
+
+        Args:
+            headers: the headers of the request.
+            client: the address of the client, or of a proxy.
+        """
+        if client is not None and client in self.proxies:
+            passed = [each.strip() for each in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")]
+            # Whatever precedes the last address that is not a proxy's may be invented.
+            client = next((each for each in reversed(passed) if each and each not in self.proxies), client)
+        return None if client is None else _network(client)
+
     def _is_allowed(self, origin: bytes) -> bool:
         if origin.decode("latin-1") in self.origins:
             return True
@@ -108,6 +124,18 @@ def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
     """Whether a host is in a set, with or without its port."""
     whole = host.decode("latin-1").lower()
     return whole in hosts or without_port(whole) in hosts
+
+
+@lru_cache(REMEMBERED)
+def _network(client: str) -> str:
+    """Return an IPv4 address as it is, and the /64 of an IPv6 address, which is one customer's; both without a port."""
+    try:
+        address = ip_address(without_port(client).strip("[]"))
+    except ValueError:
+        return client[:REMEMBERED]
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or ip_network((int(address), 64), strict=False))
+    return str(address)
 
 
 def without_port(host: str) -> str:
@@ -127,6 +155,7 @@ class Application(ABC):
 
     Attributes:
         limits: the same.
+        arriving: the bodies that are arriving.
     """
 
     def __init__(
@@ -141,6 +170,7 @@ class Application(ABC):
         self._principal = principal
         self.limits = limits
         self._delays = Delays(limits)
+        self.arriving = Arriving(limits, self._delays.body)
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opened = AsyncExitStack()
@@ -158,9 +188,11 @@ class Application(ABC):
         try:
             headers = headers_of(scope, self.limits.max_header_bytes)
             client = scope.get("client")
-            self._places.check(headers, client[0] if client else None)
+            host = client[0] if client else None
+            self._places.check(headers, host)
             principal = self._principal(scope) if self._principal is not None else None
-            await self._answer(scope, headers, principal, receive, reply)
+            sender = Sender(principal, self._places.address(headers, host))
+            await self._answer(scope, headers, sender, receive, reply)
         except Refusal as refusal:
             with suppress(Disconnected):
                 await reply.refuse(refusal)
@@ -199,7 +231,7 @@ class Application(ABC):
 
     @abstractmethod
     def _answer(
-        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
+        self, scope: Scope, headers: Headers, sender: Sender, receive: Receive, reply: Reply
     ) -> Awaitable[None]:
         """Answer a request that passed the access checks.
 
@@ -259,12 +291,14 @@ class HttpApp(Application):
         self.sessions = Sessions(servers, spoken.legacy, limits, kept)
         self._endpoint = ModernEndpoint(servers, limits, self.sessions.unread)
         self._methods = METHODS if spoken.legacy and not is_stateless else ("POST",)
-        self._posts = Posts(spoken, self.sessions, self._endpoint, self._delays, limits, is_stateless=is_stateless)
+        self._posts = Posts(
+            spoken, self.sessions, self._endpoint, self._delays, self.arriving, is_stateless=is_stateless
+        )
 
     @property
     def is_busy(self) -> bool:
         """Whether a POST is being answered."""
-        return self._posts.open.posts > 0
+        return self._posts.requests.used > 0 or self.arriving.count.used > 0
 
     @property
     def is_stopping(self) -> bool:
@@ -285,7 +319,7 @@ class HttpApp(Application):
         self._delays.clear()
 
     def _answer(
-        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
+        self, scope: Scope, headers: Headers, sender: Sender, receive: Receive, reply: Reply
     ) -> Awaitable[None]:
         method = scope["method"]
         if self.is_stopping and (method == "GET" or not len(self.sessions)):
@@ -294,28 +328,27 @@ class HttpApp(Application):
             allowed = ", ".join(self._methods)
             raise Refusal(Case.METHOD, allowed, headers=[(b"allow", allowed.encode())])
         if method == "POST":
-            return self._posts.answer(Post(headers, principal, receive, reply))
+            return self._posts.answer(Post(headers, sender, receive, reply))
         if method == "GET":
-            return self._get(headers, principal, receive, reply)
-        return self._delete(headers, principal, reply)
+            return self._get(headers, sender, receive, reply)
+        return self._delete(headers, sender, reply)
 
-    async def _delete(self, headers: Headers, principal: str | None, reply: Reply) -> None:
-        await self.sessions.end(self.sessions.named(headers, principal), "the client ended the session")
+    async def _delete(self, headers: Headers, sender: Sender, reply: Reply) -> None:
+        await self.sessions.end(self.sessions.named(headers, sender), "the client ended the session")
         await reply.respond(Case.ENDED.status)
 
-    async def _get(self, headers: Headers, principal: str | None, receive: Receive, reply: Reply) -> None:
-        opened = self._posts.open
-        if opened.streams >= self.limits.max_streams:
+    async def _get(self, headers: Headers, sender: Sender, receive: Receive, reply: Reply) -> None:
+        streams = self._posts.streams
+        if not streams.take(sender.peer):
             raise Refusal(Case.STREAMS)
-        opened.streams += 1
         try:
-            await self._listen(headers, principal, receive, reply)
+            await self._listen(headers, sender, receive, reply)
         finally:
-            opened.streams -= 1
+            streams.add(sender.peer, -1)
 
-    async def _listen(self, headers: Headers, principal: str | None, receive: Receive, reply: Reply) -> None:
+    async def _listen(self, headers: Headers, sender: Sender, receive: Receive, reply: Reply) -> None:
         check_accept(headers, ONLY_EVENTS)
-        session = self.sessions.named(headers, principal)
+        session = self.sessions.named(headers, sender)
         stream: Stream = session.common
         after: int | None = None
         if last := headers.get(b"last-event-id"):

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from contextvars import Context
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
+from mcp_runtime.connection.calls import Pool
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.statuses import Refusal
 
@@ -45,6 +46,10 @@ class Delay(Generic[K]):
     def end(self, wait: K) -> bool:
         """End a wait; return whether it was in time."""
         return self._until.pop(wait, None) is not None
+
+    def __iter__(self) -> Iterator[K]:
+        """Return the waits that are running, the oldest first."""
+        return iter(self._until)
 
     def clear(self) -> None:
         """Forget all waits, and stop the timer."""
@@ -144,32 +149,6 @@ HIGH_WATER: Final = 64 << 10
 """How many bytes may be queued on each stream, whatever the total, before handlers wait."""
 
 
-class Unread:
-    """How many bytes wait for clients to read them.
-
-    Args:
-        limit: the maximum.
-
-    Attributes:
-        size: the current number.
-    """
-
-    __slots__ = ("limit", "size")
-
-    def __init__(self, limit: int) -> None:
-        self.limit: Final = limit
-        self.size = 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the maximum is reached."""
-        return self.size > self.limit
-
-    def has_room(self, more: int, queued: int = 0) -> bool:
-        """Whether more bytes may be queued on a stream or response that has some already."""
-        return queued + more <= HIGH_WATER or self.size + more <= self.limit
-
-
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -180,6 +159,23 @@ EVENTS: Final = b"text/event-stream"
 
 Headers: TypeAlias = dict[bytes, bytes]
 """The raw headers of a request: most of them are never read."""
+
+
+class Sender(NamedTuple):
+    """Who sent a request.
+
+    Attributes:
+        principal: the authenticated identity; None if unknown.
+        address: an IPv4 address, or the /64 of an IPv6 address; None if unknown, as over a Unix socket.
+    """
+
+    principal: str | None = None
+    address: str | None = None
+
+    @property
+    def peer(self) -> str | None:
+        """The name that limits per client use: the principal, or else the address."""
+        return self.address if self.principal is None else self.principal
 
 
 class Disconnected(Exception):
@@ -260,6 +256,7 @@ class Outlet:
 
     Args:
         unread: counts the bytes that wait to be sent.
+        peer: the client.
 
     Attributes:
         is_over: whether nothing more will be queued.
@@ -267,14 +264,15 @@ class Outlet:
         queued: how many bytes wait to be sent.
     """
 
-    __slots__ = ("_drained", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
+    __slots__ = ("_drained", "_peer", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
 
-    def __init__(self, unread: Unread) -> None:
+    def __init__(self, unread: Pool, peer: str | None) -> None:
         self._queue: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._drained: asyncio.Future[None] | None = None
         self._task = asyncio.current_task()
         self._unread = unread
+        self._peer = peer
         self.queued = 0
         self.is_over = False
         self.was_cut = False
@@ -284,7 +282,7 @@ class Outlet:
         if not self.is_over:
             self._queue.append(data)
             self.queued += len(data)
-            self._unread.size += len(data)
+            self._unread.add(self._peer, len(data))
             self._wake()
 
     def take(self) -> tuple[bytes, bool]:
@@ -302,7 +300,7 @@ class Outlet:
     def written(self, data: bytes) -> None:
         """Record that bytes have been sent."""
         self.queued -= len(data)
-        self._unread.size -= len(data)
+        self._unread.add(self._peer, -len(data))
         if self._drained is not None and self.queued <= HIGH_WATER and not self._drained.done():
             self._drained.set_result(None)
 
@@ -330,7 +328,7 @@ class Outlet:
     def close(self) -> None:
         """Handle that the response is over; queued bytes are dropped."""
         self._queue.clear()
-        self._unread.size -= self.queued
+        self._unread.add(self._peer, -self.queued)
         self.queued = 0
 
     async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:

@@ -6,7 +6,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
+from mcp_runtime.connection.calls import Pool
 from mcp_runtime.json_text import ENDS
+from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
     EVENTS,
     JSON,
@@ -17,6 +19,9 @@ from mcp_runtime.transports.http.server.asgi import (
     TimeLimit,
 )
 from mcp_runtime.transports.http.statuses import Case, Refusal
+
+_CLOSE: Final = ((b"connection", b"close"),)
+"""The header of an answer to a body that is not read to its end: the connection cannot be used again."""
 
 
 class TooLarge(Refusal):
@@ -29,8 +34,7 @@ class TooLarge(Refusal):
     """
 
     def __init__(self, max_bytes: int, start: bytes = b"", end: bytes = b"") -> None:
-        # The rest of the body is not read, so the connection cannot be used again.
-        super().__init__(Case.LONG_BODY, max_bytes, headers=[(b"connection", b"close")])
+        super().__init__(Case.LONG_BODY, max_bytes, headers=_CLOSE)
         self.start = start
         self.end = end
 
@@ -106,32 +110,57 @@ _DECODERS: Final[Mapping[bytes, int]] = {
 """Content encodings, and the zlib window for each."""
 
 
-async def read_body(receive: Receive, headers: Headers, *, max_bytes: int, limit: TimeLimit) -> bytes:
+class Arriving:
+    """The bodies that are arriving at an endpoint.
+
+    Args:
+        limits: their size, number and time.
+        limit: the time in which a whole body must arrive.
+
+    Attributes:
+        limits: the same.
+        count: counts them.
+        size: counts their bytes, except for those of bodies that arrive whole.
+    """
+
+    def __init__(self, limits: HttpLimits, limit: TimeLimit) -> None:
+        self.count = Pool(limits.max_arriving)
+        self.size = Pool(max(limits.max_arriving_bytes, 2 * limits.max_message_bytes))
+        self.limits: Final = limits
+        self.limit: Final = limit
+
+
+async def read_body(receive: Receive, headers: Headers, peer: str | None, arriving: Arriving) -> bytes:
     """Read the body of a request, decompressed.
 
     Args:
         receive: ASGI's receive function.
         headers: the headers of the request.
-        max_bytes: the maximum size, before and after decompression.
-        limit: the time in which the whole body must arrive.
+        peer: its sender.
+        arriving: the bodies that are arriving.
 
     Raises:
-        TooLarge: the body exceeds `max_bytes`.
-        Refusal: it arrives too slowly, or its compression is not supported.
+        TooLarge: the body is too large, before or after decompression.
+        Refusal: it arrives too slowly, too much is arriving, or its compression is not supported.
         Disconnected: the client disconnected.
     """
+    max_bytes, limit = arriving.limits.max_message_bytes, arriving.limit
     length = headers.get(b"content-length", b"")
     if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
         raise TooLarge(max_bytes)
     window = _window(headers[b"content-encoding"]) if b"content-encoding" in headers else None
+    if not arriving.count.take(peer):
+        raise Refusal(Case.ARRIVING, headers=_CLOSE)
     try:
-        body = await limit.within(_all_parts(receive, max_bytes))
+        body = await limit.within(_all_parts(receive, peer, arriving))
     except TooLarge:
         if window is not None:
             raise TooLarge(max_bytes) from None
         raise
     except TimeoutError:
         raise Refusal(Case.SLOW_BODY, limit.seconds) from None
+    finally:
+        arriving.count.add(peer, -1)
     return body if window is None else _decompressed(body, window, max_bytes)
 
 
@@ -149,29 +178,35 @@ def _window(encoding: bytes) -> int | None:
     return _DECODERS[encoding]
 
 
-async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    size, start, end = 0, b"", b""
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Disconnected
-        part: bytes = message.get("body", b"")
-        is_last = not message.get("more_body", False)
-        if is_last and not size and len(part) <= max_bytes:
-            return part  # Most bodies arrive whole.
-        size += len(part)
-        if size <= max_bytes:
-            parts.append(part)
-        else:
-            start = start or (b"".join(parts) + part)[:ENDS]
-            end = (end + part)[-ENDS:]
-            parts.clear()
-            if is_last or size > 2 * max_bytes:
-                # As much again was read and discarded: clients that are still sending rarely look for a response.
-                raise TooLarge(max_bytes, start, end if is_last else b"")
-        if is_last:
-            return b"".join(parts)
+async def _all_parts(receive: Receive, peer: str | None, arriving: Arriving) -> bytes:
+    max_bytes = arriving.limits.max_message_bytes
+    size, start, end, body = 0, b"", b"", bytearray()
+    try:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Disconnected
+            part: bytes = message.get("body", b"")
+            is_last = not message.get("more_body", False)
+            if is_last and not size and len(part) <= max_bytes:
+                return part  # Most bodies arrive whole.
+            size += len(part)
+            if size > max_bytes:
+                start = start or bytes((body + part)[:ENDS])
+                end = (end + part)[-ENDS:]
+                arriving.size.add(peer, -len(body))
+                body.clear()
+                if is_last or size > 2 * max_bytes:
+                    # As much again was read and discarded: clients that are still sending rarely look for a response.
+                    raise TooLarge(max_bytes, start, end if is_last else b"")
+            elif arriving.size.take(peer, len(part)):
+                body += part
+            else:
+                raise Refusal(Case.ARRIVING, headers=_CLOSE)
+            if is_last:
+                return bytes(body)
+    finally:
+        arriving.size.add(peer, -len(body))
 
 
 def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_runtime.connection.calls import Proceed, Way
+from mcp_runtime.connection.calls import Pool, Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
@@ -23,7 +23,7 @@ from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.http import mirrored
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
-from mcp_runtime.transports.http.server.asgi import Headers, Outlet, Unread
+from mcp_runtime.transports.http.server.asgi import Headers, Outlet, Sender
 from mcp_runtime.transports.http.server.streams import Stream
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class ModernEndpoint(Transport):
     receiver: Receiver
     connection: Connection
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", limits: HttpLimits, unread: Unread) -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", limits: HttpLimits, unread: Pool) -> None:
         self.id = ""
         self.events: EventLog | None = None
         self.primes = False
@@ -220,9 +220,9 @@ class ModernEndpoint(Transport):
     def _for_all(self, options: ServerOptions) -> ServerOptions:
         return replace(options, max_in_flight=self.limits.max_requests, max_waiting=self.limits.max_streams)
 
-    def stream(self, headers: Headers, principal: str | None) -> ModernStream:
+    def stream(self, headers: Headers, sender: Sender) -> ModernStream:
         """Create the stream of a POST."""
-        stream = ModernStream(self, 0, headers, principal)
+        stream = ModernStream(self, 0, headers, sender)
         self._streams.add(stream)
         return stream
 
@@ -279,7 +279,7 @@ def _checked(identify: Identify, request: Request, channel: Channel) -> Requeste
         repeated = found[0].named
     if repeated and isinstance(named := params.get(repeated), str):
         _check_name(channel.sent(_NAME), repeated, named)
-    return requester.seen_with(channel.sent_headers)
+    return requester.seen_with(channel.address, channel.sent_headers)
 
 
 def _check_name(header: str | None, repeated: str, named: str) -> None:

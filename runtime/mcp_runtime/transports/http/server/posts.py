@@ -4,17 +4,18 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import Any, Final, NamedTuple
 
+from mcp_runtime.connection.calls import Pool
 from mcp_runtime.handshake.server import Spoken
 from mcp_runtime.protocol import jsonrpc, modern
 from mcp_runtime.protocol.jsonrpc import Fault
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
-from mcp_runtime.transports.http.events import HttpLimits
-from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delays, Headers, Receive, Reply
+from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delays, Headers, Receive, Reply, Sender
 from mcp_runtime.transports.http.server.checks import (
     EITHER,
     SESSION,
     VERSION,
+    Arriving,
     TooLarge,
     check_accept,
     check_content_type,
@@ -38,24 +39,9 @@ class Post(NamedTuple):
     """One POST: its headers, its sender, and the functions to read its body and write the answer."""
 
     headers: Headers
-    principal: str | None
+    sender: Sender
     receive: Receive
     reply: Reply
-
-
-class Open:
-    """How many requests of an endpoint are open.
-
-    Attributes:
-        posts: POSTs, except for those that listen.
-        streams: GETs, and POSTs that listen.
-    """
-
-    __slots__ = ("posts", "streams")
-
-    def __init__(self) -> None:
-        self.posts = 0
-        self.streams = 0
 
 
 class Posts:
@@ -66,11 +52,12 @@ class Posts:
         sessions: the sessions of the legacy era.
         endpoint: answers the modern era.
         delays: timeouts for slow clients.
-        limits: resource limits for clients.
+        arriving: the bodies that are arriving, and the limits for clients.
         is_stateless: whether requests of the legacy era are independent.
 
     Attributes:
-        open: how many requests are open.
+        requests: counts POSTs whose bodies have arrived, except for those that listen.
+        streams: counts GETs, and POSTs that listen.
         is_stopping: whether only answers are accepted, for which handlers may be waiting.
     """
 
@@ -80,11 +67,13 @@ class Posts:
         sessions: Sessions,
         endpoint: ModernEndpoint,
         delays: Delays,
-        limits: HttpLimits,
+        arriving: Arriving,
         *,
         is_stateless: bool,
     ) -> None:
-        self.open = Open()
+        self._arriving = arriving
+        self.requests = Pool(arriving.limits.max_requests)
+        self.streams = Pool(arriving.limits.max_streams)
         self.is_stopping = False
         self._has_legacy = bool(spoken.legacy)
         self._modern_versions = frozenset(revision.encode() for revision in spoken.modern)
@@ -92,7 +81,7 @@ class Posts:
         self._sessions = sessions
         self._endpoint = endpoint
         self._delays = delays
-        self._limits = limits
+        self._limits = arriving.limits
         self._is_stateless = is_stateless
 
     async def answer(self, post: Post) -> None:
@@ -102,17 +91,21 @@ class Posts:
             Refusal: it is answered with an error status.
             Disconnected: the client disconnected, or does not read.
         """
-        headers, limits = post.headers, self._limits
+        headers, peer = post.headers, post.sender.peer
         session: HttpSession | Refusal | None = None
-        if self.open.posts >= limits.max_requests:
-            raise Refusal(Case.REQUESTS)
-        self.open.posts += 1
+        check_content_type(headers)
+        check_accept(headers, EITHER)
+        if SESSION in headers and not self._is_stateless:
+            session = self._session(headers, post.sender)
         try:
-            check_content_type(headers)
-            check_accept(headers, EITHER)
-            if SESSION in headers and not self._is_stateless:
-                session = self._session(headers, post.principal)
-            body = await read_body(post.receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
+            body = await read_body(post.receive, headers, peer, self._arriving)
+        except TooLarge as refusal:
+            known = session if isinstance(session, HttpSession) else None
+            await post.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
+            return
+        if not self.requests.take(peer):
+            raise Refusal(Case.REQUESTS)
+        try:
             value = self._modern(body, headers)
             if value is not None:
                 await self._take_modern(value, body, post)
@@ -122,20 +115,17 @@ class Posts:
                 await self._take_in(session, body, post)
             else:
                 await self._take_outside(body, post)
-        except TooLarge as refusal:
-            known = session if isinstance(session, HttpSession) else None
-            await post.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
         except Fault as error:
             await post.reply.respond(
                 Case.NOT_A_MESSAGE.status, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
             )
         finally:
-            self.open.posts -= 1
+            self.requests.add(peer, -1)
 
-    def _session(self, headers: Headers, principal: str | None) -> HttpSession | Refusal:
+    def _session(self, headers: Headers, sender: Sender) -> HttpSession | Refusal:
         """Return the session that a request names, or the error, which only matters in the legacy era."""
         try:
-            return self._sessions.named(headers, principal)
+            return self._sessions.named(headers, sender)
         except Refusal as refusal:
             return refusal
 
@@ -173,12 +163,12 @@ class Posts:
             await self._pass_over(value, post)
             return
         listens = value["method"] == SUBSCRIPTIONS_LISTEN
-        if listens and self.open.streams >= self._limits.max_streams:
+        if listens and not self.streams.has_room(post.sender.peer):
             raise Refusal(Case.STREAMS)
         endpoint = self._endpoint
         if not endpoint.is_ready:
             await endpoint.make_ready()
-        stream = endpoint.stream(post.headers, post.principal)
+        stream = endpoint.stream(post.headers, post.sender)
         outcome = endpoint.receiver.request_received(value, body, stream)
         if outcome.is_answered:
             await (self._listen if listens else self._answer_alone)(stream, post)
@@ -202,13 +192,14 @@ class Posts:
 
     async def _listen(self, stream: ModernStream, post: Post) -> None:
         """Answer a request that stays open for as long as its client listens."""
-        self.open.posts -= 1
-        self.open.streams += 1
+        peer = post.sender.peer
+        self.requests.add(peer, -1)
+        self.streams.add(peer, 1)
         try:
             await self._answer_alone(stream, post)
         finally:
-            self.open.streams -= 1
-            self.open.posts += 1
+            self.streams.add(peer, -1)
+            self.requests.add(peer, 1)
 
     async def _answer_alone(self, stream: ModernStream, post: Post) -> None:
         """Answer a request that is cancelled when its client disconnects."""
@@ -233,6 +224,7 @@ class Posts:
         """Process a message of a session."""
         if session.open_streams >= self._limits.max_session_requests:
             raise Refusal(Case.BUSY)
+        self._sessions.unused.end(session)
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise Refusal(Case.STOPPING)
@@ -254,7 +246,7 @@ class Posts:
 
     async def _begin(self, body: bytes, post: Post) -> None:
         """Begin a session with `initialize`."""
-        session = await self._sessions.begin(post.principal)
+        session = await self._sessions.begin(post.sender)
         stream = session.stream(post.headers)
         outcome = session.receiver.message_received(body, stream)
         if session.connection.state is State.INITIALIZED:
@@ -293,7 +285,7 @@ class Posts:
 
     async def _take_alone(self, body: bytes, post: Post, *, method: Any) -> None:
         """Answer a request in a separate session, which is set up silently and ends with the answer."""
-        session = await self._sessions.begin(post.principal)
+        session = await self._sessions.begin(post.sender)
         try:
             silence = session.stream(post.headers)
             for message in missing_before(method, post.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
@@ -322,14 +314,13 @@ class Posts:
         return self._write_long(answer, post, headers, status)
 
     async def _write_long(self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]], status: int) -> None:
-        unread = self._sessions.unread
-        if not unread.has_room(len(answer)):
+        unread, peer = self._sessions.unread, post.sender.peer
+        if not unread.take(peer, len(answer)):
             raise Refusal(Case.UNREAD)
-        unread.size += len(answer)
         try:
             await post.reply.respond(status, answer, headers=headers)
         finally:
-            unread.size -= len(answer)
+            unread.add(peer, -len(answer))
 
 
 def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -> bytes:

@@ -3,8 +3,9 @@
 import asyncio
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.timers import Journal, endpoint_journal
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
@@ -12,7 +13,7 @@ from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
-from mcp_runtime.transports.http.server.asgi import Headers, Unread
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, Sender
 from mcp_runtime.transports.http.server.checks import SESSION, VERSION
 from mcp_runtime.transports.http.server.streams import CommonStream, ResumableStream, Stream
 from mcp_runtime.transports.http.statuses import Case, Refusal
@@ -67,7 +68,7 @@ class HttpSession(Transport):
         events: stores what was sent; None to store nothing.
         unread: counts the bytes that clients have not read yet, for all sessions.
         journal: limits the log lines about all sessions.
-        principal: who began it; None if unknown.
+        sender: who began it.
 
     Attributes:
         connection: the conversation over it.
@@ -82,6 +83,7 @@ class HttpSession(Transport):
         "_loop",
         "_next",
         "_streams",
+        "address",
         "common",
         "connection",
         "events",
@@ -94,6 +96,7 @@ class HttpSession(Transport):
         "primes",
         "principal",
         "receiver",
+        "sender",
         "unread",
     )
 
@@ -106,22 +109,23 @@ class HttpSession(Transport):
         limits: HttpLimits,
         events: EventLog | None,
         *,
-        unread: Unread,
+        unread: Pool,
         journal: Journal,
-        principal: str | None,
+        sender: Sender,
     ) -> None:
         self.id = id_
         self.limits = limits
         self.events = events
         self.unread = unread
         self.journal = journal
-        self.principal = principal
+        self.sender = sender
+        self.principal, self.address = sender
         self.exchanges = 0
         self.primes = False
         self.is_closed = False
         self._loop = asyncio.get_running_loop()
         self.last_used = self._loop.time()
-        self.common: Stream = CommonStream(self)
+        self.common: Stream = CommonStream(self, sender)
         self._streams: dict[int, Stream] = {}
         self._next = 1
 
@@ -138,7 +142,7 @@ class HttpSession(Transport):
         """Create the stream of a POST."""
         number, self._next = self._next, self._next + 1
         class_ = ResumableStream if self.primes else Stream
-        stream = self._streams[number] = class_(self, number, headers, self.principal)
+        stream = self._streams[number] = class_(self, number, headers, self.sender)
         return stream
 
     def skipped(self, reason: str, headers: Headers, start: bytes, end: bytes) -> bytes | None:
@@ -220,16 +224,36 @@ class HttpSession(Transport):
             raise LookupError(number)
         if not (kept := await self.events.after(self.id, number, after)):
             raise LookupError(number)
-        stream = Stream(self, number, {}, self.principal)
+        stream = Stream(self, number, {}, self.sender)
         stream.last = kept[-1][0]
         stream.is_finished = True
         return stream
 
 
+S = TypeVar("S", bound=HttpSession)
+
 ID_BYTES: Final = 16
 """The length of a session id in random bytes."""
 SWEEPS: Final = 10
 """How often sessions are checked during the time after which one expires."""
+
+
+def oldest_unused(sessions: Iterable[S], pool: Pool, peer: str | None) -> S:
+    """Return the session that ends to make room for another one of a peer: one of its own if it has half of them.
+
+    Args:
+        sessions: those that were not used after `initialize`, the oldest first.
+        pool: counts the sessions.
+        peer: the peer.
+
+    Raises:
+        Refusal: there is none.
+    """
+    is_greedy = pool.is_greedy(peer)
+    for session in sessions:
+        if not is_greedy or session.sender.peer == peer:
+            return session
+    raise Refusal(Case.OPEN_SESSIONS)
 
 
 class Sessions:
@@ -243,6 +267,7 @@ class Sessions:
 
     Attributes:
         unread: counts the bytes that clients have not read yet, for all of them.
+        unused: the sessions that were not used after `initialize`, the oldest first.
     """
 
     def __init__(
@@ -256,7 +281,9 @@ class Sessions:
         self._versions = frozenset(revision.encode() for revision in revisions)
         self._limits = limits
         self._events = events
-        self.unread = Unread(limits.max_unread_total)
+        self.unread = Pool(limits.max_unread_total)
+        self.unused: Delay[HttpSession] = Delay(limits.session_unused, self._expire)
+        self._pool = Pool(limits.max_sessions)
         self._journal = endpoint_journal()
         self._held: dict[bytes, HttpSession] = {}
         self._sweeper: asyncio.TimerHandle | None = None
@@ -265,21 +292,21 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._held)
 
-    async def begin(self, principal: str | None) -> HttpSession:
-        """Begin a session, which cannot be found before it is kept.
+    async def begin(self, sender: Sender) -> HttpSession:
+        """Begin a session, which cannot be found before it is kept; if there are too many, an unused one ends.
 
         Raises:
-            Refusal: there are too many.
+            Refusal: there are too many, and all of them are used.
         """
-        if len(self._held) >= self._limits.max_sessions:
-            raise Refusal(Case.OPEN_SESSIONS)
+        if not self._pool.has_room(sender.peer):
+            self._expire(oldest_unused(self.unused, self._pool, sender.peer))
         session = HttpSession(
             secrets.token_hex(ID_BYTES),
             self._limits,
             self._events,
             unread=self.unread,
             journal=self._journal,
-            principal=principal,
+            sender=sender,
         )
         session.connection = await start_session(session, *self._servers)
         return session
@@ -288,10 +315,12 @@ class Sessions:
         """Keep a session whose handshake succeeded."""
         session.begin()
         self._held[session.id.encode()] = session
+        self._pool.add(session.sender.peer, 1)
+        self.unused.begin(session)
         if self._sweeper is None:
             self._arm()
 
-    def named(self, headers: Headers, principal: str | None) -> HttpSession:
+    def named(self, headers: Headers, sender: Sender) -> HttpSession:
         """Return the session that a request names.
 
         Raises:
@@ -301,7 +330,11 @@ class Sessions:
         if id_ is None:
             raise Refusal(Case.NO_SESSION)
         session = self._held.get(id_)
-        if session is None or session.principal != principal or session.connection.closed_because is not None:
+        if (
+            session is None
+            or session.sender.principal != sender.principal
+            or session.connection.closed_because is not None
+        ):
             raise Refusal(Case.UNKNOWN_SESSION)
         self.check_version(headers)
         return session
@@ -319,7 +352,7 @@ class Sessions:
 
     async def end(self, session: HttpSession, reason: str) -> None:
         """End a session, and cancel what runs in it."""
-        self._held.pop(session.id.encode(), None)
+        self._forget(session)
         await session.connection.aclose(reason)
 
     async def end_all(self, reason: str) -> None:
@@ -327,6 +360,7 @@ class Sessions:
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
+        self.unused.clear()
         for session in tuple(self._held.values()):
             await self.end(session, reason)
         for task in tuple(self._ending):
@@ -338,6 +372,17 @@ class Sessions:
             if session.common.outlet is not None:
                 session.common.detach(session.common.outlet)
 
+    def _forget(self, session: HttpSession) -> None:
+        if self._held.pop(session.id.encode(), None) is not None:
+            self._pool.add(session.sender.peer, -1)
+            self.unused.end(session)
+
+    def _expire(self, session: HttpSession) -> None:
+        self._forget(session)
+        task = asyncio.ensure_future(session.connection.aclose("the session expired"))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
     def _arm(self) -> None:
         loop = asyncio.get_running_loop()
         self._sweeper = loop.call_later(self._limits.session_idle / SWEEPS, self._sweep)
@@ -347,10 +392,7 @@ class Sessions:
         for session in tuple(self._held.values()):
             is_old = not session.exchanges and now - session.last_used > self._limits.session_idle
             if is_old or session.connection.closed_because is not None:
-                self._held.pop(session.id.encode(), None)
-                task = asyncio.ensure_future(session.connection.aclose("the session expired"))
-                self._ending.add(task)
-                task.add_done_callback(self._ending.discard)
+                self._expire(session)
         if self._held:
             self._arm()
         else:

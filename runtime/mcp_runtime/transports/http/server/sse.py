@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
+from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.timers import Journal, endpoint_journal
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
@@ -13,7 +14,7 @@ from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.server.app import Application, Places
-from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Reply, Scope, Unread
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Reply, Scope, Sender
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
     TooLarge,
@@ -21,7 +22,7 @@ from mcp_runtime.transports.http.server.checks import (
     check_content_type,
     read_body,
 )
-from mcp_runtime.transports.http.server.sessions import ID_BYTES, HttpSession, method_of
+from mcp_runtime.transports.http.server.sessions import ID_BYTES, HttpSession, method_of, oldest_unused
 from mcp_runtime.transports.http.server.streams import Stream, pump
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
@@ -36,7 +37,7 @@ class SseSession(HttpSession):
         id_: the id of the session.
         endpoint: where the client posts its messages: the path and the query of a URL.
         headers: the headers of the request that opened the stream.
-        principal: who sent that request; None if unknown.
+        sender: who sent that request.
         limits: resource limits.
         unread: counts the bytes that clients have not read yet, for all sessions.
         journal: limits the log lines about all sessions.
@@ -50,13 +51,13 @@ class SseSession(HttpSession):
         endpoint: bytes,
         headers: Headers,
         *,
-        principal: str | None,
+        sender: Sender,
         limits: HttpLimits,
-        unread: Unread,
+        unread: Pool,
         journal: Journal,
     ) -> None:
         # A stream of HTTP+SSE cannot be resumed, so nothing is stored.
-        super().__init__(id_, limits, None, unread=unread, journal=journal, principal=principal)
+        super().__init__(id_, limits, None, unread=unread, journal=journal, sender=sender)
         self.common = SseStream(self, endpoint, headers)
         self._readable = asyncio.Event()
         self._readable.set()
@@ -111,7 +112,7 @@ class SseStream(Stream):
     __slots__ = ("_endpoint",)
 
     def __init__(self, owner: SseSession, endpoint: bytes, headers: Headers) -> None:
-        super().__init__(owner, 0, headers, owner.principal)
+        super().__init__(owner, 0, headers, owner.sender)
         self._endpoint = endpoint
 
     def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
@@ -157,15 +158,18 @@ class SseApp(Application):
             raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
         self.sessions: dict[str, SseSession] = {}
         self.is_stopping = False
-        self._unread = Unread(limits.max_unread_total)
+        self._unread = Pool(limits.max_unread_total)
+        self._shares = Pool(min(limits.max_sessions, limits.max_streams))
         self._journal = endpoint_journal()
-        self._silent: Delay[SseSession] = Delay(limits.session_idle, _end_stream)
-        self._posts = 0
+        self._silent: Delay[SseSession] = Delay(limits.session_unused, _end_stream)
+        self._posts = Pool(limits.max_requests)
 
     @property
     def is_busy(self) -> bool:
         """Whether a stream or a POST is being answered."""
-        return self._posts > 0 or any(session.connection.open_requests for session in self.sessions.values())
+        return self.arriving.count.used + self._posts.used > 0 or any(
+            session.connection.open_requests for session in self.sessions.values()
+        )
 
     def stop(self) -> None:
         """Refuse new requests; open ones are still answered."""
@@ -179,78 +183,80 @@ class SseApp(Application):
         self._silent.clear()
         self._delays.clear()
 
-    async def _answer(
-        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
-    ) -> None:
+    async def _answer(self, scope: Scope, headers: Headers, sender: Sender, receive: Receive, reply: Reply) -> None:
         id_ = _session_of(scope)
         match scope["method"]:
             case "GET" if id_ is None:
-                await self._open(scope, headers, principal, receive, reply)
+                await self._open(scope, headers, sender, receive, reply)
             case "POST" if id_ is not None:
-                await self._post(self._find(id_, principal), headers, receive, reply)
+                await self._post(self._find(id_, sender), sender.peer, headers, receive, reply)
             case _:
                 # With this status, clients that try Streamable HTTP first know that they have to open a stream.
                 taken = b"GET" if id_ is None else b"POST"
                 raise Refusal(Case.NOT_HERE, headers=[(b"allow", taken)])
 
-    async def _open(
-        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, reply: Reply
-    ) -> None:
+    async def _open(self, scope: Scope, headers: Headers, sender: Sender, receive: Receive, reply: Reply) -> None:
         """Begin a session, which ends with its stream."""
         limits = self.limits
         if b"accept" in headers:
             check_accept(headers, ONLY_EVENTS)
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
-        if len(self.sessions) >= min(limits.max_sessions, limits.max_streams):
-            raise Refusal(Case.OPEN_SESSIONS)
+        if not self._shares.has_room(sender.peer):
+            _end_stream(oldest := oldest_unused(self._silent, self._shares, sender.peer))
+            self._silent.end(oldest)
         id_ = secrets.token_hex(ID_BYTES)
         session = SseSession(
             id_,
             _endpoint(scope, id_),
             headers,
-            principal=principal,
+            sender=sender,
             limits=limits,
             unread=self._unread,
             journal=self._journal,
         )
         session.connection = await start_session(session, *self._servers)
         self.sessions[id_] = session
+        self._shares.add(sender.peer, 1)
         self._silent.begin(session)
         try:
             await pump(session.common, self._delays, self._unread, receive, reply)
         finally:
             del self.sessions[id_]
+            self._shares.add(sender.peer, -1)
             self._silent.end(session)
             await session.connection.aclose("the client closed the stream")
 
-    async def _post(self, session: SseSession, headers: Headers, receive: Receive, reply: Reply) -> None:
-        limits = self.limits
+    async def _post(
+        self, session: SseSession, peer: str | None, headers: Headers, receive: Receive, reply: Reply
+    ) -> None:
         check_content_type(headers)
-        if self._posts >= limits.max_requests:
-            raise Refusal(Case.REQUESTS)
-        if session.exchanges >= limits.max_session_requests:
+        if session.exchanges >= self.limits.max_session_requests:
             raise Refusal(Case.BUSY)
-        self._posts += 1
         session.enter()
         try:
-            await self._take(session, headers, receive, reply)
+            await self._take(session, peer, headers, receive, reply)
         finally:
             session.leave()
-            self._posts -= 1
 
-    async def _take(self, session: SseSession, headers: Headers, receive: Receive, reply: Reply) -> None:
-        limits = self.limits
+    async def _take(
+        self, session: SseSession, peer: str | None, headers: Headers, receive: Receive, reply: Reply
+    ) -> None:
         # Before the body is read, so that what waits stays with the client.
         await session.ready()
         try:
-            body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
+            body = await read_body(receive, headers, peer, self.arriving)
         except TooLarge as refusal:
             session.skip(refusal)
             raise
         if self.is_stopping and _is_call(body):
             raise Refusal(Case.STOPPING)
-        outcome = await session.take(body)
+        if not self._posts.take(peer):
+            raise Refusal(Case.REQUESTS)
+        try:
+            outcome = await session.take(body)
+        finally:
+            self._posts.add(peer, -1)
         if session.is_closed:
             raise Refusal(Case.NO_STREAM)
         if session.connection.state is not State.NEW:
@@ -262,9 +268,9 @@ class SseApp(Application):
                 Case.VIOLATION.status, jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
             )
 
-    def _find(self, id_: str, principal: str | None) -> SseSession:
+    def _find(self, id_: str, sender: Sender) -> SseSession:
         session = self.sessions.get(id_)
-        if session is None or session.principal != principal or session.is_closed:
+        if session is None or session.sender.principal != sender.principal or session.is_closed:
             raise Refusal(Case.NO_STREAM)
         return session
 

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
+from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent
 from mcp_runtime.errors import clipped
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
@@ -18,7 +19,7 @@ from mcp_runtime.transports.http.server.asgi import (
     Outlet,
     Receive,
     Reply,
-    Unread,
+    Sender,
     resolve,
 )
 from mcp_runtime.transports.http.statuses import Case, Refusal
@@ -40,7 +41,7 @@ class Owner(Protocol):
     id: str
     limits: HttpLimits
     events: EventLog | None
-    unread: Unread
+    unread: Pool
     primes: bool
 
     def finished(self, stream: "Stream") -> None:
@@ -58,7 +59,7 @@ class Stream(Channel):
         owner: the session that it belongs to.
         number: identifies it in the session.
         headers: the headers of its request.
-        principal: who sent that request; None if unknown.
+        sender: who sent that request.
 
     Attributes:
         is_finished: whether nothing more belongs to it.
@@ -73,18 +74,21 @@ class Stream(Channel):
         "_headers",
         "_owner",
         "_waiter",
+        "address",
         "code",
         "is_finished",
         "last",
         "number",
         "outlet",
         "principal",
+        "sender",
     )
 
-    def __init__(self, owner: Owner, number: int, headers: Headers, principal: str | None = None) -> None:
+    def __init__(self, owner: Owner, number: int, headers: Headers, sender: Sender) -> None:
         self.number = number
         self._headers = headers
-        self.principal = principal
+        self.sender = sender
+        self.principal, self.address = sender
         self.is_finished = False
         self.code = 0
         self.last = 0
@@ -199,7 +203,8 @@ class Stream(Channel):
         if outlet is None:
             return
         is_behind = outlet.queued and outlet.queued + len(event) > owner.limits.max_unread
-        if is_behind or not owner.unread.has_room(len(event), outlet.queued):
+        is_much = outlet.queued + len(event) > HIGH_WATER
+        if is_behind or (is_much and not owner.unread.has_room(self.sender.peer, len(event))):
             self.detach(outlet)
             outlet.cut()
         else:
@@ -237,8 +242,8 @@ class ResumableStream(Stream):
 
     can_resume = True
 
-    def __init__(self, owner: Owner, number: int, headers: Headers, principal: str | None = None) -> None:
-        super().__init__(owner, number, headers, principal)
+    def __init__(self, owner: Owner, number: int, headers: Headers, sender: Sender) -> None:
+        super().__init__(owner, number, headers, sender)
         self._is_closing = False
 
     async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
@@ -268,8 +273,8 @@ class CommonStream(Stream):
 
     __slots__ = ("_kept",)
 
-    def __init__(self, owner: Owner) -> None:
-        super().__init__(owner, 0, {})
+    def __init__(self, owner: Owner, sender: Sender) -> None:
+        super().__init__(owner, 0, {}, sender)
         self._kept = 0
 
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
@@ -279,7 +284,9 @@ class CommonStream(Stream):
         if early is None:
             return
         self._keep(len(message))
-        while len(early) > 1 and (self._kept > owner.limits.max_unread or owner.unread.is_full):
+        while len(early) > 1 and (
+            self._kept > owner.limits.max_unread or not owner.unread.has_room(self.sender.peer, 0)
+        ):
             self._keep(-len(early.pop(0)))
 
     def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
@@ -295,7 +302,7 @@ class CommonStream(Stream):
 
     def _keep(self, size: int) -> None:
         self._kept += size
-        self._owner.unread.size += size
+        self._owner.unread.add(self.sender.peer, size)
 
     async def drain(self) -> None:
         """Wait until the client has read enough; does not wait for a client that does not listen."""
@@ -312,7 +319,7 @@ class CommonStream(Stream):
 async def pump(
     stream: Stream,
     delays: Delays,
-    unread: Unread,
+    unread: Pool,
     receive: Receive,
     reply: Reply,
     *,
@@ -336,13 +343,14 @@ async def pump(
         Refusal: what follows the client's last event is no longer stored, or clients have too much to read already.
         Disconnected: the client does not read.
     """
-    if unread.is_full:
+    peer = stream.sender.peer
+    if not unread.has_room(peer, 0):
         raise Refusal(Case.UNREAD)
     try:
         missed = None if after is None else await stream.missed(after)
     except LookupError:
         raise Refusal(Case.EVENTS_GONE) from None
-    outlet = Outlet(unread)
+    outlet = Outlet(unread, peer)
     stream.attach(outlet, missed)
     try:
         start: Message | None = _start(headers)

@@ -1,19 +1,20 @@
 """Runs plain functions in threads: handlers that are not coroutines and may block.
 
 The threads are daemons, so a stuck one does not keep the program from exiting, and their number is bounded: further
-calls are queued.
+calls are queued. No peer gets more than half of them where several can connect.
 """
 
 import asyncio
 import inspect
 import threading
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial, wraps
 from typing import Any, Final, TypeVar
 
+from mcp_runtime.connection.calls import CURRENT, Pool
 from mcp_runtime.functions import blocks
 
 T = TypeVar("T")
@@ -33,10 +34,11 @@ class Threads:
     """
 
     def __init__(self, limit: int = MAX_THREADS, idle: float = IDLE_SECONDS) -> None:
-        self._limit = limit
         self._idle_seconds = idle
         self._changed = threading.Condition()
-        self._jobs: OrderedDict[_Job, None] = OrderedDict()
+        self._ready: deque[_Job] = deque()
+        self._waiting: dict[_Job, None] = {}
+        self._busy = Pool(limit)
         self._count = 0
         self._idle = 0
 
@@ -49,57 +51,74 @@ class Threads:
         A cancelled caller does not wait: work that has not begun never runs; work that has begun continues, and its
         result is discarded.
         """
-        loop = asyncio.get_running_loop()
-        job = _Job(partial(copy_context().run, function, *args), loop)
+        loop, current = asyncio.get_running_loop(), CURRENT.get()
+        peer = current.requester.peer if current is not None else None
+        job = _Job(partial(copy_context().run, function, *args), loop, peer)
         self._submit(job)
         try:
             result: T = await job.future
         finally:
             if job.future.cancelled():
                 with self._changed:
-                    self._jobs.pop(job, None)
+                    self._waiting.pop(job, None)
         return result
 
     def _submit(self, job: "_Job") -> None:
         with self._changed:
-            self._jobs[job] = None
-            if len(self._jobs) <= self._idle:
-                self._changed.notify()
+            if not self._busy.take(job.peer):
+                self._waiting[job] = None
                 return
-            if self._count == self._limit:
+            self._ready.append(job)
+            if len(self._ready) <= self._idle:
+                self._changed.notify()
                 return
             self._count += 1
         threading.Thread(target=self._work, name="mcp-handler", daemon=True).start()
 
     def _work(self) -> None:
-        while (job := self._next()) is not None:
+        ended: tuple[str | None, ...] = ()
+        while (job := self._next(*ended)) is not None:
             job.run()
+            ended = (job.peer,)
             del job  # or it would be kept alive until the next job
 
-    def _next(self) -> "_Job | None":
+    def _next(self, *ended: str | None) -> "_Job | None":
+        """Return a job to run, after one of a peer has ended; None after a while without any."""
         with self._changed:
+            for peer in ended:
+                self._make_room(peer)
             self._idle += 1
-            found = self._changed.wait_for(lambda: self._jobs, timeout=self._idle_seconds)
+            found = self._changed.wait_for(lambda: self._ready, timeout=self._idle_seconds)
             self._idle -= 1
             if found:
-                return self._jobs.popitem(last=False)[0]
+                return self._ready.popleft()
             self._count -= 1
             return None
+
+    def _make_room(self, peer: str | None) -> None:
+        self._busy.add(peer, -1)
+        job = next((each for each in self._waiting if self._busy.take(each.peer)), None)
+        if job is not None:
+            del self._waiting[job]
+            self._ready.append(job)
 
 
 class _Job:
     """A function to run in a thread, and the future that waits for it in an event loop."""
 
-    __slots__ = ("_call", "_loop", "future")
+    __slots__ = ("_call", "_loop", "future", "peer")
 
-    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop, peer: str | None) -> None:
         self._call = call
+        self.peer = peer
         self._loop = loop
         self.future: asyncio.Future[Any] = loop.create_future()
 
     def run(self) -> None:
         result: Any = None
         failure: BaseException | None = None
+        if self.future.cancelled():
+            return
         try:
             result = self._call()
         except StopIteration as error:  # a future cannot hold it
