@@ -10,6 +10,7 @@ __all__ = [
     "AuthorizationError",
     "BindingFormatError",
     "ConnectionClosed",
+    "InvalidToken",
     "LifespanError",
     "LocalProtocolError",
     "McpError",
@@ -163,6 +164,10 @@ class MethodNotImplemented(McpError):
     def __init__(self, method: str) -> None:
         super().__init__(f"{method} is not implemented here")
         self.method = method
+
+
+class InvalidToken(McpError):
+    """An access token is not valid here, or has expired. The text says why, without anything of the token."""
 
 
 class ConnectionClosed(McpError):

@@ -1,10 +1,12 @@
 """Functions that handle messages: plain ones and coroutines, and names that are likely mistakes."""
 
+import re
 import warnings
 from collections.abc import Collection, Mapping
 from types import FunctionType, MethodType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from mcp_runtime.errors import PeerError
 from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER, SUBSCRIPTIONS_LISTEN
 
 _COROUTINE: Final = 0x180
@@ -65,3 +67,52 @@ def _like(name: str, names: Collection[str]) -> str | None:
 
     found = get_close_matches(name, names, 1, _LIKENESS)
     return found[0] if found else None
+
+
+SCOPES: Final = "__mcp_scopes__"
+"""The attribute of a function with the scopes that its callers need."""
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+"""A scope (RFC 6749, 3.3)."""
+_INVALID_REQUEST: Final = -32600
+
+
+class ScopeRule(NamedTuple):
+    """The scopes that callers of a function need; see `mcp_runtime.server.requires_scopes`.
+
+    Attributes:
+        scopes: the scopes.
+        only: the names of the tools or prompts, or the URIs, that need them; empty for all.
+    """
+
+    scopes: tuple[str, ...]
+    only: frozenset[str]
+
+
+def scopes_of(function: object, name: str | None = None) -> tuple[str, ...]:
+    """Return the scopes that a function needs for what has this name; all of them without a name."""
+    rules: tuple[ScopeRule, ...] = getattr(function, SCOPES, ())
+    applied = (rule.scopes for rule in rules if not rule.only or name is None or name in rule.only)
+    return tuple(dict.fromkeys(scope for scopes in applied for scope in scopes))
+
+
+def check_scopes(scopes: Collection[str], ctx: Any) -> None:
+    """Check that the sender of a message was granted scopes, where the transport has authorization.
+
+    Raises:
+        PeerError: it was not.
+    """
+    if scopes and ctx.exchange.channel.lacks(scopes, ctx.exchange.principal):
+        raise PeerError(_INVALID_REQUEST, f"the access token needs the scopes {' '.join(scopes)}")
+
+
+def check_scope_names(scopes: Collection[str]) -> None:
+    """Check the spelling of scopes.
+
+    Raises:
+        ValueError: one is not a scope, or asks for something other than access to this server.
+    """
+    for scope in scopes:
+        if not _SCOPE.fullmatch(scope):
+            raise ValueError(f"{scope!r} is not a scope: it has no blanks, quotes or backslashes, and is ASCII")
+        if scope == "offline_access":
+            raise ValueError("offline_access is for clients to request; no resource needs it")

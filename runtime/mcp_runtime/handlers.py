@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.functions import blocks, check_names
+from mcp_runtime.functions import SCOPES, blocks, check_names, check_scopes, scopes_of
 from mcp_runtime.peer import Stub
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mcp_runtime.connection.connection import Connection, Exchange
     from mcp_runtime.connection.on_behalf import Extends
-    from mcp_runtime.connection.requester import Handler, Requester
+    from mcp_runtime.connection.requester import Handler, Principal, Requester
     from mcp_runtime.settings import ServerOptions
 
     StateT = typing_extensions.TypeVar("StateT", default=Any)
@@ -81,6 +81,14 @@ class Context(Generic[PeerT]):
         In the modern era every request carries this information; in the legacy era it comes from the handshake.
         """
         return self.exchange.requester
+
+    @property
+    def principal(self) -> "Principal | None":
+        """The authenticated sender of the message, with the scopes and claims of its token; None if unknown.
+
+        Its text is the key of issuer and subject.
+        """
+        return self.exchange.principal
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -229,16 +237,33 @@ class ServerHandlers(Handlers):
 
         return ServerOptions()
 
+    def scopes_for(self, method: str, name: str | None = None) -> tuple[str, ...]:
+        """Return the scopes that a request needs; see `mcp_runtime.server.requires_scopes`.
+
+        Args:
+            method: the method of the request.
+            name: the tool, the prompt or the URI that it names; None for what any request of the method needs.
+        """
+        return scopes_of(getattr(self, self.__handlers__.get(method, ""), None), name)
+
 
 def handler_of(handlers: Handlers, method: str) -> "Handler":
     """Return the handler of a method as a coroutine function; a plain function runs in a thread."""
     name = handlers.__handlers__[method]
-    handler: Handler = getattr(handlers, name)
-    if name not in handlers.__blocking__:
-        return handler
-    from mcp_runtime.connection.threads import threaded  # Importing a class of handlers must not import asyncio.
+    found: Handler = getattr(handlers, name)
+    handler = found
+    if name in handlers.__blocking__:
+        from mcp_runtime.connection.threads import threaded  # Importing a class of handlers must not import asyncio.
 
-    return threaded(handler)
+        handler = threaded(found)
+    if not hasattr(found, SCOPES):
+        return handler
+
+    async def with_scopes(params: Any, ctx: Context[Any]) -> Any:
+        check_scopes(scopes_of(found, str(getattr(params, "name", getattr(params, "uri", "")))), ctx)
+        return await handler(params, ctx)
+
+    return with_scopes
 
 
 def answer_with(handlers: Handlers, connection: "Connection") -> None:

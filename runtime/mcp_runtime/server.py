@@ -12,7 +12,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.transport import Transport
 from mcp_runtime.errors import LifespanError, MissingCapability
-from mcp_runtime.functions import blocks
+from mcp_runtime.functions import SCOPES, ScopeRule, blocks, check_scope_names
 from mcp_runtime.handlers import LIFESPANS, Context, ServerHandlers, connections_of
 from mcp_runtime.handshake.offer import check_handlers
 from mcp_runtime.handshake.server import start_server
@@ -26,6 +26,7 @@ __all__ = [
     "connections_of",
     "lifespans",
     "requires",
+    "requires_scopes",
     "serve",
     "serving",
     "start_server",
@@ -82,6 +83,36 @@ def _check(capabilities: Collection[str], names: Collection[str], params: Any, c
     missing = [f"{peer.value}.{path}" for path in capabilities if not declares(requester.declared[peer], path)]
     if missing:
         raise MissingCapability(missing[0], ctx.exchange.method.name, *missing[1:])
+
+
+def requires_scopes(*scopes: str, only: Collection[str] = ()) -> Callable[[HandlerT], HandlerT]:
+    """Declare which scopes an access token must have for a function to run; several decorators add up.
+
+    It decorates handlers of generated servers, and functions that become tools, resources or prompts of an App. Over
+    HTTP, where `auth=` is needed, other callers get 403 and a challenge that names all scopes they need. On stdio,
+    which has no tokens, it does nothing. Lists are the same for all callers.
+
+    Args:
+        scopes: the scopes, such as ``"files:write"``.
+        only: of a handler: the names of the tools or prompts, or the URIs of the resources, that need them; by default
+            all. Functions of an App need them always.
+
+    Raises:
+        TypeError: `only` is a string instead of a collection of strings.
+        ValueError: no scope is given, or one is not a scope.
+    """
+    if isinstance(only, str):
+        raise TypeError(f"only: must be a collection of names, such as [{only!r}]")
+    check_scope_names(scopes)
+    if not scopes:
+        raise ValueError("requires_scopes() needs a scope, such as 'files:write'")
+
+    def decorate(handler: HandlerT) -> HandlerT:
+        rules: tuple[ScopeRule, ...] = getattr(handler, SCOPES, ())
+        setattr(handler, SCOPES, (*rules, ScopeRule(scopes, frozenset(only))))
+        return handler
+
+    return decorate
 
 
 async def serve(transport: Transport, *servers: ServerHandlers) -> str:

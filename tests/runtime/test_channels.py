@@ -11,6 +11,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.connection import Connection
+from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.transport import Verdict
 from mcp_runtime.errors import LocalProtocolError, McpError
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
@@ -358,7 +359,7 @@ async def test_closing_early_needs_a_resumable_channel() -> None:
 class Named(Stream):
     """A channel of an authenticated peer."""
 
-    principal = "ada"
+    principal = Principal("ada")
     headers: ClassVar[Mapping[str, str]] = {"host": "x"}
 
 

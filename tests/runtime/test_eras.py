@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime.connection import Connection
-from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.requester import Principal, Requester
 from mcp_runtime.connection.transport import Verdict
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.handshake import modern as handshake
@@ -229,7 +229,7 @@ class Known(Stream):
 
     def __init__(self, principal: str, **headers: str) -> None:
         super().__init__()
-        self.principal = principal
+        self.principal = Principal(principal)
         self.headers = headers
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.connection import Connection
+from mcp_runtime.connection.requester import Principal
 from mcp_runtime.server import ServerHandlers, start_server
 from support.channels import Stream, Streams
 from support.posting import answer
@@ -84,7 +85,7 @@ class Known(Stream):
 
     def __init__(self, principal: str) -> None:
         super().__init__()
-        self.principal = principal
+        self.principal = Principal(principal)
         self.headers: dict[str, str] = {}
 
 

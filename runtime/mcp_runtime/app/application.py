@@ -113,6 +113,20 @@ class Application(ServerHandlers, Generic[StateT]):
         absent = [method for area, methods in _AREAS.items() if not self._has(area) for method in methods]
         return super().answered() - {method for method in absent if self._is_ours(method)}
 
+    def scopes_for(self, method: str, name: str | None = None) -> tuple[str, ...]:
+        """Return the scopes that a request needs: those of its handler, and of the decorated function that it calls.
+
+        Args:
+            method: the method of the request.
+            name: the tool, the prompt or the URI that it names; None for what any request of the method needs.
+        """
+        registries: dict[str, Any] = {TOOLS_CALL: self._tools, PROMPTS_GET: self._prompts}
+        registry = {**registries, RESOURCES_READ: self._resources}.get(method)
+        found: list[Any] = registry.named(name) if registry is not None else []
+        functions = [entry.function for entry in found if hasattr(entry, "function")]
+        own = [super().scopes_for(method, name), *(function.scopes for function in functions)]
+        return tuple(dict.fromkeys(scope for scopes in own for scope in scopes))
+
     def connected(self, connection: "Connection") -> None:
         """Remember the event loop, so that clients can be notified of changes made in threads.
 

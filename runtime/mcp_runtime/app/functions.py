@@ -10,6 +10,7 @@ from mcp_runtime.app.dependencies import Injected
 from mcp_runtime.app.docstrings import argument_descriptions, check_parser, summary
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, name_of, read_signature
+from mcp_runtime.functions import check_scopes, scopes_of
 from mcp_runtime.handlers import Context
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class Function:
         """The first paragraph of its docstring."""
         return summary(self.signature.function)
 
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes that its callers need, whichever decorator came first."""
+        return scopes_of(self.signature.function)
+
     @cached_property
     def arguments(self) -> "Arguments":
         """The arguments that clients pass."""
@@ -75,8 +81,10 @@ class Function:
         """Call it with a client's arguments and the values that the server provides.
 
         Raises:
+            PeerError: the sender lacks a scope.
             ResultError: it returned something unfinished, such as a coroutine or an open file.
         """
+        check_scopes(self.scopes, ctx)
         returned = await self._injected.call(self._run, values, ctx)
         if returned.__class__ not in _FINISHED and (reason := _unfinished(returned)):
             raise ResultError(f"{self.signature.what} ({self.signature.where}) returned {reason}")

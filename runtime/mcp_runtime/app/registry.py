@@ -33,6 +33,10 @@ class Registry(Generic[T]):
         found = self._entries.get(key)
         return found[1] if found else None
 
+    def named(self, key: str | None) -> list[T]:
+        """Return the entry with a key, or all of them if that is None."""
+        return list(self) if key is None else [entry for entry in [self.get(key)] if entry is not None]
+
     def keys(self) -> tuple[str, ...]:
         """Return the keys of all entries."""
         return tuple(self._entries)

@@ -61,6 +61,7 @@ class FunctionResource:
         said: further properties that resources have in the revision.
 
     Attributes:
+        function: the function.
         template: the template; None for a single resource.
         listed: its entry in the list of resources or templates.
 
@@ -80,31 +81,31 @@ class FunctionResource:
         mime_type: str | None,
         **said: Any,
     ) -> None:
-        self._function = Function(function, f"resource {uri}", name)
+        self.function = Function(function, f"resource {uri}", name)
         self._mime_type = mime_type
         self._binding = binding
         try:
-            raw = [p.name for p in self._function.parameters if Raw in getattr(p.annotation, "__metadata__", ())]
+            raw = [p.name for p in self.function.parameters if Raw in getattr(p.annotation, "__metadata__", ())]
             self.template = template = UriTemplate(uri, raw) if "{" in uri or "}" in uri else None
         except ValueError as error:
-            raise self._function.signature.error(str(error)) from None
+            raise self.function.signature.error(str(error)) from None
         if not _SCHEME.match(uri):
-            raise self._function.signature.error("the URI needs a scheme: acme://shelf")
-        given, wanted = {p.name for p in self._function.parameters}, set(template.names if template else ())
+            raise self.function.signature.error("the URI needs a scheme: acme://shelf")
+        given, wanted = {p.name for p in self.function.parameters}, set(template.names if template else ())
         if given != wanted:
             odd = [f"{name} is only in the URI" for name in sorted(wanted - given)]
             odd += [f"{name} is only a parameter (in the URI: {{{name}}})" for name in sorted(given - wanted)]
             reason = f"the URI and the function must have the same variables; {', '.join(odd)}"
-            raise self._function.signature.error(reason)
+            raise self.function.signature.error(reason)
         key = {"uri_template": uri} if template else {"uri": uri}
-        description = description or self._function.summary
-        name = self._function.name
+        description = description or self.function.summary
+        name = self.function.name
         self.listed: Mapping[str, Any] = said_of(**key, name=name, description=description, mime_type=mime_type, **said)
 
     @property
     def where(self) -> str:
         """The file and line of the function."""
-        return self._function.signature.where
+        return self.function.signature.where
 
     async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
         """Return the contents of a URI; see `Entry`.
@@ -113,13 +114,13 @@ class FunctionResource:
             PeerError: a variable of the template does not match the type of its parameter.
         """
         try:
-            arguments = self._function.arguments.read_strings(values) if self.template else {}
+            arguments = self.function.arguments.read_strings(values) if self.template else {}
         except ValueError as error:
             from mcp_runtime.app.mistakes import mistakes
 
             reason = f"{clipped(uri, _MAX_SHOWN)}: {mistakes(error, values, list(values))}"
             raise PeerError(_INVALID_PARAMS, reason, {"pointer": "/uri"}) from None
-        returned = await self._function.call(arguments, ctx)
+        returned = await self.function.call(arguments, ctx)
         return contents(self._binding, uri, returned, self._mime_type)
 
 
@@ -168,20 +169,28 @@ class Resources:
         Raises:
             NotFound: nothing matches the URI, or several templates do.
         """
-        fixed = self.fixed.get(uri)
-        if fixed is not None:
-            return await fixed.read(uri, {}, ctx)
-        found = [
-            (entry, values)
-            for entry in self.templates
-            if entry.template and (values := entry.template.match(uri)) is not None
-        ]
+        found = self.matching(uri)
         if len(found) != 1:
             fitting = ", ".join(entry.template.text for entry, _ in found if entry.template)
             reason = f"several templates match it ({fitting})" if found else "there is no such resource"
             raise NotFound(reason, clipped(uri, _MAX_SHOWN))
         entry, values = found[0]
         return await entry.read(uri, values, ctx)
+
+    def named(self, uri: str | None) -> list[Entry]:
+        """Return what matches a URI, or all entries if that is None."""
+        return [*self.fixed, *self.templates] if uri is None else [entry for entry, _ in self.matching(uri)]
+
+    def matching(self, uri: str) -> list[tuple[Entry, Mapping[str, str]]]:
+        """Return what matches a URI, with the variables of the template: the resource, or else all such templates."""
+        fixed = self.fixed.get(uri)
+        if fixed is not None:
+            return [(fixed, {})]
+        return [
+            (entry, values)
+            for entry in self.templates
+            if entry.template and (values := entry.template.match(uri)) is not None
+        ]
 
 
 def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> Any:

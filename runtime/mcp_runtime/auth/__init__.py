@@ -4,5 +4,19 @@ from mcp_runtime.auth.client.machine import ClientCredentials, JwtBearer
 from mcp_runtime.auth.client.oauth import OAuth
 from mcp_runtime.auth.client.store import FileStore, MemoryStore, Store
 from mcp_runtime.auth.client.tokens import Registered
+from mcp_runtime.auth.server.bearer import Bearer
+from mcp_runtime.connection.requester import Principal
+from mcp_runtime.errors import InvalidToken
 
-__all__ = ["ClientCredentials", "FileStore", "JwtBearer", "MemoryStore", "OAuth", "Registered", "Store"]
+__all__ = [
+    "Bearer",
+    "ClientCredentials",
+    "FileStore",
+    "InvalidToken",
+    "JwtBearer",
+    "MemoryStore",
+    "OAuth",
+    "Principal",
+    "Registered",
+    "Store",
+]

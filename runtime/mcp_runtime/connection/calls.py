@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
-from mcp_runtime.connection.requester import Handler, Requester
+from mcp_runtime.connection.requester import Handler, Principal, Requester
 from mcp_runtime.connection.timers import Gate
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
@@ -131,6 +131,7 @@ class Call(ReceivedCall):
     Attributes:
         connection: the connection that it was received or is sent on.
         requester: its sender, or the peer that it is sent to.
+        principal: the authenticated sender, with what its token allows; None if unknown.
         text: the message, or the batch that contains it, until its params are read.
         parts: how many messages the text contains.
         held: its share of the limit on held messages; None if it has none.
@@ -155,6 +156,7 @@ class Call(ReceivedCall):
         "method",
         "params",
         "parts",
+        "principal",
         "requester",
         "resumed",
         "task",
@@ -176,6 +178,7 @@ class Call(ReceivedCall):
         self.message = message
         self.name = message.method
         self.channel = channel
+        self.principal: Principal | None = channel.principal
         self.batch = batch
         self.book = self.token = self.progress = None
         self.is_modern = self.is_stuck = self.is_cancelled = False
@@ -229,7 +232,7 @@ class Call(ReceivedCall):
 
         It is answered by `by`; see `resumed`.
         """
-        self.connection, self.requester = other.connection, other.requester
+        self.connection, self.requester, self.principal = other.connection, other.requester, other.principal
         self.message, self.id, self.channel = other.message, other.id, other.channel
         self.batch, self.token, self.progress, self.gate = other.batch, other.token, None, None
         self.book, other.book = other.book, None

@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -113,6 +114,41 @@ _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 _NOTHING: Final[Mapping[Side, Mapping[str, Any]]] = MappingProxyType({Side.CLIENT: _EMPTY, Side.SERVER: _EMPTY})
 
 
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The authenticated sender of a message. Two are equal if they have the same `key`.
+
+    Attributes:
+        subject: who it is, as the issuer calls it; empty for a client that acts for itself.
+        issuer: the URL of the authorization server that says so; empty if the program says so.
+        client: the id of the OAuth client; empty if unknown.
+        scopes: what was granted, including what that implies.
+        expires: when this is no longer accepted, in seconds since the epoch; None if unknown.
+        claims: what the issuer says of it, keyed by the names of the claims.
+        key: identifies it among all issuers.
+    """
+
+    subject: str = field(compare=False)
+    issuer: str = field(default="", compare=False)
+    client: str = field(default="", compare=False)
+    scopes: frozenset[str] = field(default=frozenset(), compare=False)
+    expires: float | None = field(default=None, compare=False)
+    claims: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+    key: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # URLs have no blanks, and begin with neither of these words.
+        own = f"{self.issuer} {self.subject}" if self.issuer else self.subject
+        object.__setattr__(self, "key", own if self.subject else f"client {self.issuer} {self.client}")
+
+    def __str__(self) -> str:
+        return self.key
+
+    def has(self, scopes: Collection[str]) -> bool:
+        """Whether it was granted all of these `scopes`."""
+        return self.scopes.issuperset(scopes)
+
+
 class Requester(NamedTuple):
     """What is known of the sender of a message.
 
@@ -132,7 +168,7 @@ class Requester(NamedTuple):
         instructions: the server's instructions for use; None if it has none.
         log_level: the minimum level of log messages that the client wants; None until it sets one.
         meta: the `_meta` that every request to it must carry.
-        principal: the identity authenticated by the transport, or None.
+        principal: the `Principal.key` of the sender, or None; its scopes and claims belong to each message.
         address: where it connects from: an IPv4 address or the /64 of an IPv6 address; None if no one else can connect.
         headers: further information from the transport about its messages.
     """

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
 
+from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.timers import Gate, Journal
 from mcp_runtime.errors import AuthorizationError
 from mcp_runtime.protocol.jsonrpc import Id
@@ -167,6 +168,9 @@ class Channel(ABC):
         channel.is_deaf = False
         return channel
 
+    principal: Principal | None = None
+    """The authenticated sender of the next message; None if unknown."""
+
     can_resume: bool = False
     """Whether the peer can resume the channel, so that `close_stream` may be called."""
 
@@ -206,6 +210,10 @@ class Channel(ABC):
 
     def resume_reading(self) -> None:  # noqa: B027
         """Resume delivering messages."""
+
+    def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
+        """Whether a `principal` lacks one of these `scopes`; never where the transport has no authorization."""
+        return False
 
     def finish(self) -> None:  # noqa: B027
         """Handle that nothing is open on the channel any more; the last answer was sent before."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.handlers import Context, ServerHandlers
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
@@ -195,11 +196,15 @@ class Listeners:
                 method, params = self._notification(listener, self._methods[name], arguments)
                 self._connection.post(method, params, exchange=listener.exchange)
 
-    def end(self) -> None:
-        """End all subscriptions; the resources are not released, since the handlers end as well."""
-        self.subscriber = None
+    def end(self, channel: Channel | None = None) -> None:
+        """End all subscriptions, or those over one channel.
+
+        With all of them the handlers end as well, so that the resources are not released.
+        """
+        if channel is None:
+            self.subscriber = None
         for listener in tuple(self._listening):
-            if listener.answer:
+            if listener.answer and (channel is None or listener.exchange.channel is channel):
                 self._connection.inbound.conclude(
                     listener.exchange, listener.answer, "the server ends the subscription"
                 )

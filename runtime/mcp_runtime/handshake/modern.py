@@ -83,7 +83,7 @@ class Requesters:
             meta.get(modern.CLIENT_CAPABILITIES),
             meta.get(modern.CLIENT_INFO),
             meta.get(modern.LOG_LEVEL),
-            getattr(channel, "principal", None),
+            None if channel.principal is None else channel.principal.key,
             getattr(channel, "headers", _NO_HEADERS),
         )
         # Most requests come from the same sender as the one before.

@@ -185,7 +185,10 @@ class _Reception:
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
         offer = Offer(connection, server.answered(), server_features(options), options)
-        known = {name: getattr(channel, name, None) for name in ("principal", "address")}
+        known = {
+            "principal": None if channel.principal is None else channel.principal.key,
+            "address": getattr(channel, "address", None),
+        }
         headers = getattr(channel, "headers", {})
         offer.settle(params["capabilities"], info=params["clientInfo"], headers=headers, **known)
         if wire is not None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.client.endpoint import HttpClientOptions
     from mcp_runtime.transports.http.client.posting import SseClientOptions
+    from mcp_runtime.transports.http.server.access import Protection
     from mcp_runtime.transports.http.server.app import HttpApp
     from mcp_runtime.transports.http.server.asgi import Scope
     from mcp_runtime.transports.http.server.sse import SseApp
@@ -38,6 +39,7 @@ class SseServerOptions(TypedDict, total=False):
         origins: see `HttpServerOptions`.
         trusted_proxies: see `HttpServerOptions`.
         principal: see `HttpServerOptions`.
+        auth: see `HttpServerOptions`.
         limits: resource limits for clients.
     """
 
@@ -45,6 +47,7 @@ class SseServerOptions(TypedDict, total=False):
     origins: Iterable[str]
     trusted_proxies: Iterable[str]
     principal: "Callable[[Scope], str | None] | None"
+    auth: "Protection | None"
     limits: HttpLimits
 
 
@@ -59,6 +62,7 @@ class HttpServerOptions(TypedDict, total=False):
             others are ignored.
         principal: returns the authenticated sender of a request, given its ASGI scope; a session belongs to the
             principal that began it.
+        auth: accepts requests with access tokens only, such as `mcp_runtime.auth.Bearer`; instead of `principal`.
         events: stores what was sent on streams; by default a `MemoryEventStore`. None stores nothing, so that streams
             cannot be resumed.
         stateless: whether each request is independent: there are no sessions, and clients are not asked anything.
@@ -69,6 +73,7 @@ class HttpServerOptions(TypedDict, total=False):
     origins: Iterable[str]
     trusted_proxies: Iterable[str]
     principal: "Callable[[Scope], str | None] | None"
+    auth: "Protection | None"
     events: EventStore | None
     stateless: bool
     limits: HttpLimits
@@ -86,7 +91,8 @@ def asgi_app(*servers: "ServerHandlers", **options: "Unpack[HttpServerOptions]")
 
     Raises:
         TypeError: an argument is not an object of a generated `Server`.
-        ValueError: there is no server, two servers have the same revision, or a host or origin is not valid.
+        ValueError: there is no server, two servers have the same revision, or a host or origin is not valid; or there
+            are both `auth` and `principal`, or functions that need scopes and no `auth`.
     """
     from mcp_runtime.transports.http.server.app import HttpApp, Places
 
@@ -94,6 +100,7 @@ def asgi_app(*servers: "ServerHandlers", **options: "Unpack[HttpServerOptions]")
         servers,
         places=Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ())),
         principal=options.get("principal"),
+        auth=options.get("auth"),
         events=options["events"] if "events" in options else MemoryEventStore(),
         is_stateless=options.get("stateless", False),
         limits=options.get("limits") or HttpLimits(),
@@ -140,6 +147,7 @@ def serve_http(
         "origins": options.get("origins", ()),
         "trusted_proxies": options.get("trusted_proxies", ()),
         "principal": options.get("principal"),
+        "auth": options.get("auth"),
         "limits": options.get("limits") or HttpLimits(),
     }
     site = Site(asgi_app(*servers, **options), path, health, (sse_app(*servers, **shared), sse) if sse else None)
@@ -193,6 +201,7 @@ def sse_app(*servers: "ServerHandlers", **options: "Unpack[SseServerOptions]") -
         servers,
         places=Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ())),
         principal=options.get("principal"),
+        auth=options.get("auth"),
         limits=options.get("limits") or HttpLimits(),
     )
 

@@ -34,6 +34,15 @@ class Case(Enum):
     HEADERS_TOO_LARGE = ANY, 431, "the headers are too large", "the headers have more than {:,} bytes"
     HOST = ANY, 403, "`Host` is not allowed", "host not allowed; add it to the hosts= of the server"
     ORIGIN = ANY, 403, "`Origin` is not allowed", "pages of this origin may not call this server"
+    TOKENS = (
+        ANY,
+        400,
+        "`Authorization` is repeated or malformed",
+        "there must be one Authorization: Bearer, with a token",
+    )
+    NO_TOKEN = ANY, 401, "there is no access token", "an access token is needed, as Authorization: Bearer"
+    BAD_TOKEN = ANY, 401, "the access token is not valid here, or has expired", "the access token is not valid: {}"
+    SCOPES = ANY, 403, "the access token lacks a scope", "the access token needs the scopes {}"
     STOPPING = ANY, 503, "the server is shutting down, and no handler waits for this", "the server is shutting down", 5
     METHOD = ANY, 405, "the endpoint does not support the HTTP method", "this endpoint takes {}"
     STREAMS = (
@@ -143,12 +152,15 @@ class Refusal(Exception):
         case: why.
         values: what its reason mentions; nothing secret.
         headers: further headers of the response.
+        id_: the id of the request; None if it was not read.
     """
 
-    def __init__(self, case: Case, *values: object, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    def __init__(
+        self, case: Case, *values: object, headers: Iterable[tuple[bytes, bytes]] = (), id_: int | str | None = None
+    ) -> None:
         self.status = case.status
         self.reason = case.reason.format(*values)
         super().__init__(self.reason)
         self.headers = [*headers, *([(b"retry-after", b"%d" % case.retry)] if case.retry else ())]
-        self.body = jsonrpc.write_error(None, case.code, self.reason, null_id=False)
-        """A JSON-RPC error without an id."""
+        self.body = jsonrpc.write_error(id_, case.code, self.reason, null_id=False)
+        """A JSON-RPC error, without an id unless that is known."""

@@ -14,6 +14,7 @@ from mcp_runtime.errors import LifespanError
 from mcp_runtime.handshake.server import revisions_of
 from mcp_runtime.server import lifespans
 from mcp_runtime.transports.http.events import EventLog, EventStore, HttpLimits
+from mcp_runtime.transports.http.server.access import Access, Protection
 from mcp_runtime.transports.http.server.asgi import (
     Delays,
     Disconnected,
@@ -23,6 +24,7 @@ from mcp_runtime.transports.http.server.asgi import (
     Scope,
     Send,
     Sender,
+    until,
 )
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
@@ -150,7 +152,7 @@ class Application(ABC):
     Args:
         servers: the servers, one object per revision.
         places: the hosts and origins that requests may name.
-        principal: returns the authenticated sender of a request, given its ASGI scope.
+        access: determines the sender of a request.
         limits: resource limits for clients.
 
     Attributes:
@@ -162,12 +164,12 @@ class Application(ABC):
         self,
         servers: "Sequence[ServerHandlers]",
         places: Places,
-        principal: Callable[[Scope], str | None] | None,
+        access: Access,
         limits: HttpLimits,
     ) -> None:
         self._servers = servers
         self._places = places
-        self._principal = principal
+        self._access = access
         self.limits = limits
         self._delays = Delays(limits)
         self.arriving = Arriving(limits, self._delays.body)
@@ -190,7 +192,12 @@ class Application(ABC):
             client = scope.get("client")
             host = client[0] if client else None
             self._places.check(headers, host)
-            principal = self._principal(scope) if self._principal is not None else None
+            if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
+                await auth.metadata_app(scope, receive, send)
+                return
+            principal = await self._access.sender(scope, headers)
+            if scope["method"] not in ("POST", "OPTIONS"):
+                self._access.check(principal)
             sender = Sender(principal, self._places.address(headers, host))
             await self._answer(scope, headers, sender, receive, reply)
         except Refusal as refusal:
@@ -198,6 +205,11 @@ class Application(ABC):
                 await reply.refuse(refusal)
         except Disconnected:
             pass
+
+    @property
+    def metadata_paths(self) -> frozenset[str]:
+        """The paths at which it serves the metadata of its authorization, which needs no token."""
+        return frozenset() if self._access.auth is None else self._access.auth.paths
 
     @asynccontextmanager
     async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
@@ -266,7 +278,8 @@ class HttpApp(Application):
     Args:
         servers: the servers, one object per revision.
         places: the hosts and origins that requests may name.
-        principal: returns the authenticated sender of a request, given its ASGI scope.
+        principal: see `HttpServerOptions`.
+        auth: see `HttpServerOptions`.
         events: stores what was sent; None to store nothing.
         is_stateless: whether requests of the legacy era are independent too.
         limits: resource limits for clients.
@@ -281,18 +294,25 @@ class HttpApp(Application):
         *,
         places: Places,
         principal: Callable[[Scope], str | None] | None,
+        auth: Protection | None,
         events: EventStore | None,
         is_stateless: bool,
         limits: HttpLimits,
     ) -> None:
-        super().__init__(servers, places, principal, limits)
         spoken = revisions_of(servers)
+        super().__init__(servers, places, Access(servers, principal, auth), limits)
         kept = None if is_stateless or events is None else EventLog(events)
         self.sessions = Sessions(servers, spoken.legacy, limits, kept)
         self._endpoint = ModernEndpoint(servers, limits, self.sessions.unread)
         self._methods = METHODS if spoken.legacy and not is_stateless else ("POST",)
         self._posts = Posts(
-            spoken, self.sessions, self._endpoint, self._delays, self.arriving, is_stateless=is_stateless
+            spoken,
+            self.sessions,
+            self._endpoint,
+            self._delays,
+            self.arriving,
+            access=self._access,
+            is_stateless=is_stateless,
         )
 
     @property
@@ -358,6 +378,7 @@ class HttpApp(Application):
                 raise Refusal(Case.NO_EVENT) from None
         session.enter()
         try:
-            await pump(stream, self._delays, self.sessions.unread, receive, reply, after=after)
+            with until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
+                await pump(stream, self._delays, self.sessions.unread, receive, reply, after=after)
         finally:
             session.leave()

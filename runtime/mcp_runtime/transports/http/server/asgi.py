@@ -1,14 +1,21 @@
 """ASGI without a framework: its types, timeouts, and responses that wait for their clients to read."""
 
 import asyncio
+import logging
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from mcp_runtime.connection.calls import Pool
+from mcp_runtime.connection.requester import Principal
+from mcp_runtime.errors import clipped
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.statuses import Refusal
+
+log: Final = logging.getLogger("mcp_runtime")
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -165,17 +172,17 @@ class Sender(NamedTuple):
     """Who sent a request.
 
     Attributes:
-        principal: the authenticated identity; None if unknown.
+        principal: the authenticated sender; None if unknown.
         address: an IPv4 address, or the /64 of an IPv6 address; None if unknown, as over a Unix socket.
     """
 
-    principal: str | None = None
+    principal: Principal | None = None
     address: str | None = None
 
     @property
     def peer(self) -> str | None:
         """The name that limits per client use: the principal, or else the address."""
-        return self.address if self.principal is None else self.principal
+        return self.address if self.principal is None else self.principal.key
 
 
 class Disconnected(Exception):
@@ -249,6 +256,30 @@ class Reply:
         if start is not None:
             await self._send(start)
         await self._send(part)
+
+
+async def watch(receive: Receive, left: Callable[[], None]) -> None:
+    """Wait until the client of a request disconnects, then call `left`."""
+    try:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+    except Exception as error:
+        # Middleware may raise instead; without `receive`, nothing would tell that the client is gone.
+        log.warning("a client counts as disconnected, since receiving failed: %s", clipped(repr(error)))
+    left()
+
+
+@contextmanager
+def until(moment: float | None, act: Callable[[T], object], about: T) -> Generator[None]:
+    """Call a function if a block is still running at a time, in seconds since the epoch; None for never."""
+    timer = None
+    if moment is not None:
+        timer = asyncio.get_running_loop().call_later(moment - time.time(), act, about)
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 class Outlet:

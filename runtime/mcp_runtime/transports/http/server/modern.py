@@ -232,11 +232,11 @@ class ModernEndpoint(Transport):
             self._streams.discard(stream)
         self.receiver.channel_lost(stream, None)
 
-    def stop_listening(self) -> None:
-        """End the streams of listening clients."""
+    def stop_listening(self, stream: Stream | None = None) -> None:
+        """End the streams of listening clients, or one of them."""
         if self._loop is not None:
             for listeners in listeners_of(self.connection):
-                listeners.end()
+                listeners.end(stream)
 
     async def aclose(self, reason: str) -> None:
         """Cancel what runs."""

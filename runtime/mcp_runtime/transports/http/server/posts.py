@@ -10,7 +10,17 @@ from mcp_runtime.protocol import jsonrpc, modern
 from mcp_runtime.protocol.jsonrpc import Fault
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
-from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Delays, Headers, Receive, Reply, Sender
+from mcp_runtime.transports.http.server.access import Access
+from mcp_runtime.transports.http.server.asgi import (
+    HIGH_WATER,
+    Delays,
+    Headers,
+    Receive,
+    Reply,
+    Sender,
+    until,
+    watch,
+)
 from mcp_runtime.transports.http.server.checks import (
     EITHER,
     SESSION,
@@ -29,7 +39,7 @@ from mcp_runtime.transports.http.server.sessions import (
     method_of,
     missing_before,
 )
-from mcp_runtime.transports.http.server.streams import Stream, pump, watch
+from mcp_runtime.transports.http.server.streams import Stream, pump
 from mcp_runtime.transports.http.statuses import STATUSES, Case, Refusal
 
 _MARK: Final = modern.VERSION.encode()
@@ -53,6 +63,7 @@ class Posts:
         endpoint: answers the modern era.
         delays: timeouts for slow clients.
         arriving: the bodies that are arriving, and the limits for clients.
+        access: determines the senders of requests.
         is_stateless: whether requests of the legacy era are independent.
 
     Attributes:
@@ -69,6 +80,7 @@ class Posts:
         delays: Delays,
         arriving: Arriving,
         *,
+        access: Access,
         is_stateless: bool,
     ) -> None:
         self._arriving = arriving
@@ -82,6 +94,7 @@ class Posts:
         self._endpoint = endpoint
         self._delays = delays
         self._limits = arriving.limits
+        self._access = access
         self._is_stateless = is_stateless
 
     async def answer(self, post: Post) -> None:
@@ -103,6 +116,7 @@ class Posts:
             known = session if isinstance(session, HttpSession) else None
             await post.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
             return
+        self._access.check(post.sender.principal, body)
         if not self.requests.take(peer):
             raise Refusal(Case.REQUESTS)
         try:
@@ -195,8 +209,10 @@ class Posts:
         peer = post.sender.peer
         self.requests.add(peer, -1)
         self.streams.add(peer, 1)
+        principal = post.sender.principal
         try:
-            await self._answer_alone(stream, post)
+            with until(principal.expires if principal else None, self._endpoint.stop_listening, stream):
+                await self._answer_alone(stream, post)
         finally:
             self.streams.add(peer, -1)
             self.requests.add(peer, 1)
@@ -211,7 +227,7 @@ class Posts:
                 watcher = asyncio.ensure_future(watch(post.receive, stream.leave))
                 await stream.first(self._delays.first)
             if stream.is_finished and (answer := stream.sole) is not None:
-                await self._write(answer, post, status=STATUSES.get(stream.code, Case.ANSWERED.status))
+                await self._write(answer, stream, post, status=STATUSES.get(stream.code, Case.ANSWERED.status))
             else:
                 await pump(stream, self._delays, self._sessions.unread, post.receive, post.reply, watcher=watcher)
         finally:
@@ -247,7 +263,7 @@ class Posts:
     async def _begin(self, body: bytes, post: Post) -> None:
         """Begin a session with `initialize`."""
         session = await self._sessions.begin(post.sender)
-        stream = session.stream(post.headers)
+        stream = session.stream(post.headers, post.sender)
         outcome = session.receiver.message_received(body, stream)
         if session.connection.state is State.INITIALIZED:
             self._sessions.keep(session)
@@ -264,7 +280,7 @@ class Posts:
         await post.reply.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
 
     async def _take(self, session: HttpSession, body: bytes, post: Post) -> None:
-        stream = session.stream(post.headers)
+        stream = session.stream(post.headers, post.sender)
         session.enter()
         try:
             outcome = session.receiver.message_received(body, stream)
@@ -287,7 +303,7 @@ class Posts:
         """Answer a request in a separate session, which is set up silently and ends with the answer."""
         session = await self._sessions.begin(post.sender)
         try:
-            silence = session.stream(post.headers)
+            silence = session.stream(post.headers, post.sender)
             for message in missing_before(method, post.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
                 session.receiver.message_received(message, silence)
             await self._take(session, body, post)
@@ -301,14 +317,22 @@ class Posts:
         if not stream.is_finished:
             await stream.first(self._delays.first)
         if stream.is_finished and (answer := stream.sole) is not None:
-            await self._write(answer, post, headers)
+            await self._write(answer, stream, post, headers)
         else:
             await pump(stream, self._delays, self._sessions.unread, post.receive, post.reply, headers=headers)
 
     def _write(
-        self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]] = (), *, status: int = 200
+        self,
+        answer: bytes,
+        stream: Stream,
+        post: Post,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        *,
+        status: int = 200,
     ) -> Awaitable[None]:
         """Answer a POST with JSON."""
+        if stream.lacking and stream.code:
+            status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
         if len(answer) <= HIGH_WATER:
             return post.reply.respond(status, answer, headers=headers)
         return self._write_long(answer, post, headers, status)

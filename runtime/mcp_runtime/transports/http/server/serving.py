@@ -57,12 +57,15 @@ class Site:
         self._path = path
         self._health = health
         self._endpoints: dict[str, HttpApp | SseApp] = {path: endpoint}
+        self._metadata = endpoint.metadata_paths
         if sse is not None:
             self._endpoints[sse[1]] = sse[0]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or handle the lifespan of the server."""
         path = scope["path"] if scope["type"] == "http" else self._path
+        if path in self._metadata:
+            path = self._path
         if (endpoint := self._endpoints.get(path)) is not None:
             await endpoint(scope, receive, send)
         elif self._health and path == self._health:

@@ -138,11 +138,11 @@ class HttpSession(Transport):
         """How many POSTs are not answered yet, including those that the client no longer waits for."""
         return len(self._streams)
 
-    def stream(self, headers: Headers) -> Stream:
-        """Create the stream of a POST."""
+    def stream(self, headers: Headers, sender: Sender) -> Stream:
+        """Create the stream of a POST, whose token may allow more than that of the POST that began the session."""
         number, self._next = self._next, self._next + 1
         class_ = ResumableStream if self.primes else Stream
-        stream = self._streams[number] = class_(self, number, headers, self.sender)
+        stream = self._streams[number] = class_(self, number, headers, sender)
         return stream
 
     def skipped(self, reason: str, headers: Headers, start: bytes, end: bytes) -> bytes | None:
@@ -154,7 +154,7 @@ class HttpSession(Transport):
             start: its first kilobytes.
             end: its last kilobytes.
         """
-        stream = self.stream(headers)
+        stream = self.stream(headers, self.sender)
         self.receiver.message_refused(reason, stream, start, end)
         answer = stream.sole
         stream.finish()
@@ -369,8 +369,7 @@ class Sessions:
     def stop_listening(self) -> None:
         """End the streams for messages that belong to no request."""
         for session in self._held.values():
-            if session.common.outlet is not None:
-                session.common.detach(session.common.outlet)
+            session.common.end_response()
 
     def _forget(self, session: HttpSession) -> None:
         if self._held.pop(session.id.encode(), None) is not None:

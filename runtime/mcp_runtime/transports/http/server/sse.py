@@ -2,17 +2,19 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
 from mcp_runtime.connection.calls import Pool
+from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.timers import Journal, endpoint_journal
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.server.access import Access, Protection
 from mcp_runtime.transports.http.server.app import Application, Places
 from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Reply, Scope, Sender
 from mcp_runtime.transports.http.server.checks import (
@@ -71,16 +73,20 @@ class SseSession(HttpSession):
         """Wait until the client has read enough of what it was sent."""
         await self._readable.wait()
 
-    async def take(self, body: bytes) -> Outcome:
-        """Process a message as soon as the session is ready for it.
+    async def take(self, body: bytes, sender: Sender) -> Outcome:
+        """Process a message as soon as the session is ready for it. What its sender may do, its own token says.
 
         A refused message counts as accepted if its sender gets the error on the stream.
         """
         await self.ready()
-        sent = self.common.last
+        sent, self.principal = self.common.last, sender.principal
         outcome = self.receiver.message_received(body, self)
         is_told = self.common.last > sent and outcome.verdict is not Verdict.MALFORMED
         return ACCEPTED if is_told else outcome
+
+    def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
+        """Whether the sender of a message lacks one of these scopes."""
+        return principal is None or not principal.has(scopes)
 
     def skip(self, refusal: TooLarge) -> None:
         """Handle a message that was too large to read; its sender gets the error on the stream."""
@@ -137,7 +143,8 @@ class SseApp(Application):
     Args:
         servers: the servers, one object per revision.
         places: the hosts and origins that requests may name.
-        principal: returns the authenticated sender of a request, given its ASGI scope.
+        principal: see `SseServerOptions`.
+        auth: see `SseServerOptions`.
         limits: resource limits for clients.
 
     Attributes:
@@ -151,11 +158,12 @@ class SseApp(Application):
         *,
         places: Places,
         principal: Callable[[Scope], str | None] | None,
+        auth: Protection | None,
         limits: HttpLimits,
     ) -> None:
-        super().__init__(servers, places, principal, limits)
         if not revisions_of(servers).legacy:
             raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
+        super().__init__(servers, places, Access(servers, principal, auth), limits)
         self.sessions: dict[str, SseSession] = {}
         self.is_stopping = False
         self._unread = Pool(limits.max_unread_total)
@@ -189,7 +197,7 @@ class SseApp(Application):
             case "GET" if id_ is None:
                 await self._open(scope, headers, sender, receive, reply)
             case "POST" if id_ is not None:
-                await self._post(self._find(id_, sender), sender.peer, headers, receive, reply)
+                await self._post(self._find(id_, sender), sender, headers, receive, reply)
             case _:
                 # With this status, clients that try Streamable HTTP first know that they have to open a stream.
                 taken = b"GET" if id_ is None else b"POST"
@@ -228,35 +236,36 @@ class SseApp(Application):
             await session.connection.aclose("the client closed the stream")
 
     async def _post(
-        self, session: SseSession, peer: str | None, headers: Headers, receive: Receive, reply: Reply
+        self, session: SseSession, sender: Sender, headers: Headers, receive: Receive, reply: Reply
     ) -> None:
         check_content_type(headers)
         if session.exchanges >= self.limits.max_session_requests:
             raise Refusal(Case.BUSY)
         session.enter()
         try:
-            await self._take(session, peer, headers, receive, reply)
+            await self._take(session, sender, headers, receive, reply)
         finally:
             session.leave()
 
     async def _take(
-        self, session: SseSession, peer: str | None, headers: Headers, receive: Receive, reply: Reply
+        self, session: SseSession, sender: Sender, headers: Headers, receive: Receive, reply: Reply
     ) -> None:
         # Before the body is read, so that what waits stays with the client.
         await session.ready()
         try:
-            body = await read_body(receive, headers, peer, self.arriving)
+            body = await read_body(receive, headers, sender.peer, self.arriving)
         except TooLarge as refusal:
             session.skip(refusal)
             raise
+        self._access.check(sender.principal, body)
         if self.is_stopping and _is_call(body):
             raise Refusal(Case.STOPPING)
-        if not self._posts.take(peer):
+        if not self._posts.take(sender.peer):
             raise Refusal(Case.REQUESTS)
         try:
-            outcome = await session.take(body)
+            outcome = await session.take(body, sender)
         finally:
-            self._posts.add(peer, -1)
+            self._posts.add(sender.peer, -1)
         if session.is_closed:
             raise Refusal(Case.NO_STREAM)
         if session.connection.state is not State.NEW:

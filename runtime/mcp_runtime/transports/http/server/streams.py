@@ -1,13 +1,12 @@
 """The streams of messages to a client, and the HTTP responses through which they are sent."""
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from mcp_runtime.connection.calls import Pool
+from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent
-from mcp_runtime.errors import clipped
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
     EVENTS,
@@ -21,10 +20,9 @@ from mcp_runtime.transports.http.server.asgi import (
     Reply,
     Sender,
     resolve,
+    watch,
 )
 from mcp_runtime.transports.http.statuses import Case, Refusal
-
-log: Final = logging.getLogger("mcp_runtime")
 
 
 class Owner(Protocol):
@@ -66,6 +64,7 @@ class Stream(Channel):
         last: the number of its last event.
         outlet: the response that its events are sent through, or None at the moment.
         code: the code of the last message, if that is an error response; otherwise 0.
+        lacking: the scopes that its request needs, of which the sender lacks some; empty if it was not refused.
     """
 
     __slots__ = (
@@ -77,6 +76,7 @@ class Stream(Channel):
         "address",
         "code",
         "is_finished",
+        "lacking",
         "last",
         "number",
         "outlet",
@@ -91,6 +91,7 @@ class Stream(Channel):
         self.principal, self.address = sender
         self.is_finished = False
         self.code = 0
+        self.lacking: tuple[str, ...] = ()
         self.last = 0
         self.outlet: Outlet | None = None
         self._owner = owner
@@ -107,6 +108,13 @@ class Stream(Channel):
     def sole(self) -> bytes | None:
         """The only message that waits; None if there are none or several."""
         return self._early[0] if self._early is not None and len(self._early) == 1 else None
+
+    def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
+        """Whether the sender lacks one of these scopes; then the answer has status 403, if that was not sent yet."""
+        if principal is not None and principal.has(scopes):
+            return False
+        self.lacking = tuple(scopes)
+        return True
 
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message to the client, now or when it reconnects; without an event store it may be lost until then."""
@@ -197,6 +205,11 @@ class Stream(Channel):
         if self.outlet is outlet:
             self.outlet = None
         outlet.end()
+
+    def end_response(self) -> None:
+        """End the response, if there is one; what is sent from now on waits for the next."""
+        if self.outlet is not None:
+            self.detach(self.outlet)
 
     def _put(self, message: bytes) -> None:
         event, outlet, owner = self._event(message), self.outlet, self._owner
@@ -385,14 +398,3 @@ def _start(headers: Iterable[tuple[bytes, bytes]]) -> Message:
     # Proxies must neither cache nor buffer events.
     sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
     return {"type": "http.response.start", "status": Case.ANSWERED.status, "headers": [*sent, *headers]}
-
-
-async def watch(receive: Receive, left: Callable[[], None]) -> None:
-    """Wait until the client of a request disconnects, then call `left`."""
-    try:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-    except Exception as error:
-        # Middleware may raise instead; without `receive`, nothing would tell that the client is gone.
-        log.warning("a client counts as disconnected, since receiving failed: %s", clipped(repr(error)))
-    left()

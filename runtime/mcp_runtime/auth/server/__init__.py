@@ -1,0 +1,1 @@
+"""The server's side of authorization: access tokens and the scopes that they carry."""

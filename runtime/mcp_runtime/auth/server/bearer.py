@@ -1,0 +1,174 @@
+"""Protects an endpoint with access tokens: who may call it, and how clients learn where to get one (RFC 6750, 9728)."""
+
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
+
+from mcp_runtime.auth.server.tokens import JwtTokens
+from mcp_runtime.connection.requester import Principal
+from mcp_runtime.errors import InvalidToken
+from mcp_runtime.functions import check_scope_names
+from mcp_runtime.protocol.jsonrpc import dump
+
+Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
+"""Takes an access token, and returns its owner; None if it is not valid here."""
+
+WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
+"""The place of the metadata at the root of a server (RFC 9728, 3)."""
+MAX_KNOWN: Final = 10_000
+"""How many verified tokens are remembered."""
+KNOWN_FOR: Final = 300.0
+"""Seconds for which a verified JWT is remembered, unless it expires before."""
+
+
+class Bearer:
+    """Lets only requests with a valid access token pass: ``asgi_app(server, auth=Bearer(...))``.
+
+    Tokens are JWTs that one of the issuers signed, unless `verify` says otherwise. The sender of each request is
+    `Context.principal`; functions that need more than every request does are marked with
+    `mcp_runtime.server.requires_scopes`.
+
+    Args:
+        resource: the URL of the endpoint, as clients write it: ``https://mcp.example.com/mcp``.
+        issuer: the authorization server that issues the tokens, by the exact text of its ``issuer``; or several.
+        scopes: the scopes that every request needs.
+        audience: what ``aud`` of a token must contain, by its exact text; by default the resource.
+        includes: the scopes that a scope implies, by the scope: ``{"admin": ["files:write"]}``.
+        keys: the JWK set of the issuers, if it is not to be fetched.
+        verify: checks tokens instead; it must check their audience too. Results are not remembered.
+        insecure: whether http is allowed beyond loopback.
+
+    Attributes:
+        resource: the same.
+        scopes: the same.
+        paths: the paths of its metadata on its server.
+
+    Raises:
+        ValueError: a URL is not https, or http on loopback; or something is not a scope; or there is no issuer.
+        ModuleNotFoundError: the extra ``mcp-bindgen[auth]`` is not installed, and JWTs are to be verified.
+    """
+
+    def __init__(
+        self,
+        resource: str,
+        *,
+        issuer: str | Iterable[str],
+        scopes: Iterable[str] = (),
+        audience: str | None = None,
+        includes: Mapping[str, Collection[str]] | None = None,
+        keys: Mapping[str, Any] | None = None,
+        verify: Verify | None = None,
+        insecure: bool = False,
+    ) -> None:
+        self.resource = resource
+        self.scopes = tuple(scopes)
+        self._issuers = (issuer,) if isinstance(issuer, str) else tuple(issuer)
+        for url in (resource, *self._issuers):
+            _check_url(url, insecure=insecure)
+        if not self._issuers:
+            raise ValueError("name at least one issuer= of tokens")
+        if isinstance(scopes, str):
+            raise ValueError(f"scopes: must be a collection of scopes, such as [{scopes!r}]")
+        self._includes = {scope: tuple(implied) for scope, implied in (includes or {}).items()}
+        check_scope_names((*self.scopes, *self._includes, *(s for each in self._includes.values() for s in each)))
+        path = urlsplit(resource).path
+        self._place = WELL_KNOWN + ("" if path == "/" else path)
+        self.paths = frozenset((self._place, WELL_KNOWN))
+        self._known: dict[bytes, tuple[float, Principal]] = {}
+        self._remembers = verify is None
+        self._verify = verify or JwtTokens(self._issuers, audience or resource, keys).verify
+
+    def __repr__(self) -> str:
+        return f"Bearer({self.resource!r}, issuer={self._issuers!r}, scopes={self.scopes!r})"
+
+    async def verify(self, token: str) -> Principal:
+        """Return the owner of an access `token`, with all that its scopes imply.
+
+        Raises:
+            InvalidToken: it is not valid here, or has expired.
+        """
+        # Not the token itself: what is in memory may end up in a dump.
+        digest = sha256(token.encode()).digest()
+        known, now = self._known.get(digest), time.time()
+        if known is not None and now < known[0]:
+            return known[1]
+        found = await self._verify(token)
+        if found is None or (found.expires is not None and found.expires <= now):
+            raise InvalidToken("it was not issued for this server, or has expired")
+        principal = replace(found, scopes=self._implied(found.scopes))
+        if self._remembers:
+            self._known.pop(digest, None)
+            self._known[digest] = min(found.expires or now, now + KNOWN_FOR), principal
+            if len(self._known) > MAX_KNOWN:
+                del self._known[next(iter(self._known))]
+        return principal
+
+    def challenge(self, error: str = "", reason: str = "", scopes: Collection[str] = ()) -> bytes:
+        """Return a ``WWW-Authenticate`` header, which tells clients where to get a token, and for which scopes.
+
+        Args:
+            error: the error code of RFC 6750; empty if there was no token.
+            reason: what is wrong, for people.
+            scopes: the scopes that the request needs, besides those that all need.
+        """
+        origin = self.resource[: len(self.resource) - len(urlsplit(self.resource).path)]
+        said = {
+            "error": error,
+            "error_description": "".join(ch for ch in reason if " " <= ch <= "~" and ch not in '"\\'),
+            "scope": " ".join(dict.fromkeys((*self.scopes, *scopes))),
+            "resource_metadata": f"{origin}{self._place}",
+        }
+        return ("Bearer " + ", ".join(f'{name}="{value}"' for name, value in said.items() if value)).encode("ascii")
+
+    async def metadata_app(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer every path with the metadata of the resource (RFC 9728): ASGI's `scope`, `receive` and `send`.
+
+        `serve_http` and an `asgi_app` that is the whole application serve it themselves. Elsewhere, route
+        ``/.well-known/oauth-protected-resource`` and what is below it here.
+        """
+        is_read = scope["method"] in ("GET", "HEAD")
+        body = self._metadata if is_read else b""
+        own = (
+            [(b"content-type", b"application/json"), (b"cache-control", b"max-age=300")]
+            if is_read
+            else [(b"allow", b"GET, HEAD")]
+        )
+        headers = [(b"content-length", b"%d" % len(body)), *own]
+        await send({"type": "http.response.start", "status": 200 if is_read else 405, "headers": headers})
+        await send({"type": "http.response.body", "body": body if scope["method"] == "GET" else b""})
+
+    @cached_property
+    def _metadata(self) -> bytes:
+        said: dict[str, Any] = {
+            "resource": self.resource,
+            "authorization_servers": self._issuers,
+            "bearer_methods_supported": ["header"],
+        }
+        return dump({**said, "scopes_supported": self.scopes} if self.scopes else said)
+
+    def _implied(self, scopes: frozenset[str]) -> frozenset[str]:
+        """Return scopes with all that they imply, directly or not."""
+        found, new = set(scopes), list(scopes)
+        while new:
+            more = [scope for scope in self._includes.get(new.pop(), ()) if scope not in found]
+            found.update(more)
+            new += more
+        return frozenset(found)
+
+
+def _check_url(url: str, *, insecure: bool) -> None:
+    parts = urlsplit(url)
+    if (
+        parts.scheme not in ("https", "http")
+        or not parts.hostname
+        or "@" in parts.netloc
+        or not url.isascii()
+        or not all(ch.isprintable() and ch not in ' "\\<>?#' for ch in url)
+    ):
+        raise ValueError(f"{url!r} is not a URL of a server: it has a scheme, a host and perhaps a path, and no more")
+    if parts.scheme == "http" and not insecure and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise ValueError(f"{url!r} must be https; insecure=True allows http, for tests")

@@ -1,0 +1,157 @@
+"""Determines the sender of a request, and what it may do: what HTTP adds to authorization (basic/authorization)."""
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from mcp_runtime.connection.requester import Principal
+from mcp_runtime.errors import InvalidToken
+from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.transports.http.server.asgi import Headers, Receive, Scope, Send
+from mcp_runtime.transports.http.statuses import Case, Refusal
+
+if TYPE_CHECKING:
+    from mcp_runtime.handlers import ServerHandlers
+
+_TOKEN: Final = re.compile(rb"[A-Za-z0-9\-._~+/]+=*")
+"""An access token (RFC 6750, 2.1)."""
+_AUTHORIZATION: Final = b"authorization"
+
+
+class Protection(Protocol):
+    """What an endpoint needs of its authorization; `mcp_runtime.auth.Bearer` has it."""
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes that every request needs."""
+        ...
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths of its metadata."""
+        ...
+
+    async def metadata_app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send its metadata (RFC 9728): ASGI's `scope`, `receive` and `send`."""
+        ...
+
+    async def verify(self, token: str) -> Principal:
+        """Return the sender of a request, given its `token`.
+
+        Raises:
+            InvalidToken: the token is not valid here, or has expired.
+        """
+        ...
+
+    def challenge(self, error: str = "", reason: str = "", scopes: Collection[str] = ()) -> bytes:
+        """Return a ``WWW-Authenticate`` header.
+
+        Args:
+            error: the error code of RFC 6750; empty if there was no token.
+            reason: what is wrong, for people.
+            scopes: the scopes that the request needs, besides those that all need.
+        """
+        ...
+
+
+class Access:
+    """Determines the senders of the requests to one endpoint.
+
+    Args:
+        servers: the servers behind the endpoint.
+        principal: returns the key of the sender, given the ASGI scope of a request.
+        auth: what protects the endpoint.
+
+    Raises:
+        ValueError: there are both, or a function needs scopes and there is no `auth`.
+    """
+
+    def __init__(
+        self,
+        servers: "Sequence[ServerHandlers]",
+        principal: Callable[[Scope], str | None] | None,
+        auth: Protection | None,
+    ) -> None:
+        if auth is not None and principal is not None:
+            raise ValueError("give either auth= or principal=: both say who sends a request")
+        needed = sorted({s for server in servers for name in server.answered() for s in server.scopes_for(name)})
+        if auth is None and needed:
+            raise ValueError(f"functions of this server need scopes ({' '.join(needed)}): pass auth=Bearer(...)")
+        self.auth = auth
+        self._servers = servers
+        self._principal = principal
+
+    async def sender(self, scope: Scope, headers: Headers) -> Principal | None:
+        """Return the sender of a request, and remove its token from the headers.
+
+        Raises:
+            Refusal: there is no valid token.
+        """
+        given = headers.pop(_AUTHORIZATION, b"")
+        auth = self.auth
+        if auth is None:
+            subject = self._principal(scope) if self._principal is not None else None
+            return None if subject is None else Principal(subject)
+        if scope["method"] == "OPTIONS":
+            return None  # It is refused, whoever sends it.
+        scheme, _, token = given.partition(b" ")
+        token = token.strip(b" ")
+        if _is_repeated(scope, headers):
+            raise _refused(Case.TOKENS, auth.challenge("invalid_request"))
+        if scheme.lower() != b"bearer" or not token:
+            raise _refused(Case.NO_TOKEN, auth.challenge())
+        if not _TOKEN.fullmatch(token):
+            raise _refused(Case.TOKENS, auth.challenge("invalid_request"))
+        try:
+            return await auth.verify(token.decode("ascii"))
+        except InvalidToken as error:
+            reason = str(error)
+        raise _refused(Case.BAD_TOKEN, auth.challenge("invalid_token", reason), reason)
+
+    def check(self, principal: Principal | None, body: bytes = b"") -> None:
+        """Check the scopes that every request needs.
+
+        Args:
+            principal: the sender.
+            body: the body of a POST, which tells the id of the request, and what else it needs.
+
+        Raises:
+            Refusal: the sender lacks one.
+        """
+        if self.auth is None or (principal is not None and principal.has(self.auth.scopes)):
+            return
+        id_, scopes = self._needs(body)
+        raise Refusal(Case.SCOPES, " ".join((*self.auth.scopes, *scopes)), headers=self.forbids(scopes), id_=id_)
+
+    def forbids(self, scopes: Collection[str]) -> list[tuple[bytes, bytes]]:
+        """Return the header for a sender that lacks scopes."""
+        return [] if self.auth is None else [_header(self.auth.challenge("insufficient_scope", scopes=scopes))]
+
+    def _needs(self, body: bytes) -> tuple[int | str | None, tuple[str, ...]]:
+        """Return the id of a request, and the scopes that it needs."""
+        try:
+            value: Any = jsonrpc.parse(body)
+        except jsonrpc.Fault:
+            return None, ()
+        if not jsonrpc.is_object(value):
+            return None, ()
+        method, id_, params = value.get("method"), value.get("id"), value.get("params")
+        named: Any = params.get("name", params.get("uri")) if jsonrpc.is_object(params) else None
+        name, found = named if isinstance(named, str) else "", dict[str, None]()
+        for server in self._servers if isinstance(method, str) else ():
+            found |= dict.fromkeys(server.scopes_for(str(method), name))
+        return id_ if id_.__class__ in (int, str) else None, tuple(found)
+
+
+def _is_repeated(scope: Scope, headers: Headers) -> bool:
+    """Whether a request has several tokens; the number of its other headers tells that most have not."""
+    raw = scope["headers"]
+    return len(raw) > len(headers) + 1 and sum(name == _AUTHORIZATION for name, _ in raw) > 1
+
+
+def _refused(case: Case, challenge: bytes, *values: object) -> Refusal:
+    return Refusal(case, *values, headers=[_header(challenge)])
+
+
+def _header(challenge: bytes) -> tuple[bytes, bytes]:
+    return (b"www-authenticate", challenge)

@@ -1,0 +1,68 @@
+"""Streams on which a client listens end when its token expires; calls that began before do not."""
+
+import asyncio
+import time
+from typing import Any
+
+import httpx2
+
+from mcp_bindings import v2026_07_28 as mcp
+from mcp_runtime.transports.http import asgi_app
+from support.http import EVENTS, SESSION, hello, messages_of, raw_client, served
+from support.http_modern import asked, headers_for
+from support.http_server import chatty
+from support.tokens import bearer, claims, ec_key, signed
+
+KEY = ec_key()
+NEWEST = "2025-11-25"
+SKEW = 30
+
+
+def expiring(seconds: float) -> dict[str, str]:
+    """Return a token that is accepted for some seconds."""
+    return {"authorization": f"Bearer {signed(KEY, claims(exp=time.time() - SKEW + seconds))}"}
+
+
+async def test_a_get_stream_ends_with_its_token() -> None:
+    async with raw_client(asgi_app(chatty(NEWEST), auth=bearer(KEY))) as client:
+        begun = await client.ask("initialize", hello(NEWEST), **expiring(600))
+        session = {SESSION: begun.headers[SESSION], "mcp-protocol-version": NEWEST, **EVENTS}
+        async with client.http.stream("GET", "/mcp", headers={**session, **expiring(0.5)}) as response:
+            assert response.status_code == 200
+            await response.aread()
+        # The session is still there, for a stream with another token.
+        async with client.http.stream("GET", "/mcp", headers={**session, **expiring(600)}) as response:
+            assert response.status_code == 200
+            lines = response.aiter_lines()
+            assert [await anext(lines) for _ in range(3)][2].startswith("data:")
+            reading = asyncio.ensure_future(anext(lines))
+            await asyncio.sleep(0.7)
+            assert not reading.done() or reading.result() == ""
+            reading.cancel()
+        await client.http.delete("/mcp", headers={**session, **expiring(600)})
+
+
+async def test_a_subscription_ends_with_its_token() -> None:
+    app = mcp.App("files")
+
+    @app.tool()
+    def read() -> str:
+        """Read."""
+        return "text"
+
+    listen = asked("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, "sub")
+    both = {"accept": "application/json, text/event-stream"}
+
+    async def listened(http: httpx2.AsyncClient, seconds: float) -> list[Any]:
+        headers = {**headers_for(listen), **both, **expiring(seconds)}
+        async with http.stream("POST", "/mcp", json=listen, headers=headers) as response:
+            assert response.status_code == 200
+            return messages_of((await response.aread()).decode())
+
+    async with served(asgi_app(app, auth=bearer(KEY))) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
+        longer = asyncio.ensure_future(listened(http, 2))
+        said = await listened(http, 0.5)
+        assert [message.get("method", "") for message in said] == ["notifications/subscriptions/acknowledged", ""]
+        assert said[1]["id"] == "sub" and "result" in said[1]
+        assert not longer.done()
+        assert (await longer)[1]["id"] == "sub"
