@@ -26,12 +26,25 @@ from mcp_bindgen.ir.defaults import add_defaults
 from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document
 from mcp_bindgen.ir.history import History
+from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.methods import Senders, derive_methods
-from mcp_bindgen.ir.nodes import Constant, Direction, Era, Erratum, Kind, Method, Protocol, Scalar, Source
+from mcp_bindgen.ir.nodes import (
+    Alias,
+    Constant,
+    Direction,
+    Era,
+    Erratum,
+    Kind,
+    Method,
+    Primitive,
+    Protocol,
+    Scalar,
+    Source,
+)
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Difference
-from mcp_bindgen.merge.lower import lower
+from mcp_bindgen.merge.lower import Numbers, lower
 from mcp_bindgen.merge.params import add_meta
 from mcp_bindgen.merge.reconcile import Reconciled, reconcile
 from mcp_bindgen.paths import shipped
@@ -43,6 +56,9 @@ MAX_TEXT = 120
 """The number of characters of a type that a warning quotes."""
 MAX_MISSING = 5
 """The number of undocumented names that a warning lists."""
+
+
+_UNSURE = "a `number`, which may be an integer or not, becomes a float (`@TJS-type integer` makes it an integer)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +186,10 @@ def _merge(halves: Halves, diagnostics: Diagnostics) -> Reconciled:
         return reconcile(halves.typescript, halves.schema)
     declarations: Mapping[str, Declaration] = {}
     if halves.typescript:
-        declarations = lower(halves.typescript, {})
+        numbers = Numbers(known=_known_numbers())
+        declarations = lower(halves.typescript, {}, numbers=numbers)
+        for place, where in numbers.unsure.items():
+            diagnostics.warning(where, f"{place}: {_UNSURE}")
     elif halves.schema:
         declarations = halves.schema.declarations
     return Reconciled(declarations=declarations, errata=(), unexpected=())
@@ -230,6 +249,19 @@ def constants_of(typescript: TypeScriptDocument | None) -> tuple[Constant, ...]:
         return ()
     docs = typescript.constant_docs
     return tuple(Constant(name=n, value=v, doc=docs.get(n, "")) for n, v in typescript.constants.items())
+
+
+@cache
+def _known_numbers() -> Mapping[str, Kind]:
+    """Return the properties and definitions whose numbers have the same kind wherever a released revision has them."""
+    found: dict[str, set[Kind]] = {}
+    for protocol in map(load_released, released()):
+        named = [(field.wire_name, field.type) for struct in protocol.structs() for field in struct.fields]
+        named += [(each.name, each.type) for each in protocol.definitions.values() if isinstance(each, Alias)]
+        for name, type_ in named:
+            kinds = {leaf.kind for leaf in leaves(type_, protocol) if isinstance(leaf, Primitive)}
+            found.setdefault(name, set()).update(kinds & {Kind.INTEGER, Kind.NUMBER})
+    return {name: kind for name, kinds in found.items() if len(kinds) == 1 for kind in kinds}
 
 
 def _era(methods: Sequence[Method], source: str, diagnostics: Diagnostics) -> Era:

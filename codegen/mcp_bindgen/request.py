@@ -1,5 +1,6 @@
 """The request to `generate`: the command line, completed by the project's settings."""
 
+import os
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -118,7 +119,7 @@ def _extension_request(asked: Settings, stated: str, settings: Settings) -> Requ
     if not plain.chosen_place and table.schema:
         raise InputError.at("--package", f"name a package for {table.id}, such as acme.orders")
     home = plain.home if plain.chosen_place else plain.home / EXTENSIONS / table.module
-    file = f"={stable_name(table.schema, Path.cwd())}" if "=" in stated else ""
+    file = f"={_from_here(table.schema)}" if "=" in stated else ""
     option = f"--extension {shlex.quote(table.id + file)}"
     schema = (table.schema,) if table.schema else ()
     options = (option, *plain.options)
@@ -174,12 +175,14 @@ def stable_name(place: str, base: Path) -> str:
 
 
 def _options(asked: Settings) -> list[str]:
-    """Absolute paths are machine-specific, so they are left out of generated files."""
-    options = [f"--schema {shlex.quote(stable_name(place, Path.cwd()))}" for place in asked.schema]
-    if asked.out and not asked.out.is_absolute():
-        options.append(f"--out {shlex.quote(asked.out.as_posix())}")
-    if asked.package:
-        options.append(f"--package {shlex.quote(asked.package)}")
-    if asked.templates and not asked.templates.is_absolute():
-        options.append(f"--templates {shlex.quote(asked.templates.as_posix())}")
-    return options
+    """Return the options as typed in the current folder: absolute paths differ between machines."""
+    stated = [*(("--schema", place) for place in asked.schema), ("--out", asked.out)]
+    stated += [("--package", asked.package), ("--templates", asked.templates)]
+    return [f"{option} {shlex.quote(_from_here(value))}" for option, value in stated if value]
+
+
+def _from_here(value: str | Path) -> str:
+    """Return an absolute path relative to the current folder; anything else unchanged."""
+    if isinstance(value, str) and is_url(value):
+        return public_name(value)
+    return Path(os.path.relpath(value)).as_posix() if Path(value).is_absolute() else PurePath(value).as_posix()

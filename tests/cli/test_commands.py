@@ -10,7 +10,7 @@ from mcp_bindgen.ingest.revisions import released
 from support.at_terminal import at_terminal
 from support.command import Cli
 from support.official import official_schema, seed_typescript
-from support.samples import REVISIONS
+from support.samples import HANDSHAKE, HANDSHAKE_TS, REVISIONS, json_source
 
 PINS = json.loads((Path(__file__).resolve().parents[2] / "schema" / "revisions.json").read_text("utf-8"))
 
@@ -87,6 +87,20 @@ class TestShow:
         assert "tools/call" in done.err
         assert "no method or definition" in cli("show", "[red]\x1b\nx", expect=2).err
 
+    def test_a_schema(self, cli: Cli, tmp_path: Path) -> None:
+        (tmp_path / "schema.ts").write_text(f"{HANDSHAKE_TS}export interface Box {{ side: string }}", "utf-8")
+        place = ("--schema", tmp_path / "schema.ts", "--revision", "draft")
+        shown = cli("show", "Box", *place).out
+        assert "side      string  yes" in shown and shown.endswith("revision draft; in no other revision\n")
+        assert cli("show", "InitializeResult", *place, "--format", "json").json["revisions"][-1] == "draft"
+        (tmp_path / "schema.json").write_bytes(json_source(HANDSHAKE).data)
+        shown = cli("show", "initialize", "--schema", tmp_path / "schema.json").out
+        assert "revision unreleased; also in 2024-11-05" in shown
+
+    def test_a_schema_is_no_extension(self, cli: Cli) -> None:
+        both = ("--schema", "schema.ts", "--extension", "io.modelcontextprotocol/tasks")
+        assert "leave out --extension" in cli("show", "Tool", *both, expect=2).err
+
     def test_an_unknown_revision(self, cli: Cli) -> None:
         assert "no such revision" in cli("show", "Tool", "--revision", "1999", expect=2).err
 
@@ -135,8 +149,22 @@ class TestVerify:
         assert "no such revision" in cli("verify", "1999", "--against", official_schema("2025-06-18"), expect=2).err
         assert "no such file" in cli("verify", "2025-06-18", "--against", "absent", expect=2).err
 
+    def test_schema_is_the_same_as_against(self, cli: Cli) -> None:
+        place = official_schema("2025-11-25")
+        assert cli("verify", "2025-11-25", "--schema", place).out == cli("verify", "2025-11-25", "--against", place).out
+
 
 class TestErrata:
+    def test_files(self, cli: Cli, tmp_path: Path) -> None:
+        (tmp_path / "schema.ts").write_text(
+            f"{HANDSHAKE_TS}export interface Box {{ /** @TJS-type number */ n: number }}", "utf-8"
+        )
+        box = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        (tmp_path / "schema.json").write_bytes(json_source({**HANDSHAKE, "Box": box}).data)
+        files = ("--schema", tmp_path / "schema.ts", "--schema", tmp_path / "schema.json")
+        shown = cli("errata", "draft", *files).out
+        assert "number (contradiction, 1 place)" in shown and "/$defs/Box/properties/n" in shown
+
     def test_the_ledger_in_short(self, cli: Cli) -> None:
         out = cli("errata").out
         for revision in REVISIONS:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_bindgen.emit.header import HEADER_MARK
+from mcp_bindgen.emit.header import HEADER_MARK, tool_version
 from mcp_bindgen.ingest.extensions import shipped_extensions
 from mcp_bindgen.ingest.revisions import released
 from support.command import Cli, files_below, start
@@ -75,11 +75,34 @@ class TestPlaces:
         cli("generate", "2099-01-01", "--schema", schema, "--out", "src")
         assert Path("src/mcp_bindings/__init__.py").is_file()
 
-    def test_the_header_has_the_command_but_no_absolute_path(self, cli: Cli, schema: str, tmp_path: Path) -> None:
-        cli("generate", "2099-01-01", "--schema", tmp_path / schema, "--out", tmp_path / "src", "--package", "acme")
+    def test_the_header_has_the_whole_command_but_no_absolute_path(
+        self, cli: Cli, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = (
+            "generate",
+            "2099-01-01",
+            "--schema",
+            tmp_path / schema,
+            "--out",
+            tmp_path / "src",
+            "--package",
+            "acme",
+        )
+        cli(*asked)
         text = (tmp_path / "src/acme/__init__.py").read_text("utf-8")
-        assert "mcp-bindgen generate 2099-01-01 --schema schema.json --package acme\n" in text
+        assert "mcp-bindgen generate 2099-01-01 --schema schema.json --out src --package acme\n" in text
         assert str(tmp_path) not in text
+        monkeypatch.chdir(tmp_path / "src")
+        cli(*asked)
+        text = (tmp_path / "src/acme/__init__.py").read_text("utf-8")
+        assert "mcp-bindgen generate 2099-01-01 --schema ../schema.json --out . --package acme\n" in text
+
+    def test_a_package_of_ones_own_ends_with_its_dependency(self, cli: Cli, schema: str) -> None:
+        asked = ("generate", "2099-01-01", "--schema", schema)
+        last = cli(*asked, "--package", "acme").out.splitlines()[-1]
+        assert last == f'add to the dependencies of the package: "mcp-bindgen>={tool_version()}"'
+        assert "dependencies" not in cli(*asked, "--package", "acme").out
+        assert "dependencies" not in cli(*asked).out
 
     def test_going_from_several_revisions_to_one_leaves_no_orphan(self, cli: Cli) -> None:
         place = ("--out", "src", "--package", "acme")

@@ -4,8 +4,13 @@ import json
 
 import pytest
 
+from mcp_bindgen.diff.baseline import Baseline
+from mcp_bindgen.diff.compatibility import compatibility
+from mcp_bindgen.diff.report.model import Side, make_report
+from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.diff.report.places import SourceFile
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from support.findings import finding
 
 JSON = """{
   "$defs": {
@@ -79,3 +84,32 @@ def test_a_pointer_into_json_has_a_line(pointer: str, line: int) -> None:
 )
 def test_a_pointer_into_typescript_has_a_line(pointer: str, line: int) -> None:
     assert file(TYPESCRIPT, SourceKind.TYPESCRIPT).locate(pointer).line == line
+
+
+def test_a_finding_names_the_side_that_has_it() -> None:
+    def side(name: str, definitions: str) -> Side:
+        text = f'{{"$defs": {{\n{definitions}\n}}}}'
+        source = SourceText(name=name, kind=SourceKind.JSON_SCHEMA, data=text.encode())
+        return Side(name=name, revision=name, file=SourceFile(name, source))
+
+    both = "\n".join(('"Kept": {},', '"Gone": {}')), '"Kept": {}, "Come": {}'
+    found = [
+        finding("definition-removed", "Gone", "Gone", "-", pointer="/$defs/Gone"),
+        finding("definition-added", "Come", "-", "Come", pointer="/$defs/Come"),
+        finding("deprecated-added", "Kept", "-", "deprecated", pointer="/$defs/Kept"),
+    ]
+
+    def places(old: str, new: str) -> dict[str, tuple[str, int | None]]:
+        report = make_report(
+            found,
+            old=side(old, both[0]),
+            new=side(new, both[1]),
+            options=Options(),
+            baseline=Baseline(),
+            compatibility=compatibility(found),
+        )
+        wheres = {judged.finding.place: judged.where for judged in report.findings}
+        return {place: (where.source, where.line) for place, where in wheres.items() if where}
+
+    assert places("old.json", "new.json") == {"Gone": ("old.json", 3), "Come": ("new.json", 2), "Kept": ("new.json", 2)}
+    assert places("a.json", "a.json")["Gone"] == ("a.json", 1), "an older state of the same file has other lines"

@@ -10,7 +10,7 @@ import pytest
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
-from mcp_bindgen.ir.nodes import Era, Protocol, Struct
+from mcp_bindgen.ir.nodes import Era, Kind, Primitive, Protocol, Struct
 from mcp_bindgen.load import doc_book, load_released, load_sources
 from support.official import official_schema, seed_typescript
 from support.samples import (
@@ -268,3 +268,28 @@ def test_the_shipped_halves_can_be_given_as_files() -> None:
     protocol, found = load(*sources, revision=None)
     assert found == []
     assert structure(protocol) == structure(load_released("2025-11-25"))
+
+
+def test_a_number_of_a_typescript_alone_is_known_or_a_float_and_reported_once() -> None:
+    more = """
+export interface Box {
+  ttlMs: number;
+  id?: string | number;
+  /** @TJS-type integer */
+  count: number;
+  sides: { weight: number }[];
+}
+export type Scale = number;
+"""
+    diagnostics = Diagnostics()
+    protocol = load_sources([typescript_source(HANDSHAKE_TS + more)], "draft", diagnostics)
+    box, sides = (protocol.definitions[name] for name in ("Box", "BoxSides"))
+    assert isinstance(box, Struct) and isinstance(sides, Struct)
+    kinds = [field.type.kind for field in box.fields if isinstance(field.type, Primitive)]
+    assert kinds == [Kind.INTEGER, Kind.INTEGER]
+    assert sides.fields[0].type == Primitive(kind=Kind.NUMBER)
+    told = [str(found) for found in diagnostics if "may be an integer or not" in found.message]
+    assert [text.partition(": a `number`")[0] for text in told] == [
+        "warning: schema.ts:12: Box.sides.weight",
+        "warning: schema.ts:14: Scale",
+    ]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, load, revision_argument
+from mcp_bindgen.cli.options import FormatOption, QuietOption, SchemaOption, load, revision_argument
 from mcp_bindgen.cli.output import Format, answer_as, table
 from mcp_bindgen.diagnostics import count
 from mcp_bindgen.ingest.revisions import released
@@ -20,6 +20,7 @@ from mcp_bindgen.ir.nodes import Erratum
 
 def errata(
     revision: Annotated[str | None, revision_argument("REVISION", "By default, a summary of all.")] = None,
+    schema: SchemaOption = None,
     all_: Annotated[bool, typer.Option("--all", help="Print every difference in every revision.")] = False,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
@@ -28,9 +29,10 @@ def errata(
 
     A contradiction is a difference in the valid messages; otherwise the JSON is only less detailed.
     """
-    names = [revision] if revision else list(released())
-    found = {name: sorted(load(name).errata, key=_order) for name in names}
-    every = all_ or revision is not None
+    names = [revision] if revision or schema else list(released())
+    loaded = [load(name, schema=schema, quiet=quiet) for name in names]
+    found = {protocol.revision: sorted(protocol.errata, key=_order) for protocol in loaded}
+    every = all_ or len(names) == 1
     answer_as(
         format_,
         lambda: [{"revision": name, "errata": [_facts(e) for e in rows]} for name, rows in found.items()],

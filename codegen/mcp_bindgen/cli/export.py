@@ -16,18 +16,15 @@ from mcp_bindgen.cli.options import (
     TemplatesOption,
     VerboseOption,
     load,
-    newest,
     revision_argument,
     revision_option,
 )
-from mcp_bindgen.cli.output import answer, answer_document, report
-from mcp_bindgen.cli.show import of_project
-from mcp_bindgen.diagnostics import Diagnostics, InputError, did_you_mean, refuse_endless_chains
+from mcp_bindgen.cli.output import answer, answer_document
+from mcp_bindgen.diagnostics import InputError, did_you_mean, refuse_endless_chains
 from mcp_bindgen.emit.swap import write_trees
 from mcp_bindgen.emit.tree import Extent, Tree
 from mcp_bindgen.emit.tree import compare as compare_tree
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.ingest.sources import read_source
 
 if TYPE_CHECKING:
     from mcp_bindgen.ir.nodes import Protocol
@@ -61,7 +58,7 @@ def export_json_schema(
     """Write a revision as JSON Schema (draft 2020-12): schema.json with its errata applied, and documented."""
     from mcp_bindgen.emit.json_schema import dump, json_schema
 
-    protocol = _protocol(revision, schema, quiet=quiet, verbose=verbose)
+    protocol = load(revision, schema=schema, quiet=quiet, verbose=verbose)
     answer_document(dump(json_schema(protocol, documented=True, roots=_roots(protocol, method, part))), output)
 
 
@@ -77,7 +74,7 @@ def export_openrpc(
     from mcp_bindgen.emit.json_schema import dump
     from mcp_bindgen.export.openrpc import openrpc
 
-    answer_document(dump(openrpc(_protocol(revision, schema, quiet=quiet, verbose=verbose))), output)
+    answer_document(dump(openrpc(load(revision, schema=schema, quiet=quiet, verbose=verbose))), output)
 
 
 def export_reference(
@@ -103,7 +100,7 @@ def export_reference(
 
     protocols = {name: load(name) for name in released()}
     if schema:
-        own = _protocol(revision, schema, quiet=quiet, verbose=verbose)
+        own = load(revision, schema=schema, quiet=quiet, verbose=verbose)
         protocols[own.revision] = own
     every = [protocols[name] for name in sorted(protocols)]
     with refuse_endless_chains(", ".join(schema or ())):
@@ -123,17 +120,6 @@ task = Task(app=export, prefix="mcp-bindgen export")
 task.add(export_json_schema, "Write JSON Schema.", "json-schema --method tools/call --part result", _PAGE)
 task.add(export_reference, "Write a page to browse.", "reference --out protocol.html", _PAGE)
 task.add(export_openrpc, "Write an OpenRPC document.", "openrpc 2026-07-28 --output openrpc.json", _PAGE)
-
-
-def _protocol(revision: str | None, schema: list[str] | None, *, quiet: bool, verbose: bool) -> "Protocol":
-    from mcp_bindgen.load import load_sources
-
-    if not schema:
-        return load(revision or of_project() or newest())
-    diagnostics = Diagnostics()
-    protocol = load_sources([read_source(place) for place in schema], revision, diagnostics)
-    report(diagnostics, verbose=verbose, quiet=quiet)
-    return protocol
 
 
 def _roots(protocol: "Protocol", method: str | None, part: str | None) -> list[str]:

@@ -39,6 +39,7 @@ from mcp_bindgen.cli.output import (
 )
 from mcp_bindgen.diagnostics import Diagnostics, count
 from mcp_bindgen.emit import cache
+from mcp_bindgen.emit.header import tool_version
 from mcp_bindgen.emit.swap import write_trees
 from mcp_bindgen.emit.tree import compare, diff, packages_in
 from mcp_bindgen.ingest.sources import SourceText, read_source
@@ -82,7 +83,7 @@ def generate(
     inputs = _digest_inputs(request, sources)
     known = None if strict else _recalled(request.home, inputs)
     result = known or _write(request, sources, inputs, Diagnostics(strict=strict), quiet=quiet)
-    answer_as(format_, result.as_json, lambda: "\n".join(result.lines()), quiet=quiet)
+    answer_as(format_, result.as_json, lambda: "\n".join(result.lines(own=request.chosen_place)), quiet=quiet)
     report(result.diagnostics, verbose=verbose, quiet=quiet)
 
 
@@ -106,7 +107,7 @@ class _Result:
             "warnings": warnings_json(self.diagnostics),
         }
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, *, own: bool) -> Iterator[str]:
         for package in self.packages:
             state = "wrote" if package["folder"] in self.written else "up to date:"
             name = package["extension"] or package["revision"]
@@ -115,6 +116,8 @@ class _Result:
             yield f"{'wrote' if path in self.written else 'up to date:'} {path}"
         if self.removed:
             yield f"removed {count(len(self.removed), 'file')} that are no longer generated"
+        if own and self.written:
+            yield f'add to the dependencies of the package: "mcp-bindgen>={tool_version()}"'
 
 
 def _plan(request: Request, sources: Sequence[SourceText], diagnostics: Diagnostics, *, quiet: bool) -> "Plan":

@@ -1,12 +1,15 @@
 """Options shared by several commands."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from mcp_bindgen.cli.output import Format
+from mcp_bindgen.cli.output import Format, report
+from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.settings import find_settings
 
@@ -62,19 +65,35 @@ StrictOption: TypeAlias = Annotated[
 ]
 
 
-def newest() -> str:
-    """Return the newest released revision."""
-    return list(released())[-1]
+def load(
+    revision: str | None,
+    extension: str | None = None,
+    schema: Sequence[str] | None = None,
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
+) -> Protocol:
+    """Load a revision; imported here, so that commands that do not load one start faster.
 
-
-def load(revision: str, extension: str | None = None) -> Protocol:
-    """Load a released revision; imported here, so that commands that do not load one start faster.
-
-    With an extension, everything that it adds is part of the result.
+    Without a name it is the newest one of the project, or of all. With an extension, everything that it adds is part of
+    the result. A schema's own revision is loaded instead; warnings about it are printed.
 
     Raises:
-        InputError: there is no such revision or extension.
+        InputError: there is no such revision or extension, or the schema cannot be read.
     """
+    if schema:
+        from mcp_bindgen.diff.inputs import UNNAMED
+        from mcp_bindgen.load import load_sources
+
+        if extension is not None:
+            raise InputError.at("--schema", "describes a revision; leave out --extension")
+        diagnostics = Diagnostics()
+        sources = [read_source(place) for place in schema]
+        is_stated = any(source.kind is SourceKind.TYPESCRIPT for source in sources)
+        found = load_sources(sources, revision or (None if is_stated else UNNAMED), diagnostics)
+        report(diagnostics, verbose=verbose, quiet=quiet)
+        return found
+    revision = revision or of_project() or list(released())[-1]
     if extension is not None:
         from mcp_bindgen.extend import extend_with
         from mcp_bindgen.request import extension_table
@@ -83,3 +102,9 @@ def load(revision: str, extension: str | None = None) -> Protocol:
     from mcp_bindgen.load import load_released
 
     return load_released(revision)
+
+
+def of_project() -> str | None:
+    """Return the newest revision whose bindings the project has; None if it names none."""
+    named = [name for name in find_settings(Path.cwd()).revisions if name in released()]
+    return max(named, default=None)

@@ -9,16 +9,13 @@ The JSON output has the facts of `mcp_bindgen.export.facts` and ``revision``, ``
 """
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import ExtensionOption, FormatOption, QuietOption, load, newest, revision_option
+from mcp_bindgen.cli.options import ExtensionOption, FormatOption, QuietOption, SchemaOption, load, revision_option
 from mcp_bindgen.cli.output import Format, answer_as, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
-from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.settings import find_settings
 
 if TYPE_CHECKING:
     from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFacts
@@ -28,10 +25,12 @@ MAX_CLOSE = 5
 
 
 def show(
+    *,
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A method such as tools/call, or a definition such as Tool.")
     ],
     revision: Annotated[str | None, revision_option("By default the project's revision, or the newest.")] = None,
+    schema: SchemaOption = None,
     extension: ExtensionOption = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
@@ -40,7 +39,7 @@ def show(
     from mcp_bindgen.export.facts import Facts
     from mcp_bindgen.load import history
 
-    protocol = load(revision or of_project() or newest(), extension)
+    protocol = load(revision, extension, schema, quiet=quiet)
     facts = Facts(protocol, history(protocol))
     having = facts.history.revisions(name)
     method = next((method for method in protocol.methods if method.name == name), None)
@@ -53,7 +52,7 @@ def show(
     else:
         found = facts.method(method)
         text = _method(found, facts)
-    others = [known for known in having if known != protocol.revision]
+    others = [other for other in having if other != protocol.revision]
     where = f"also in {', '.join(others)}" if others else "in no other revision"
     name = f"{protocol.revision} with {extension}" if extension else protocol.revision
     answer_as(
@@ -62,12 +61,6 @@ def show(
         lambda: f"{text}\n\nrevision {name}; {where}",
         quiet=quiet,
     )
-
-
-def of_project() -> str | None:
-    """Return the newest revision whose bindings the project has; None if it names none."""
-    named = [name for name in find_settings(Path.cwd()).revisions if name in released()]
-    return max(named, default=None)
 
 
 def _unknown(name: str, facts: "Facts", having: list[str]) -> InputError:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def verify(
     revision: Annotated[str, revision_argument("REVISION", "A released revision, or a shipped extension.")],
-    against: Annotated[str, typer.Option(metavar="FILE_OR_URL", help="An official schema.json or schema.ts.")],
+    official: Annotated[
+        str, typer.Option("--schema", "--against", metavar="FILE_OR_URL", help="An official schema.json or schema.ts.")
+    ],
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
@@ -30,9 +32,9 @@ def verify(
     from mcp_bindgen import verify as verification
 
     diagnostics = Diagnostics()
-    official = read_source(against)
-    with refuse_endless_chains(official.name):
-        verdict = verification.verify(revision, official, diagnostics)
+    source = read_source(official)
+    with refuse_endless_chains(source.name):
+        verdict = verification.verify(revision, source, diagnostics)
     answer_as(format_, lambda: _facts(verdict), lambda: "\n".join(_lines(verdict)), quiet=quiet)
     report(diagnostics, verbose=verbose, quiet=quiet)
     raise typer.Exit(0 if verdict.agrees else 1)

@@ -1,14 +1,15 @@
 """Lower TypeScript declarations to the types of the IR, with the JSON Schema as a hint where TypeScript is silent.
 
 TypeScript has one type for numbers. A `number` tagged ``@TJS-type number`` is a number; one in a union that also has
-`boolean` belongs to a JSON value and takes any number; every other one has the type in the JSON Schema, or without one
-is an integer, the default of the official converter. Extensions are converted in another way: a `number` tagged
-``@format int`` is an integer, every other one a number. Assertions on the members of inline objects may be known to the
-JSON Schema alone, so they come from there where no tag states them.
+`boolean` belongs to a JSON value and takes any number; every other one has the type in the JSON Schema. Without a JSON
+Schema it has the type that its name has in a known revision, and otherwise takes fractions, which is reported.
+Extensions are converted in another way: a `number` tagged ``@format int`` is an integer, every other one a number.
+Assertions on the members of inline objects may be known to the JSON Schema alone, so they come from there where no tag
+states them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
@@ -71,22 +72,45 @@ MAX_INSTANCES = 300
 _UNDEFINED = TsKeyword(name="undefined")
 
 
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What numbers of a schema.ts without a schema.json are.
+
+    `known` are the names of properties and definitions whose numbers have one kind. `unsure` collects the places of
+    others: ``Tool.weight``.
+    """
+
+    known: Mapping[str, Kind]
+    unsure: dict[str, Location] = field(default_factory=dict[str, Location])
+
+
 def lower(
-    document: TypeScriptDocument, hints: Declarations, base: TypeScriptDocument | None = None
+    document: TypeScriptDocument,
+    hints: Declarations,
+    base: TypeScriptDocument | None = None,
+    numbers: Numbers | None = None,
 ) -> dict[str, Declaration]:
     """Lower every declaration of a schema.ts; `hints` are those of its schema.json, if that is known.
 
     `base` is the revision that an extension adds to: the extension may refer to its declarations. A generic declaration
-    becomes one declaration for each set of arguments that it is used with.
+    becomes one declaration for each set of arguments that it is used with. `numbers` is for a file without a JSON half.
     """
-    return _Lowering(document, hints, base).all()
+    return _Lowering(document, hints, base, numbers).all()
 
 
 class _Lowering:
-    def __init__(self, document: TypeScriptDocument, hints: Declarations, base: TypeScriptDocument | None) -> None:
+    def __init__(
+        self,
+        document: TypeScriptDocument,
+        hints: Declarations,
+        base: TypeScriptDocument | None,
+        numbers: Numbers | None,
+    ) -> None:
         self._document = document
         self._constants: Mapping[str, Constant] = {**(base.constants if base else {}), **document.constants}
         self._hints = hints
+        self._numbers = numbers
+        self._place: tuple[tuple[str, ...], Location] = (), Location(source=document.source)
         self._untagged_number = Kind.NUMBER if base else Kind.INTEGER
         self._evaluator = Evaluator((*(base.declarations if base else ()), *document.declarations))
         self._declared = self._evaluator.declared
@@ -105,7 +129,7 @@ class _Lowering:
         return found
 
     def _declaration(self, ts: TsDeclaration) -> Declaration:
-        self._where = ts.where
+        self._where, self._place = ts.where, ((ts.name,), ts.where)
         hint = self._hints.get(ts.name)
         type_ = self._type(ts.body, hint.type if hint else None, ts.tags)
         if ts.kind == "interface":
@@ -253,7 +277,15 @@ class _Lowering:
         if tags.get("format") == "int":
             return Kind.INTEGER
         stated = (p.kind for p in self._primitives(hint) if _family(p.kind) is Kind.NUMBER)
-        return next(stated, self._untagged_number)
+        return next(stated, None) or self._guessed()
+
+    def _guessed(self) -> Kind:
+        if self._numbers is None:
+            return self._untagged_number
+        names, where = self._place
+        if names[-1] not in self._numbers.known:
+            self._numbers.unsure.setdefault(".".join(names), where)
+        return self._numbers.known.get(names[-1], Kind.NUMBER)
 
     def _primitives(self, hint: Shape | None) -> Iterator[Primitive]:
         resolved = resolve(hint, self._hints) if hint else None
@@ -283,9 +315,13 @@ class _Lowering:
 
     def _member(self, ts: TsMember, hint: Field[Shape] | None) -> Field[Shape]:
         parts = ts.type.members if isinstance(ts.type, TsUnion) else ()
+        outer = self._place
+        self._place = (*outer[0], ts.name), ts.where
+        type_ = self._type(ts.type, hint.type if hint else None, ts.tags)
+        self._place = outer
         return Field(
             wire_name=ts.name,
-            type=self._type(ts.type, hint.type if hint else None, ts.tags),
+            type=type_,
             required=not ts.optional and _UNDEFINED not in parts,
             doc=ts.doc or (hint.doc if hint else ""),
             deprecated="deprecated" in ts.tags,

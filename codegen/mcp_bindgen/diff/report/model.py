@@ -237,7 +237,9 @@ def _judge(
 ) -> Judged:
     severity = options.severity(finding)
     row = baseline.row_of(finding)
-    file = next((side.file for side in sides if side.file), None)
+    files = {side.file.path: side.file for side in reversed(sides) if side.file}  # The new side of one path.
+    file = next((file for file in reversed(files.values()) if file.has(finding.pointer)), None)
+    file = file or next((side.file for side in sides if side.file), None)
     return Judged(
         finding=finding,
         severity=severity,

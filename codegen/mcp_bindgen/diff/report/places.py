@@ -21,17 +21,26 @@ class SourceFile:
         self.path = path
         self._source = source
 
+    def has(self, pointer: str) -> bool:
+        """Whether the file has a line for exactly this JSON pointer."""
+        return "".join(f"/{token}" for token in self._tokens(pointer)) in self._lines
+
     def locate(self, pointer: str) -> Location:
         """Return the line of a JSON pointer, or of its nearest parent; at worst, that of the whole file."""
-        tokens = pointer.split("/")[1:]
-        if tokens and f"/{tokens[0]}" not in self._lines and tokens[0] in _CONTAINERS:
-            tokens[0] = _CONTAINERS[tokens[0]]
+        tokens = self._tokens(pointer)
         while tokens:
             here = "".join(f"/{token}" for token in tokens)
             if here in self._lines:
                 return Location(source=self.path, pointer=here, line=self._lines[here])
             tokens.pop()
         return Location(source=self.path, line=1)
+
+    def _tokens(self, pointer: str) -> list[str]:
+        """Split a JSON pointer, with the container of definitions that the file uses."""
+        tokens = pointer.split("/")[1:]
+        if tokens and f"/{tokens[0]}" not in self._lines and tokens[0] in _CONTAINERS:
+            tokens[0] = _CONTAINERS[tokens[0]]
+        return tokens
 
     @cached_property
     def _lines(self) -> Mapping[str, int]:
