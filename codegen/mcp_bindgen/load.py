@@ -42,9 +42,10 @@ from mcp_bindgen.ir.nodes import (
     Source,
 )
 from mcp_bindgen.ir.opaque import opaque_facts
+from mcp_bindgen.ir.scalars import Numbers
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Difference
-from mcp_bindgen.merge.lower import Numbers, lower
+from mcp_bindgen.merge.lower import lower
 from mcp_bindgen.merge.params import add_meta
 from mcp_bindgen.merge.reconcile import Reconciled, reconcile
 from mcp_bindgen.paths import shipped
@@ -256,7 +257,8 @@ def _known_numbers() -> Mapping[str, Kind]:
     """Return the properties and definitions whose numbers have the same kind wherever a released revision has them."""
     found: dict[str, set[Kind]] = {}
     for protocol in map(load_released, released()):
-        named = [(field.wire_name, field.type) for struct in protocol.structs() for field in struct.fields]
+        fields = [(struct.name, field) for struct in protocol.structs() for field in struct.fields]
+        named = [(name, each.type) for owner, each in fields for name in (each.wire_name, f"{owner}.{each.wire_name}")]
         named += [(each.name, each.type) for each in protocol.definitions.values() if isinstance(each, Alias)]
         for name, type_ in named:
             kinds = {leaf.kind for leaf in leaves(type_, protocol) if isinstance(leaf, Primitive)}

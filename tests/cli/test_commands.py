@@ -97,7 +97,7 @@ class TestShow:
         shown = cli("show", "initialize", "--schema", tmp_path / "schema.json").out
         assert "revision unreleased; also in 2024-11-05" in shown
 
-    def test_a_schema_is_no_extension(self, cli: Cli) -> None:
+    def test_a_schema_excludes_an_extension(self, cli: Cli) -> None:
         both = ("--schema", "schema.ts", "--extension", "io.modelcontextprotocol/tasks")
         assert "leave out --extension" in cli("show", "Tool", *both, expect=2).err
 

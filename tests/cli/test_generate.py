@@ -97,7 +97,7 @@ class TestPlaces:
         text = (tmp_path / "src/acme/__init__.py").read_text("utf-8")
         assert "mcp-bindgen generate 2099-01-01 --schema ../schema.json --out . --package acme\n" in text
 
-    def test_a_package_of_ones_own_ends_with_its_dependency(self, cli: Cli, schema: str) -> None:
+    def test_your_own_package_ends_with_its_dependency(self, cli: Cli, schema: str) -> None:
         asked = ("generate", "2099-01-01", "--schema", schema)
         last = cli(*asked, "--package", "acme").out.splitlines()[-1]
         assert last == f'add to the dependencies of the package: "mcp-bindgen>={tool_version()}"'

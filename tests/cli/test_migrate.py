@@ -17,7 +17,7 @@ from support.samples import LEGACY
 from support.together import together
 
 PAIRS = list(pairwise(released()))
-MAX_LINES = 580
+MAX_LINES = 600
 
 
 _guides: dict[tuple[str, str], str] = {}
@@ -75,6 +75,9 @@ def test_it_names_successors(cli: Cli) -> None:
     listens = "Use `subscriptions/listen` instead. The modern era listens with requests that stay open."
     assert f"{listens} `resources/subscribe`, `resources/unsubscribe`\n" in section(text, "## Checklist")
     assert "Use `io.modelcontextprotocol/logLevel` instead." in section(text, "## Checklist")
+    assert "Use `io.modelcontextprotocol/tasks` instead. `CreateTaskResult`" in section(text, "## Checklist")
+    back = guide(cli, "2026-07-28", "2025-11-25")
+    assert "`io.modelcontextprotocol/tasks` instead" not in back
 
 
 def test_it_says_what_the_runtime_does(cli: Cli) -> None:

@@ -50,7 +50,8 @@ POINTS: dict[tuple[str, str], tuple[str, ...]] = {
         " resourcesListChanged resourceSubscriptions notifications/subscriptions/acknowledged"
         " io.modelcontextprotocol/subscriptionId",
         "ping logging/setLevel notifications/roots/list_changed io.modelcontextprotocol/logLevel",
-        "tasks/cancel tasks/get tasks/list tasks/result CreateTaskResult notifications/tasks/status",
+        "tasks/cancel tasks/get tasks/list tasks/result CreateTaskResult notifications/tasks/status"
+        " io.modelcontextprotocol/tasks",
         "roots/list sampling/createMessage elicitation/create InputRequiredResult inputResponses requestState",
         "resultType",
         "extensions",
@@ -103,6 +104,8 @@ def test_an_era_is_told_first() -> None:
         "Results that ask: InputRequiredResult (prompts/get, resources/read, tools/call)",
         "The client answers by sending the request again with: inputResponses, requestState",
     )
+    used = next(line for line in lines if line.startswith("Use instead: "))
+    assert ", subscriptions/listen for resources/subscribe, resources/unsubscribe" in used
     assert told("2026-07-28", "2025-11-25")[0] == "Conversations begin with a handshake: initialize"
 
 

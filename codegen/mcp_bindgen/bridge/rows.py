@@ -26,7 +26,6 @@ class Row:
     convert: str = ""
     says: str
     reason: str
-    successor: str = ""
     way: str = "down"
 
     def fits(self, rule: str, place: str, value: str) -> bool:
@@ -45,7 +44,6 @@ class FramingRow:
     rules: tuple[str, ...]
     between: tuple[tuple[str, str], ...]
     says: str
-    successor: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +79,6 @@ def _read(tables: dict[str, list[dict[str, Any]]]) -> tuple[tuple[Row, ...], tup
             rules=tuple(row["rules"]),
             between=tuple((old, new) for old, new in row["between"]),
             says=row["says"],
-            successor=row.get("successor", ""),
         )
         for row in tables["framing"]
         for place in row["places"]

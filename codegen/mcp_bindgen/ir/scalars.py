@@ -1,12 +1,15 @@
-"""Whether a constant is of a scalar type."""
+"""Whether a constant is of a scalar type, and which type a number without one has."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
+from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ir.names import pascal
 from mcp_bindgen.ir.nodes import Bounds, Kind, Primitive, Scalar
 
 
@@ -62,3 +65,24 @@ def matcher(pattern: str) -> Callable[[str], bool] | None:
     except SchemaError:
         return None
     return cast(Callable[[str], bool], validator.isinstance_python)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What numbers of a schema.ts without a schema.json are.
+
+    `known` are properties with and without their definitions, and definitions, whose numbers have one kind. `unsure`
+    collects the places of others: ``Tool.weight``.
+    """
+
+    known: Mapping[str, Kind]
+    unsure: dict[str, Location] = field(default_factory=dict[str, Location])
+
+    def kind(self, names: Sequence[str], where: Location) -> Kind:
+        """Return the kind of the number of a property or definition by the names that lead to it, a float if unsure."""
+        *owners, name = names
+        owner = "".join([*owners[:1], *map(pascal, owners[1:])])
+        known = self.known.get(f"{owner}.{name}") or self.known.get(name)
+        if known is None:
+            self.unsure.setdefault(".".join(names), where)
+        return known or Kind.NUMBER

@@ -9,7 +9,7 @@ states them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
@@ -57,6 +57,7 @@ from mcp_bindgen.ir.nodes import (
     Shape,
     Union,
 )
+from mcp_bindgen.ir.scalars import Numbers
 from mcp_bindgen.ir.spell import is_any
 from mcp_bindgen.merge.evaluate import Evaluator, size
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
@@ -70,18 +71,6 @@ MAX_INSTANCES = 300
 """The maximum number of instances of generic types in one file; the rest is kept as text."""
 
 _UNDEFINED = TsKeyword(name="undefined")
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """What numbers of a schema.ts without a schema.json are.
-
-    `known` are the names of properties and definitions whose numbers have one kind. `unsure` collects the places of
-    others: ``Tool.weight``.
-    """
-
-    known: Mapping[str, Kind]
-    unsure: dict[str, Location] = field(default_factory=dict[str, Location])
 
 
 def lower(
@@ -277,15 +266,8 @@ class _Lowering:
         if tags.get("format") == "int":
             return Kind.INTEGER
         stated = (p.kind for p in self._primitives(hint) if _family(p.kind) is Kind.NUMBER)
-        return next(stated, None) or self._guessed()
-
-    def _guessed(self) -> Kind:
-        if self._numbers is None:
-            return self._untagged_number
-        names, where = self._place
-        if names[-1] not in self._numbers.known:
-            self._numbers.unsure.setdefault(".".join(names), where)
-        return self._numbers.known.get(names[-1], Kind.NUMBER)
+        found = next(stated, None)
+        return found or (self._numbers.kind(*self._place) if self._numbers else self._untagged_number)
 
     def _primitives(self, hint: Shape | None) -> Iterator[Primitive]:
         resolved = resolve(hint, self._hints) if hint else None

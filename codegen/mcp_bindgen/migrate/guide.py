@@ -20,6 +20,7 @@ from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load import replacements
 from mcp_bindgen.migrate.methods import capabilities_table, methods_table
 from mcp_bindgen.migrate.topics import NOTES, by_topic
 
@@ -41,9 +42,6 @@ _NOW_REQUIRED = (
     definitions.MEMBER_ADDED_REQUIRED,
     definitions.MEMBER_NOW_REQUIRED,
 )
-_SUCCESSORS = {row.value: row.successor for row in ROWS if row.successor}
-"""The successors of methods that the modern era does not have."""
-
 _PROGRAMS = {
     "client": """\
 from mcp_bindings.{folder} import Client
@@ -91,7 +89,7 @@ class Guide:
         yield f"This guide covers messages, types and methods.{self._rest()}"
         yield from ("", "## What changes", "", *(f"- {words.told(line, code)}" for line in self._report.story))
         yield from self._checklist()
-        yield from methods_table(*self._sides, (self._old, self._new), _SUCCESSORS)
+        yield from methods_table(*self._sides, (self._old, self._new), replacements())
         yield from capabilities_table(*self._sides, (self._old, self._new))
         yield from self._topics()
         yield from self._bindings()
@@ -123,10 +121,11 @@ class Guide:
             known = row or frame or subject.member == "_meta"
             default = f"{subject.definition}.{subject.member}" in self._sides[1].defaults
             return _BY_RUNTIME if known or default else ""
-        why = f" {row.reason}" if row else f" {frame.says.capitalize()}." if frame else ""
-        if successor := (row.successor if row else frame.successor if frame else ""):
-            return f"Use `{successor}` instead.{why}"
-        return why.strip() if row else ""
+        is_named = finding.is_about_method or "." not in finding.place
+        use = replacements().get(value if is_named else finding.place, "") if finding.new == NOTHING else ""
+        framed = frame.says.capitalize() + "." if frame and finding.is_about_method else ""
+        why = row.reason if row else framed
+        return " ".join([*([f"Use `{use}` instead."] if use else []), *([why] if why else [])])
 
     def _checklist(self) -> Iterator[str]:
         yield from ("", "## Checklist")

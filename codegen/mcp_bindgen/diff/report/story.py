@@ -9,6 +9,7 @@ from mcp_bindgen.diff.rule import Rule
 from mcp_bindgen.diff.rules import annotations, messages, properties, rules_of, values
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import Direction, Era, Method, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.load import replacements
 
 MAX_HELD = 8
 """The number of properties of a new message that a line lists."""
@@ -57,8 +58,8 @@ _TITLES: Mapping[str, tuple[Rule, ...]] = {
 
 def story(old: Protocol, new: Protocol, findings: Iterable[Finding]) -> tuple[Line, ...]:
     """Return the lines, the most far-reaching changes first."""
-    told = _Story(old, new, findings).lines()
-    return tuple(Line(title=title, names=tuple(names)) for title, names in told if names)
+    lines = (Line(title=title, names=tuple(names)) for title, names in _Story(old, new, findings).lines())
+    return tuple(line for line in lines if line.names)
 
 
 def capabilities(protocol: Protocol) -> Iterator[str]:
@@ -89,6 +90,7 @@ class _Story:
         yield from self._asked_in_results()
         yield from self._features()
         self._told |= self._parts_of_deprecated()
+        yield "Use instead", self._replaced()
         for title, rules in _TITLES.items():
             yield title, self._items(finding for finding in self._findings if finding.rule in rules)
 
@@ -142,6 +144,14 @@ class _Story:
             self._told |= {method.name for method in needing}
             yield title, sorted(whole | inner)
             yield behind, [method.name for method in needing]
+
+    def _replaced(self) -> Iterator[str]:
+        """Iterate over what replaces methods that are gone, with those methods."""
+        gone = {method.name for method in self._old.methods} - {method.name for method in self._new.methods}
+        by_use: dict[str, list[str]] = {}
+        for name in sorted(gone & replacements().keys()):
+            by_use.setdefault(replacements()[name], []).append(name)
+        yield from (f"{use} for {', '.join(names)}" for use, names in by_use.items())
 
     def _parts_of_deprecated(self) -> set[str]:
         """Return the definitions of what deprecated messages carry: the names of the methods say enough."""
