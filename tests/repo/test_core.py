@@ -18,7 +18,7 @@ from support.imports import import_graph
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "runtime" / "mcp_runtime"
 BESIDE: Final = frozenset(
-    "app auth bridge client_features cluster extensions middleware observe sealed testing tools".split()
+    "app auth bridge client_features cluster extensions host middleware observe sealed testing tools".split()
 )
 """The rooms beside the core."""
 MAX_FILES: Final = 82

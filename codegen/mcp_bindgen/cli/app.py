@@ -10,6 +10,7 @@ from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.export import export
 from mcp_bindgen.cli.generate import generate
 from mcp_bindgen.cli.help import CommandGroup, Task, more
+from mcp_bindgen.cli.host import host
 from mcp_bindgen.cli.impact import impact
 from mcp_bindgen.cli.inspect import inspect
 from mcp_bindgen.cli.install import install
@@ -85,6 +86,7 @@ servers.add(
     _INSPECT,
     cls=StartsCommand,
 )
+servers.add(host, "Show the servers of a configuration, and their tools.", "host mcp.json", "docs/host.md")
 servers.add(validate, "Show which revisions accept a message.", "validate session.log", _INSPECT)
 servers.add(
     proxy,

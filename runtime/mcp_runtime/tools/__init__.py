@@ -321,8 +321,17 @@ async def list_tools(client: ClientStub[Any]) -> AsyncIterator[dict[str, Any]]:
         yield tool
 
 
-async def list_items(client: ClientStub[Any], name: str, items: str) -> AsyncIterator[dict[str, Any]]:
-    """Iterate over what a server lists in answer to `name`, page by page, as plain JSON; raises like `list_tools`."""
+async def list_items(
+    client: ClientStub[Any], name: str, items: str, *, on_page: Callable[[Mapping[str, Any]], None] | None = None
+) -> AsyncIterator[dict[str, Any]]:
+    """Iterate over what a server lists in answer to `name`, page by page, as plain JSON; raises like `list_tools`.
+
+    Args:
+        client: a client of the server.
+        name: the method.
+        items: the property of its result that has the list.
+        on_page: gets each result whole.
+    """
     method: Any = client.__binding__.methods[name]
     required = client.connection.request_meta()
     given: dict[str, Any] = {"_meta": dict(required)} if required else {}
@@ -331,6 +340,8 @@ async def list_items(client: ClientStub[Any], name: str, items: str) -> AsyncIte
     while True:
         params = method.params.build(given)
         page = await client.connection.request_as(method, params, dict[str, Any], None)
+        if on_page is not None:
+            on_page(page)
         listed = page.get(items)
         if not is_array(listed):
             raise McpError(f"{name}: the result has no list of {items}")

@@ -1,0 +1,49 @@
+"""`mcp-bindgen host`: the servers of a configuration file, what became of each, and their tools.
+
+The JSON output has one object per server, by name: ``state``, ``error``, ``revision``, ``required`` and ``tools``
+(the names that a model would call).
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mcp_bindgen.cli.options import FormatOption
+from mcp_bindgen.cli.output import Format, answer_as, table
+from mcp_bindgen.cli.tool_sources import TimeoutOption
+from mcp_bindgen.diagnostics import InputError, Location
+
+
+def host(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A configuration with mcpServers or servers.")],
+    timeout: TimeoutOption = 30,
+    format_: FormatOption = Format.TEXT,
+) -> None:
+    """Start or reach all servers of a configuration, and show their states and tools.
+
+    Exits with 1 if a server with ``required`` failed.
+    """
+    from mcp_bindgen.live.hosted import look
+
+    def asked(question: Any) -> str:
+        text = str(question.get("description") or question["id"])
+        found: str = typer.prompt(text, hide_input=question.get("password") is True, err=True)
+        return found
+
+    try:
+        seen = look(file, timeout, asked)
+    except ValueError as error:
+        raise InputError.at(Location(source="host"), str(error)) from None
+    answer_as(format_, lambda: seen, lambda: _text(seen), quiet=False)
+    if any(one["required"] and one["state"] != "ready" for one in seen.values()):
+        raise typer.Exit(1)
+
+
+def _text(seen: dict[str, dict[str, Any]]) -> str:
+    rows = [
+        (name, one["state"], one["revision"], str(len(one["tools"])), one["error"] or "") for name, one in seen.items()
+    ]
+    lines = [table(("server", "state", "revision", "tools", "error"), rows)]
+    lines += [f"  {tool}" for one in seen.values() for tool in one["tools"]]
+    return "\n".join(lines)

@@ -1,0 +1,54 @@
+"""Look at all servers of a configuration at once."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+
+def look(file: Path, timeout: float, inputs: Callable[[Mapping[str, Any]], str]) -> dict[str, dict[str, Any]]:
+    """Connect all servers of a file, and return the state, error, revision and tools of each.
+
+    Args:
+        file: the configuration.
+        timeout: seconds that each server has to be ready, unless its entry says less.
+        inputs: asks for the values of ``inputs``.
+
+    Raises:
+        ValueError: the configuration is wrong.
+    """
+    from mcp_runtime.host.config import read_file
+
+    entries = read_file(file, inputs)
+    required = {entry.name for entry in entries if entry.is_required}
+    # Each server is shown, also if a required one fails.
+    tried = [
+        replace(entry, is_required=False, startup_timeout=min(timeout, entry.startup_timeout)) for entry in entries
+    ]
+    log = logging.getLogger("mcp_runtime")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # The table has the errors.
+    try:
+        seen = asyncio.run(_connected(tried, timeout))
+    finally:
+        log.setLevel(level)
+    return {name: {**one, "required": name in required} for name, one in seen.items()}
+
+
+async def _connected(entries: Any, timeout: float) -> dict[str, dict[str, Any]]:
+    from mcp_bindings import Client
+    from mcp_runtime.host import Host
+
+    async with Host(entries, Client, wait=2 * timeout) as host:
+        tools = host.tools().tools.values()
+        return {
+            name: {
+                "state": server.state,
+                "error": server.error,
+                "revision": server.revision,
+                "tools": [tool.name for tool in tools if tool.server == name],
+            }
+            for name, server in host.servers.items()
+        }

@@ -1,0 +1,28 @@
+"""All servers of an agent behind one object, and their tools as a model's API takes them."""
+
+from mcp_runtime.host.catalogue import Catalogue, HostTool, Offer
+from mcp_runtime.host.config import ConfigurationError, ServerEntry
+from mcp_runtime.host.host import Host, HostFailed
+from mcp_runtime.host.policy import Decision, Policy, Refused, ToolCall, ask_unless_read_only, read_only
+from mcp_runtime.host.servers import HostServer, ServerUnavailable
+from mcp_runtime.host.views import HostResult, View
+
+__all__ = [
+    "Catalogue",
+    "ConfigurationError",
+    "Decision",
+    "Host",
+    "HostFailed",
+    "HostResult",
+    "HostServer",
+    "HostTool",
+    "Offer",
+    "Policy",
+    "Refused",
+    "ServerEntry",
+    "ServerUnavailable",
+    "ToolCall",
+    "View",
+    "ask_unless_read_only",
+    "read_only",
+]

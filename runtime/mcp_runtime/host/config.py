@@ -1,0 +1,268 @@
+"""The configuration of a host: which servers there are, and how each is started or reached.
+
+The file is that of desktop clients and editors: ``mcpServers`` (or ``servers``, with ``inputs``) maps a name to an
+entry; comments and trailing commas are allowed. Members that only other programs know are ignored.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_runtime.errors import clipped
+from mcp_runtime.json_text import NotIJson, read
+from mcp_runtime.middleware.masking import Masker
+from mcp_runtime.peer import Peer
+from mcp_runtime.protocol.jsonrpc import is_array, is_object, spell_pointer
+
+MAX_BYTES: Final = 4 << 20
+"""The largest file that is read, in bytes."""
+STARTUP_TIMEOUT: Final = 30.0
+"""How many seconds a server has to connect and to list what it offers, unless its entry says otherwise."""
+_STDIO: Final = frozenset(("stdio", "local"))
+_HTTP: Final = frozenset(("http", "streamable-http", "streamablehttp", "streamable_http", "remote"))
+_URLS: Final = ("url", "serverUrl", "httpUrl")
+_SKIPPED: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*+[}\]])', re.DOTALL)
+"""What a comment or a trailing comma may stand in, or is."""
+_VARIABLE: Final = re.compile(r"\$\{(?:(env|input):)?([^}:]+)(?::-([^}]*))?\}")
+
+Inputs = Callable[[Mapping[str, Any]], str]
+"""Asks for a value: gets an entry of ``inputs`` (``id``, ``description``, ``password``)."""
+
+
+class ConfigurationError(ValueError):
+    """A configuration cannot be used; the text is one line with the file and the place in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerEntry:
+    """One server of a configuration.
+
+    Attributes:
+        name: its name.
+        command: the program and its arguments; empty for a URL.
+        env: environment variables to set for the program.
+        cwd: its working directory; None for that of the host.
+        url: where it is reached over HTTP; empty for a command.
+        sse: whether the URL is that of HTTP+SSE only.
+        headers: headers of every request.
+        is_disabled: whether it is not started.
+        timeout: seconds for each call; None for the default of the client.
+        startup_timeout: seconds in which it must be connected and have listed what it offers.
+        is_required: whether the host fails if it does.
+        revision: the only revision to speak with it; empty for all.
+        lock: the lock file that its tools must match (`mcp-bindgen tools generate`); None for none.
+        allow: which of its tools are taken, as globs over the server's own names.
+        deny: which of those are not.
+        digest: identifies what the entry starts or reaches; secrets cannot be read from it.
+    """
+
+    name: str
+    command: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    cwd: str | None = None
+    url: str = field(default="", repr=False)
+    sse: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    is_disabled: bool = False
+    timeout: float | None = None
+    startup_timeout: float = STARTUP_TIMEOUT
+    is_required: bool = False
+    revision: str = ""
+    lock: Path | None = None
+    allow: tuple[str, ...] = ("*",)
+    deny: tuple[str, ...] = ()
+    digest: str = ""
+
+    def takes(self, tool: str) -> bool:
+        """Whether a tool is taken.
+
+        Args:
+            tool: its name on the server.
+        """
+        allowed = any(fnmatchcase(tool, pattern) for pattern in self.allow)
+        return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
+
+    def __str__(self) -> str:
+        """What is started or reached, with secrets masked."""
+        return Masker().mask_text(" ".join(self.command) or self.url)
+
+    def connect(self, stderr: Callable[[str], None], auth: Any = None) -> AbstractAsyncContextManager[Peer]:
+        """Start or reach it.
+
+        Args:
+            stderr: receives the lines of its standard error.
+            auth: signs in to it, as ``auth`` of `connect_http` does.
+        """
+        if self.command:
+            from mcp_runtime.transports.stdio import connect_stdio
+
+            return connect_stdio(*self.command, env=self.env, cwd=self.cwd, stderr=stderr)
+        from mcp_runtime.transports.http import connect_http, connect_sse
+
+        return (connect_sse if self.sse else connect_http)(self.url, headers=self.headers, auth=auth)
+
+
+def read_file(path: Path, inputs: Inputs | None = None) -> tuple[ServerEntry, ...]:
+    """Read a configuration; relative paths of lock files start at its folder.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or a server in it is wrong.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(text) > MAX_BYTES:
+        raise ConfigurationError(f"{path}: is larger than {MAX_BYTES >> 20} MiB")
+    try:
+        return parse(read(_SKIPPED.sub(_plain, text).encode()), inputs, source=str(path), folder=path.parent)
+    except NotIJson as error:
+        raise ConfigurationError(f"{path}: is not JSON: {clipped(str(error), 200)}") from None
+
+
+def parse(
+    value: object, inputs: Inputs | None = None, *, source: str = "configuration", folder: Path = Path()
+) -> tuple[ServerEntry, ...]:
+    """Return the servers of a configuration, given as JSON.
+
+    Raises:
+        ConfigurationError: a server in it is wrong.
+    """
+    whole = _Reader(source, folder, inputs)
+    held = whole.members(value, ())
+    key = next((key for key in ("mcpServers", "servers") if key in held), None)
+    if key is None:
+        raise whole.error((), "has neither mcpServers nor servers")
+    questions = held.get("inputs", [])
+    if not is_array(questions) or not all(is_object(one) and isinstance(one.get("id"), str) for one in questions):
+        raise whole.error(("inputs",), "must be a list of objects with an id")
+    whole.questions = {one["id"]: one for one in questions}
+    return tuple(whole.server(name, entry, (key, name)) for name, entry in whole.members(held[key], (key,)).items())
+
+
+def _plain(found: "re.Match[str]") -> str:
+    return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
+
+
+class _Reader:
+    """Reads the members of entries; errors name the source and the place."""
+
+    def __init__(self, source: str, folder: Path, inputs: Inputs | None) -> None:
+        self.questions: Mapping[str, Mapping[str, Any]] = {}
+        self._source = source
+        self._folder = folder
+        self._inputs = inputs
+        self._answers: dict[str, str] = {}
+
+    def error(self, place: tuple[str, ...], reason: str) -> ConfigurationError:
+        return ConfigurationError(f"{self._source}: {clipped(spell_pointer(place) or '/', 200)}: {reason}")
+
+    def members(self, value: object, place: tuple[str, ...]) -> dict[str, Any]:
+        if not is_object(value):
+            raise self.error(place, "must be an object")
+        return value
+
+    def server(self, name: str, value: object, place: tuple[str, ...]) -> ServerEntry:
+        entry = self.members(value, place)
+        kind = str(entry.get("type", entry.get("transport", ""))).lower()
+        known = {"": None, **dict.fromkeys(_STDIO, True), **dict.fromkeys((*_HTTP, "sse"), False)}
+        if kind not in known:
+            raise self.error((*place, "type"), f"must be stdio, http or sse, not {clipped(kind, 40)}")
+        is_started = known[kind]
+        off = entry.get("disabled") is True or entry.get("enabled") is False
+        command = () if off else self._command(entry, place)
+        url_member = next((key for key in _URLS if key in entry), "url")
+        url = "" if off else self._text(entry, url_member, place)
+        if not name:
+            raise self.error(place, "has no name")
+        if not off and bool(command) == bool(url):
+            raise self.error(place, "must have either command or url" if command else "has neither command nor url")
+        if is_started is not None and not off and is_started != bool(command):
+            raise self.error((*place, "type"), f"is {kind}, which does not fit {'command' if command else url_member}")
+        if url and not re.match(r"https?://[^/]", url, re.IGNORECASE):
+            raise self.error((*place, url_member), "must be an http or https URL")
+        chosen = entry.get("tools", {})
+        chosen = {"allow": chosen} if is_array(chosen) else self.members(chosen, (*place, "tools"))
+        lock = self._text(entry, "lock", place)
+        raw = json.dumps([name, command, url, entry], sort_keys=True)
+        return ServerEntry(
+            name=name,
+            command=command,
+            env={} if off else self._texts(entry, "env", place),
+            cwd=self._text(entry, "cwd", place) or None,
+            url=url,
+            sse=kind == "sse" or ("httpUrl" in entry and url_member == "url"),
+            headers={} if off else self._texts(entry, "headers", place),
+            is_disabled=off,
+            timeout=self._seconds(entry, "timeout", place),
+            startup_timeout=self._seconds(entry, "startup_timeout", place) or STARTUP_TIMEOUT,
+            is_required=entry.get("required") is True,
+            revision=self._text(entry, "revision", place),
+            lock=self._folder / lock if lock else None,
+            allow=self._list(chosen, "allow", (*place, "tools")) if "allow" in chosen else ("*",),
+            deny=self._list(chosen, "deny", (*place, "tools")),
+            digest=hashlib.sha256(raw.encode()).hexdigest()[:32],
+        )
+
+    def _command(self, entry: Mapping[str, Any], place: tuple[str, ...]) -> tuple[str, ...]:
+        if is_array(entry.get("command")):
+            words = self._list(entry, "command", place)
+        else:
+            program = self._text(entry, "command", place)
+            words = (program,) if program else ()
+        return words + self._list(entry, "args", place) if words else ()
+
+    def _list(self, entry: Mapping[str, Any], key: str, place: tuple[str, ...]) -> tuple[str, ...]:
+        found = entry.get(key, [])
+        if not is_array(found) or not all(isinstance(word, str) for word in found):
+            raise self.error((*place, key), "must be a list of strings")
+        return tuple(self._filled(word, (*place, key, str(number))) for number, word in enumerate(found))
+
+    def _texts(self, entry: Mapping[str, Any], key: str, place: tuple[str, ...]) -> dict[str, str]:
+        found = self.members(entry.get(key, {}), (*place, key))
+        for name, text in found.items():
+            if not isinstance(text, str | int | float):
+                raise self.error((*place, key, name), "must be a string")
+        return {name: self._filled(str(text), (*place, key, name)) for name, text in found.items()}
+
+    def _text(self, entry: Mapping[str, Any], key: str, place: tuple[str, ...]) -> str:
+        found = entry.get(key) or ""
+        if not isinstance(found, str):
+            raise self.error((*place, key), "must be a string")
+        return self._filled(found, (*place, key))
+
+    def _seconds(self, entry: Mapping[str, Any], key: str, place: tuple[str, ...]) -> float | None:
+        found = entry.get(key)
+        if found is not None and (isinstance(found, bool) or not isinstance(found, int | float) or found <= 0):
+            raise self.error((*place, key), "must be a number of seconds above 0")
+        return found
+
+    def _filled(self, text: str, place: tuple[str, ...]) -> str:
+        """Replace the variables of a text."""
+
+        def value(found: "re.Match[str]") -> str:
+            kind, name, otherwise = found.groups()
+            if kind == "input":
+                return self._answer(name, place)
+            known = os.environ.get(name) or otherwise
+            if known is None:
+                raise self.error(place, f"the environment variable {clipped(name, 100)} is not set")
+            return known
+
+        return _VARIABLE.sub(value, text)
+
+    def _answer(self, name: str, place: tuple[str, ...]) -> str:
+        if name not in self.questions or self._inputs is None:
+            known = name in self.questions
+            reason = "needs a value: pass inputs= to the host" if known else "is not defined in inputs"
+            raise self.error(place, f"the input {clipped(name, 100)} {reason}")
+        if name not in self._answers:
+            self._answers[name] = self._inputs(self.questions[name])
+        return self._answers[name]

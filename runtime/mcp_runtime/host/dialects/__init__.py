@@ -1,0 +1,1 @@
+"""Schemas and results in the forms of three providers of models. No SDK is imported."""

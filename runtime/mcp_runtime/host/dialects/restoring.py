@@ -1,0 +1,111 @@
+"""Mapping a model's arguments back to what the tool's own schema accepts."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_runtime.host.dialects.reading import (
+    Fragments,
+    Inexpressible,
+    Reader,
+    among,
+    fits,
+    items_of,
+    modern,
+    properties_of,
+    property_name,
+    types,
+)
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
+
+
+def restore(schema: Mapping[str, Any], value: Any) -> Any:
+    """Map a model's arguments back to what the tool's own schema accepts.
+
+    Null for a property that is optional and not nullable means that it is absent; altered names of properties get
+    their own back; JSON text is read where an object or a list is expected.
+
+    Args:
+        schema: the tool's schema of its arguments.
+        value: the arguments.
+    """
+    try:
+        root = modern(schema)
+        reader = _Restorer(root)
+        return reader.value(reader.fragments("", root), value)
+    except (Inexpressible, RecursionError):
+        return value
+
+
+class _Restorer(Reader):
+    def value(self, fragments: Fragments, value: Any) -> Any:
+        fragments = self.meant(fragments, value)
+        if isinstance(value, str):
+            given = [given for _, schema in fragments for given in types(schema)]
+            if not given or not set[str].intersection(*given) <= {"object", "array", "null"}:
+                return value
+            try:
+                read = json.loads(value)
+            except ValueError:
+                return value
+            return value if isinstance(read, str) else self.value(fragments, read)
+        if is_array(value):
+            items = self.at(fragments, "items")
+            return [self.value(items, item) for item in value]
+        return self.object(fragments, value) if is_object(value) else value
+
+    def object(self, fragments: Fragments, value: Mapping[str, Any]) -> dict[str, Any]:
+        own = {property_name(name): name for _, schema in fragments for name in properties_of(schema)}
+        required = {name for _, schema in fragments for name in items_of(schema.get("required"))}
+        found: dict[str, Any] = {}
+        for given, inner in value.items():
+            name = own.get(given, given)
+            inside = self.at(fragments, "properties", name)
+            if inner is not None or name in required or given not in own or self.takes_null(inside):
+                found[name] = self.value(inside, inner)
+        return found
+
+    def at(self, fragments: Fragments, *path: str) -> Fragments:
+        """Return what is said of the items, or of a property, or else of additional ones."""
+        found: Fragments = ()
+        for _, schema in fragments:
+            inner: Any = schema
+            for name in path:
+                inner = inner.get(name) if is_object(inner) else None
+            if inner is None and len(path) > 1:
+                inner = schema.get("additionalProperties")
+            found += self.fragments("", inner)
+        return found
+
+    def meant(self, fragments: Fragments, value: Any) -> Fragments:
+        """Return the fragments with those of the alternatives that a value is meant for."""
+        for _, _, options in self.unions(fragments):
+            best = max(options, key=lambda option: self.likeness(option, value))
+            fragments += self.meant(best, value)
+        return fragments
+
+    def likeness(self, fragments: Fragments, value: Any) -> int:
+        """Rate how well a value fits a schema: by its type, its constants and its names."""
+        points = -100 * any(
+            not any(fits(value, name) for name in given) for _, schema in fragments for given in types(schema)
+        )
+        points += sum(
+            max(self.likeness(option, value) for option in options) for _, _, options in self.unions(fragments)
+        )
+        if not is_object(value):
+            return points
+        for _, schema in fragments:
+            points -= 10 * sum(value.get(property_name(str(name))) is None for name in items_of(schema.get("required")))
+            for name, inner in properties_of(schema).items():
+                given = value.get(property_name(name))
+                if given is None or not is_object(inner):
+                    continue
+                allowed = [inner["const"]] if "const" in inner else inner.get("enum")
+                fitting = all(any(fits(given, one) for one in types_) for types_ in types(inner))
+                points += 1 - 20 * (not fitting) - 50 * (is_array(allowed) and not among(given, allowed))
+        return points
+
+    def takes_null(self, fragments: Fragments) -> bool:
+        if any("null" not in given for _, schema in fragments for given in types(schema)):
+            return False
+        return all(any(map(self.takes_null, options)) for _, _, options in self.unions(fragments))

@@ -1,0 +1,284 @@
+"""All servers of an agent behind one object: configured in a file, connected together, each failing alone."""
+
+import asyncio
+import inspect
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from mcp_runtime.errors import McpError
+from mcp_runtime.host.catalogue import Catalogue, catalogue_of
+from mcp_runtime.host.config import ConfigurationError, Inputs, ServerEntry, parse, read_file
+from mcp_runtime.host.policy import Policy
+from mcp_runtime.host.servers import ClientT, HostServer
+from mcp_runtime.host.views import View, view_of
+from mcp_runtime.peer import Peer
+from mcp_runtime.settings import ClientOptions
+from mcp_runtime.stub import ClientStub
+
+if TYPE_CHECKING:
+    from typing import Self
+
+C = TypeVar("C", bound=ClientStub[Any])
+
+Approve = Callable[[ServerEntry], bool | Awaitable[bool]]
+"""Decides whether a server may be started; its text shows the command or URL with secrets masked."""
+Answer = Callable[[str, Any], Awaitable[Any]]
+"""Answers what a server asks for: gets the server's name and the params, and returns the result."""
+
+_CLOSING: Final = 15.0
+"""How many seconds a host that is cancelled while it closes still waits for its servers to end."""
+
+
+class HostFailed(McpError):
+    """A server without which the host must not run has failed; the text says which, and why."""
+
+
+class Host(Generic[ClientT]):
+    """The servers of a configuration, as an async context manager: ``async with Host.from_file("mcp.json", Client)``.
+
+    Args:
+        servers: the servers.
+        client: the generated client of any revision; other revisions are bridged to it.
+        policy: decides about each call that a model makes; by default all are allowed.
+        options: the identity of the clients, and how their connections behave.
+        lazy: whether a server is only connected when it is first used.
+        wait: seconds that entering the host waits for servers that are still connecting; required ones are waited for
+            as long as they may take.
+        approve: asked once per server, before it is started or reached; by default none is asked about.
+        approvals: the file in which the answers of `approve` are kept, by server and digest of its entry.
+        auth: returns what signs in to a server over HTTP (`mcp_runtime.auth.OAuth`), or None; not asked about servers
+            that have a header ``Authorization``.
+        sampling: answers `sampling/createMessage`, for all servers; None to declare no such capability.
+        elicitation: answers `elicitation/create`.
+        roots: answers `roots/list`.
+        log: receives log messages.
+
+    Raises:
+        ConfigurationError: two servers have the same name, or `client` is of a revision without elicitation.
+    """
+
+    def __init__(
+        self,
+        servers: Iterable[ServerEntry],
+        client: type[ClientT],
+        *,
+        policy: Policy | None = None,
+        options: ClientOptions | None = None,
+        lazy: bool = False,
+        wait: float = 10.0,
+        approve: Approve | None = None,
+        approvals: Path | None = None,
+        auth: Callable[[ServerEntry], Any] | None = None,
+        sampling: Answer | None = None,
+        elicitation: Answer | None = None,
+        roots: Answer | None = None,
+        log: Answer | None = None,
+    ) -> None:
+        self._client = client
+        self._policy = policy
+        self._options = ClientOptions() if options is None else options
+        self._wait = 0.0 if lazy else wait
+        self._lazy = lazy
+        self._approve = approve
+        self._approvals = approvals
+        answers = {"create_message": sampling, "elicit": elicitation, "list_roots": roots, "on_logging_message": log}
+        self._answers = {name: answer for name, answer in answers.items() if answer is not None}
+        self._handlers: Any = getattr(sys.modules[client.__module__], "ClientHandlers")  # noqa: B009
+        if missing := [name for name in self._answers if not hasattr(self._handlers, name)]:
+            raise ConfigurationError(f"{client.__binding__.revision} has no {' and no '.join(missing)}")
+        self._servers: dict[str, HostServer[ClientT]] = {}
+        for entry in servers:
+            if entry.name in self._servers:
+                raise ConfigurationError(f"two servers are called {entry.name}")
+            is_open = not entry.url or any(name.lower() == "authorization" for name in entry.headers)
+            signing_in = None if auth is None or is_open else auth(entry)
+            self._servers[entry.name] = HostServer(entry, self._open, self._changed, signing_in)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._asking = asyncio.Lock()
+        self._catalogue = Catalogue(number=0)
+        self._is_current = True
+
+    @staticmethod
+    def from_file(path: str | Path, client: type[C], *, inputs: Inputs | None = None, **options: Any) -> "Host[C]":
+        """Return the host of a configuration file.
+
+        Args:
+            path: the file, such as ``mcp.json``.
+            client: the generated client.
+            inputs: asks for the values of ``inputs``.
+            options: as for `Host`.
+
+        Raises:
+            ConfigurationError: the file cannot be read, or a server in it is wrong.
+        """
+        return Host(read_file(Path(path), inputs), client, **options)
+
+    @staticmethod
+    def from_mapping(
+        value: Mapping[str, Any], client: type[C], *, inputs: Inputs | None = None, **options: Any
+    ) -> "Host[C]":
+        """Return the host of a configuration given as JSON.
+
+        Args:
+            value: the configuration.
+            client: the generated client.
+            inputs: asks for the values of ``inputs``.
+            options: as for `Host`.
+
+        Raises:
+            ConfigurationError: a server in it is wrong.
+        """
+        return Host(parse(dict(value), inputs), client, **options)
+
+    @property
+    def servers(self) -> Mapping[str, HostServer[ClientT]]:
+        """The servers by name."""
+        return MappingProxyType(self._servers)
+
+    def tools(self) -> Catalogue:
+        """Return what all servers offer now. Lists that have expired are fetched again, for the next snapshot."""
+        if not self._is_current:
+            offers = {name: server.offer for name, server in self._servers.items()}
+            self._catalogue = catalogue_of(self._catalogue.number + 1, offers)
+            self._is_current = True
+        now = time.monotonic()
+        for name, offer in self._catalogue.offers.items():
+            if offer.until < now:
+                self._servers[name].refresh()
+        return self._catalogue
+
+    def view(self, allow: Sequence[str] = ("*",), deny: Sequence[str] = (), most: int | None = None) -> View:
+        """Return the tools of the current catalogue that a model may use.
+
+        Args:
+            allow: which tools, as globs over their names: ``github__*``.
+            deny: which of those not.
+            most: how many at the most; `View.left_out` counts the rest.
+        """
+        return view_of(self, self.tools(), allow, deny, most)
+
+    async def use(self, name: str) -> HostServer[ClientT]:
+        """Return a server, which is connected first if the host is lazy.
+
+        Args:
+            name: its name in the configuration.
+
+        Raises:
+            KeyError: there is no such server.
+        """
+        server = self._servers[name]
+        if server.state == "waiting":
+            self._start(server)
+            await server.settled()
+        return server
+
+    @property
+    def policy(self) -> Policy | None:
+        """What decides about calls."""
+        return self._policy
+
+    async def aclose(self) -> None:
+        """End all connections, and every process that was started; safe to call again."""
+        tasks = list(self._tasks.values())
+        for server in self._servers.values():
+            server.close()
+        for task in tasks:
+            task.cancel()
+        if not tasks:
+            return
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            await asyncio.wait(tasks, timeout=_CLOSING)
+            raise
+
+    async def __aenter__(self) -> "Self":
+        try:
+            await self._connect()
+        except BaseException:
+            await self.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def _connect(self) -> None:
+        wanted = [server for server in self._servers.values() if server.state == "waiting"]
+        required = [server for server in wanted if server.entry.is_required]
+        for server in required if self._lazy else wanted:
+            self._start(server)
+        for server in required:
+            await server.settled()
+            if server.state != "ready":
+                raise HostFailed(f"{server.entry.name} is required, but failed: {server.error}")
+        if self._wait and wanted:
+            waiting = [asyncio.create_task(server.settled()) for server in wanted]
+            try:
+                await asyncio.wait(waiting, timeout=self._wait)
+            finally:
+                for task in waiting:
+                    task.cancel()
+
+    def _start(self, server: HostServer[ClientT]) -> None:
+        if server.entry.name not in self._tasks:
+            self._tasks[server.entry.name] = asyncio.create_task(self._run(server), name=f"mcp {server.entry.name}")
+
+    async def _run(self, server: HostServer[ClientT]) -> None:
+        try:
+            if not await self._is_approved(server.entry):
+                return server.refuse("its start was not approved")
+        except Exception as error:
+            return server.refuse(f"approve failed: {type(error).__name__}: {error}")
+        await server.run()
+
+    async def _is_approved(self, entry: ServerEntry) -> bool:
+        if self._approve is None:
+            return True
+        async with self._asking:  # one question at a time
+            kept: dict[str, Any] = {}
+            if self._approvals is not None:
+                with suppress(FileNotFoundError):
+                    kept = json.loads(self._approvals.read_bytes())
+            answer = kept.get(entry.digest)
+            if not isinstance(answer, bool):
+                given = self._approve(entry)
+                answer = bool(await given if inspect.isawaitable(given) else given)
+                if self._approvals is not None:
+                    _write(self._approvals, json.dumps({**kept, entry.digest: answer}, indent=2))
+            return answer
+
+    def _changed(self) -> None:
+        self._is_current = False
+
+    async def _open(self, entry: ServerEntry, peer: Peer) -> ClientT:
+        options = self._options
+        if entry.timeout is not None:
+            options = replace(options, timeout=entry.timeout)
+        if entry.revision:
+            options = replace(options, revisions=(entry.revision,))
+
+        def bound(answer: Answer) -> Callable[..., Awaitable[Any]]:
+            async def handle(_: Any, params: Any, ctx: Any) -> Any:
+                return await answer(entry.name, params)
+
+            return handle
+
+        answers = {name: bound(answer) for name, answer in self._answers.items()}
+        handlers = type("HostHandlers", (self._handlers,), answers)() if answers else None
+        return await self._client.open(peer, handlers=handlers, options=options)
+
+
+def _write(path: Path, text: str) -> None:
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(text)
+    os.replace(file.name, path)

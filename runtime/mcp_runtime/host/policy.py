@@ -1,0 +1,58 @@
+"""Decisions about calls before they are sent, and what a model is told of refused ones."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from mcp_runtime.host.catalogue import HostTool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call that a model wants to make; its arguments fit the tool's schema.
+
+    Attributes:
+        tool: the tool.
+        arguments: its arguments, keyed by wire names.
+    """
+
+    tool: HostTool
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The decision not to make a call.
+
+    Attributes:
+        reason: a text for the model.
+    """
+
+    reason: str
+
+
+Decision: TypeAlias = ToolCall | Refused | bool
+"""Whether a call is made; a `ToolCall` of the same tool replaces its arguments."""
+Policy: TypeAlias = Callable[[ToolCall], Awaitable[Decision]]
+
+
+async def read_only(call: ToolCall) -> Decision:
+    """Allow tools that say they do not modify their environment (``readOnlyHint``).
+
+    Args:
+        call: the call.
+    """
+    return call.tool.hint("readOnlyHint") or Refused(f"{call.tool.name} may change something; only reading is allowed")
+
+
+def ask_unless_read_only(ask: Policy) -> Policy:
+    """Return a policy that allows tools which say they only read, and asks about others.
+
+    Args:
+        ask: decides about those.
+    """
+
+    async def decide(call: ToolCall) -> Decision:
+        return call.tool.hint("readOnlyHint") or await ask(call)
+
+    return decide

@@ -1,0 +1,320 @@
+"""One server of a host: it is connected, listed, watched, and connected again when it is lost."""
+
+import asyncio
+import json
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+
+from mcp_runtime.errors import McpError, clipped
+from mcp_runtime.host.catalogue import Offer
+from mcp_runtime.host.config import ConfigurationError, ServerEntry
+from mcp_runtime.peer import Peer
+from mcp_runtime.protocol import names
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.stub import ClientStub
+from mcp_runtime.tools import CONTRACT, digest, list_items
+
+ClientT = TypeVar("ClientT", bound=ClientStub[Any])
+State: TypeAlias = Literal["disabled", "waiting", "connecting", "ready", "failed", "closed"]
+
+MIN_REFRESH: Final = 1.0
+"""How many seconds there are at least between two fetches of the lists of a server that keeps changing them."""
+_FIRST_DELAY, _MAX_DELAY = 0.5, 60.0
+_STEADY: Final = 30.0
+"""After how many seconds a connection counts as one that held."""
+_MAX_TOOL: Final = 256
+_LISTS: Final[Mapping[str, tuple[str, str, str]]] = {
+    **{area: (area, names.listing(area), area) for area in names.AREAS},
+    "templates": ("resources", names.RESOURCES_TEMPLATES_LIST, "resourceTemplates"),
+}
+"""For each list of an `Offer`: the capability, the method, and the property of its result."""
+
+_log = logging.getLogger("mcp_runtime.host")
+
+
+class ServerUnavailable(McpError):
+    """A server of the host is not connected; the text says why."""
+
+
+class HostServer(Generic[ClientT]):
+    """A server of a host, and its connection.
+
+    Args:
+        entry: how it is started or reached.
+        open_: opens a client with it.
+        on_change: called when what it offers has changed.
+        auth: signs in to it over HTTP; None if it needs nobody to.
+
+    Attributes:
+        entry: its configuration.
+        state: ``disabled``, ``waiting`` (until its first use), ``connecting``, ``ready``, ``failed`` or ``closed``.
+        error: why it is not ready, or why a list could not be fetched; None if all is well.
+        revision: the revision spoken with it; empty before.
+        since: when the state changed last.
+        offer: what it offers: the latest lists that could be fetched.
+        withheld: the tools that differ from the lock file.
+    """
+
+    def __init__(
+        self,
+        entry: ServerEntry,
+        open_: Callable[[ServerEntry, Peer], Awaitable[ClientT]],
+        on_change: Callable[[], None],
+        auth: Any = None,
+    ) -> None:
+        self.entry = entry
+        self.state: State = "disabled" if entry.is_disabled else "waiting"
+        self.error: str | None = None
+        self.revision = ""
+        self.since = datetime.now(UTC)
+        self.offer = Offer()
+        self.withheld: tuple[str, ...] = ()
+        self._open = open_
+        self._on_change = on_change
+        self._auth = auth
+        self._client: ClientT | None = None
+        self._settled = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._dirty = asyncio.Event()
+        self._accepted: set[str] = set()
+        self._said: deque[str] = deque(maxlen=3)
+
+    @property
+    def client(self) -> ClientT:
+        """The client of the open connection.
+
+        Raises:
+            ServerUnavailable: there is none.
+        """
+        if self._client is None:
+            name = clipped(self.entry.name, 100)
+            raise ServerUnavailable(f"the server {name} is not connected: {self.error or self.state}")
+        return self._client
+
+    async def settled(self) -> None:
+        """Wait until the first attempt to connect has succeeded or failed."""
+        await self._settled.wait()
+
+    async def ready(self, timeout: float) -> None:
+        """Wait until it is connected.
+
+        Raises:
+            ServerUnavailable: it is not after `timeout` seconds.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                await self._ready.wait()
+        except TimeoutError:
+            _ = self.client
+
+    def refresh(self) -> None:
+        """Fetch its lists again, soon."""
+        self._dirty.set()
+
+    def accept(self, *tools: str) -> None:
+        """Offer tools although they differ from the lock file.
+
+        Args:
+            tools: their names on the server; without any, all that are withheld.
+        """
+        self._accepted.update(tools or self.withheld)
+        self.refresh()
+
+    def refuse(self, reason: str) -> None:
+        """Mark it as failed without connecting.
+
+        Args:
+            reason: what `error` then says.
+        """
+        self._change("failed", reason)
+        self._settled.set()
+
+    def close(self) -> None:
+        """Mark it as closed, which is what losing its connection means from here on."""
+        self._client = None
+        self._change("closed", "the host is closed")
+
+    async def run(self) -> None:
+        """Keep it connected until cancelled."""
+        attempt = 0
+        while True:
+            began = time.monotonic()
+            self._lost(await self._connect())
+            self._settled.set()
+            attempt = 0 if time.monotonic() - began > _STEADY else attempt + 1
+            await asyncio.sleep(min(_MAX_DELAY, _FIRST_DELAY * 2.0**attempt) * random.uniform(0.5, 1))
+
+    async def _connect(self) -> str:
+        """Connect, and return why the connection ended or could not be opened."""
+        self._change("connecting", self.error)
+        self._said.clear()
+        try:
+            async with self.entry.connect(self._said.append, self._auth) as peer:
+                async with asyncio.timeout(self.entry.startup_timeout):
+                    client = await self._open(self.entry, peer)
+                    offer = await self._fetch(client, Offer())
+                client.connection.on_close(self._lost)
+                self._client = client
+                self.revision = client.connection.revision
+                self._change("ready", None)
+                self._take(offer)
+                self._ready.set()
+                self._settled.set()
+                watching = asyncio.create_task(self._watch(client))
+                try:
+                    return await client.connection.wait_closed()
+                finally:
+                    watching.cancel()
+                    await asyncio.wait((watching,))
+        except TimeoutError:
+            return f"not ready within {self.entry.startup_timeout:g} s{self._last_words()}"
+        except (McpError, ConfigurationError) as error:
+            return str(error)
+        except Exception as error:  # One server must not stop the others.
+            _log.debug("%s", self.entry.name, exc_info=True)
+            return f"{type(error).__name__}: {error}"
+
+    def _lost(self, reason: str) -> None:
+        if self.state == "closed":
+            return
+        self._client = None
+        self._ready.clear()
+        self._change("failed", clipped(" ".join(reason.split())))
+
+    def _last_words(self) -> str:
+        return clipped(f" ({self._said[-1].strip()})", 200) if self._said else ""
+
+    def _change(self, state: State, error: str | None) -> None:
+        if state != self.state:
+            self.state, self.since = state, datetime.now(UTC)
+        if error is not None and error != self.error and state == "failed":
+            _log.warning("%s: %s", clipped(self.entry.name, 100), error)
+        self.error = error
+
+    def _take(self, offer: Offer) -> None:
+        if offer != self.offer:
+            self.offer = offer
+            self._on_change()
+
+    async def _watch(self, client: ClientT) -> None:
+        """Fetch the lists when they change or expire."""
+        listening = asyncio.create_task(self._listen(client))
+        try:
+            while True:
+                await self._dirty.wait()
+                self._dirty.clear()
+                self._take(await self._fetch(client, self.offer))
+                await asyncio.sleep(MIN_REFRESH)
+        finally:
+            listening.cancel()
+            await asyncio.wait((listening,))
+
+    async def _listen(self, client: ClientT) -> None:
+        areas = [area for area in names.AREAS if client.has(f"{area}.listChanged")]
+        methods = client.__binding__.methods
+        if names.SUBSCRIPTIONS_LISTEN not in methods:
+            streams = [client.notifications(_notification(methods, area), limit=1) for area in areas]
+            await asyncio.gather(*map(self._notice, streams))
+            return
+        while areas:
+            try:
+                tools, prompts, resources = (area in areas for area in ("tools", "prompts", "resources"))
+                async with await client.listen(tools=tools, prompts=prompts, resource_list=resources) as changes:
+                    await self._notice(changes)
+            except McpError as error:
+                _log.debug("%s: does not report changes: %s", self.entry.name, error)
+            await asyncio.sleep(_MAX_DELAY)
+            self.refresh()  # Something may have changed in between.
+
+    async def _notice(self, changes: Any) -> None:
+        async for _ in changes:
+            self._dirty.set()
+
+    async def _fetch(self, client: ClientT, old: Offer) -> Offer:
+        """Return the lists; a list that cannot be fetched stays as it was, and marks the offer as stale."""
+        expiry = float("inf")
+
+        def page(result: Mapping[str, Any]) -> None:
+            nonlocal expiry
+            found: Any = result.get("ttlMs")
+            if isinstance(found, int | float) and found > 0:
+                expiry = min(expiry, time.monotonic() + found / 1000)
+
+        async def listed(name: str) -> Sequence[Mapping[str, Any]]:
+            capability, method, items = _LISTS[name]
+            if not client.has(capability) or method not in client.__binding__.methods:
+                return ()
+            return tuple([item async for item in list_items(client, method, items, on_page=page)])
+
+        found = await asyncio.gather(*map(listed, _LISTS), return_exceptions=True)
+        lists: dict[str, Any] = {}
+        for name, result in zip(_LISTS, found, strict=True):
+            if not isinstance(result, BaseException):
+                lists[name] = result
+            elif not isinstance(result, McpError) or (name == "tools" and self._client is None):
+                raise result
+            else:
+                self.error = clipped(f"{name}: {result}")
+                _log.warning("%s: %s", clipped(self.entry.name, 100), self.error)
+        is_stale = len(lists) < len(_LISTS)
+        if not is_stale:
+            self.error = None
+        if "tools" in lists:
+            lists["tools"] = self._chosen(lists["tools"])
+        return replace(old, **lists, until=expiry, is_stale=is_stale)
+
+    def _chosen(self, tools: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+        """Return the tools that the configuration takes, without those that differ from the lock file."""
+        by_name: dict[str, Mapping[str, Any]] = {}
+        for tool in tools:
+            name = tool.get("name")
+            if isinstance(name, str) and 0 < len(name) <= _MAX_TOOL and self.entry.takes(name):
+                by_name.setdefault(name, tool)
+        locked = self._locked()
+        withheld = (
+            ()
+            if locked is None
+            else tuple(
+                name
+                for name, tool in by_name.items()
+                if name not in self._accepted and _digests(tool) != locked.get(name)
+            )
+        )
+        if withheld and withheld != self.withheld:
+            shown = clipped(", ".join(withheld), 200)
+            _log.warning(
+                "%s: %d tools differ from %s and are withheld: %s. `mcp-bindgen tools check` says who would break.",
+                clipped(self.entry.name, 100),
+                len(withheld),
+                self.entry.lock,
+                shown,
+            )
+        self.withheld = withheld
+        return tuple(tool for name, tool in by_name.items() if name not in withheld)
+
+    def _locked(self) -> Mapping[str, Mapping[str, str]] | None:
+        if self.entry.lock is None:
+            return None
+        try:
+            found = json.loads(self.entry.lock.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            raise ConfigurationError(f"{self.entry.lock}: cannot be read: {clipped(str(error), 200)}") from None
+        tools = found.get("tools") if is_object(found) else None
+        if not is_array(tools):
+            raise ConfigurationError(f"{self.entry.lock}: is not a lock file of mcp-bindgen tools")
+        return {str(tool.get("name")): _digests(tool) for tool in tools if is_object(tool)}
+
+
+def _digests(tool: Mapping[str, Any]) -> dict[str, str]:
+    """Identify what callers and models rely on; descriptions too, since models follow them."""
+    return {name: digest(tool[name]) for name in (*CONTRACT, "title", "description") if tool.get(name) is not None}
+
+
+def _notification(methods: Mapping[str, Any], area: str) -> Any:
+    return methods[names.list_changed(area)]

@@ -1,0 +1,281 @@
+"""A view: the tools that one model sees, in the form of its provider's API, and the calls that it makes."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, Final, Protocol
+
+from mcp_runtime.errors import ConnectionClosed, McpError, clipped
+from mcp_runtime.host.catalogue import Catalogue, HostTool, search
+from mcp_runtime.host.dialects import anthropic, gemini, openai
+from mcp_runtime.host.dialects.dialect import Dialect, Lowered
+from mcp_runtime.host.dialects.lowering import lower
+from mcp_runtime.host.dialects.reading import Inexpressible
+from mcp_runtime.host.dialects.restoring import restore
+from mcp_runtime.host.policy import Policy, Refused, ToolCall
+from mcp_runtime.host.servers import HostServer
+from mcp_runtime.options import CallOptions
+from mcp_runtime.protocol.jsonrpc import is_object
+from mcp_runtime.tools.errors import mismatch_of
+
+MAX_TEXT: Final = 100_000
+"""The longest text of a result that a model gets, in characters, unless the caller says otherwise."""
+_AGAIN: Final = 30.0
+"""How many seconds a call that may be repeated waits for its server to come back."""
+
+
+class Servers(Protocol):
+    """The host, as a view sees it."""
+
+    @property
+    def policy(self) -> Policy | None:
+        """What decides about calls."""
+
+    async def use(self, name: str) -> HostServer[Any]:
+        """Return a server, connected if it can be."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostResult:
+    """The outcome of a call, for a model.
+
+    Attributes:
+        name: the name that the model called.
+        is_error: whether it failed: at the tool, on the way, or because it was refused.
+        refusal: why there is no result, for the model; empty if there is one.
+        error: the error behind that, or None.
+        result: the result in the type of the client's revision, or None.
+    """
+
+    name: str
+    is_error: bool
+    refusal: str = ""
+    error: Exception | None = field(default=None, repr=False)
+    result: Any = field(default=None, repr=False)
+
+    @property
+    def content(self) -> Sequence[Mapping[str, Any]]:
+        """The content blocks, keyed by wire names."""
+        if self.result is None:
+            return ({"type": "text", "text": self.refusal},)
+        blocks: list[dict[str, Any]] = self.result.model_dump(mode="json").get("content") or []
+        return blocks
+
+    def text(self, limit: int = MAX_TEXT) -> str:
+        """Return the content as text, with a note if it was cut.
+
+        Args:
+            limit: the longest text, in characters.
+        """
+        return _cut("\n".join(map(_text, self.content)), limit)
+
+    def for_openai(self, call_id: str, limit: int = MAX_TEXT) -> dict[str, Any]:
+        """Return the answer to a ``function_call`` of the Responses API.
+
+        Args:
+            call_id: the id of the call.
+            limit: the longest text, in characters.
+        """
+        return openai.result(call_id, self.text(limit))
+
+    def for_anthropic(self, tool_use_id: str, limit: int = MAX_TEXT) -> dict[str, Any]:
+        """Return the answer to a ``tool_use`` block; images stay images.
+
+        Args:
+            tool_use_id: the id of the block.
+            limit: how long texts and images may be in all, in characters.
+        """
+        blocks: list[dict[str, Any]] = []
+        for content in self.content:
+            image = anthropic.block(dict(content))
+            fits = image is not None and len(content["data"]) <= limit
+            text = _cut(_text(content), limit)
+            limit = max(0, limit - (len(content["data"]) if fits else len(text)))
+            blocks += [image if image is not None and fits else {"type": "text", "text": text}]
+        return anthropic.result(tool_use_id, blocks, is_error=self.is_error)
+
+    def for_gemini(self, limit: int = MAX_TEXT) -> dict[str, Any]:
+        """Return the answer to a ``functionCall``.
+
+        Args:
+            limit: the longest text, in characters.
+        """
+        return gemini.result(self.name, self.text(limit), is_error=self.is_error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The tools of a catalogue that a model may use; it stays as it is when the servers change.
+
+    Attributes:
+        tools: the tools by name.
+        left_out: how many more would match, but are too many.
+        host: the host, which makes the calls.
+    """
+
+    tools: Mapping[str, HostTool]
+    left_out: int = 0
+    host: Servers = field(repr=False)
+
+    def search(self, words: str, most: int = 10) -> "View":
+        """Return the view of the tools that fit some words best, in that order.
+
+        Args:
+            words: what the tools should be about.
+            most: how many at the most.
+        """
+        found = search(self.tools.values(), words, most)
+        return replace(self, tools={tool.name: tool for tool in found}, left_out=len(self.tools) - len(found))
+
+    def for_openai(self, *, strict: bool = True) -> list[dict[str, Any]]:
+        """Return the tools for the Responses API.
+
+        Args:
+            strict: whether strict mode is used for each tool that it can express.
+        """
+        return self._written(openai.tool, openai.STRICT if strict else openai.LOOSE)
+
+    def for_anthropic(self) -> list[dict[str, Any]]:
+        """Return the tools for the Messages API."""
+        return self._written(anthropic.tool, anthropic.RULES)
+
+    def for_gemini(self) -> list[dict[str, Any]]:
+        """Return the function declarations for Gemini."""
+        return self._written(gemini.tool, gemini.RULES)
+
+    def lowered(self, name: str, dialect: Dialect) -> Lowered:
+        """Return the schema of a tool in a dialect, with a report of what it lost.
+
+        Args:
+            name: the name of the tool.
+            dialect: the rules of a provider (`mcp_runtime.host.dialects`).
+
+        Raises:
+            KeyError: the view has no such tool.
+        """
+        return _lowered(self.tools[name].schema_text, dialect)
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str | None,
+        *,
+        options: CallOptions | None = None,
+        again: bool = False,
+    ) -> HostResult:
+        """Make a call of a model. What the model, the policy or the server does wrong is told in the result.
+
+        Args:
+            name: the name of the tool, as the model gave it.
+            arguments: its arguments, as the model gave them: an object, or the text of one.
+            options: timeouts and progress of the call.
+            again: whether a call that its server lost is repeated once, if the tool says that this does no harm.
+        """
+        tool = self.tools.get(name)
+        if tool is None:
+            return _failed(name, f"There is no tool {clipped(name, 100)}.")
+        try:
+            given = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments or {})
+        except (ValueError, RecursionError):
+            return _failed(name, "The arguments are not JSON.")
+        checked = self._checked(tool, given)
+        if isinstance(checked, str):
+            return _failed(name, f"The arguments of {name} are wrong: {checked}")
+        try:
+            decided = await self._decided(ToolCall(tool=tool, arguments=checked))
+        except Exception as error:  # A policy that fails must not let anything pass.
+            return _failed(name, "The call was refused: the policy failed.", error)
+        if isinstance(decided, str):
+            return _failed(name, decided)
+        return await self._sent(tool, decided, options, again)
+
+    def _checked(self, tool: HostTool, given: Any) -> dict[str, Any] | str:
+        """Return arguments as the tool accepts them, or what is wrong with them."""
+        if not is_object(given):
+            return "they must be an object"
+        wrong = mismatch_of(tool.schema_text, given)
+        if wrong is None:
+            return given
+        restored = restore(tool.input_schema, given)
+        wrong = mismatch_of(tool.schema_text, restored)
+        return restored if wrong is None else f"{wrong[0] or 'at the top'}: {wrong[1]}"
+
+    async def _decided(self, call: ToolCall) -> Mapping[str, Any] | str:
+        """Return the arguments to send, or why nothing is sent."""
+        policy = self.host.policy
+        decision = True if policy is None else await policy(call)
+        if isinstance(decision, Refused):
+            return decision.reason
+        if isinstance(decision, ToolCall):
+            checked = self._checked(call.tool, dict(decision.arguments))
+            return f"The policy made wrong arguments: {checked}" if isinstance(checked, str) else checked
+        return call.arguments if decision is True else "The call was refused."
+
+    async def _sent(
+        self, tool: HostTool, arguments: Mapping[str, Any], options: CallOptions | None, again: bool
+    ) -> HostResult:
+        server = await self.host.use(tool.server)
+        try:
+            try:
+                result = await server.client.call_tool(name=tool.tool, arguments=dict(arguments), options=options)
+            except ConnectionClosed:
+                if not again or not (tool.hint("readOnlyHint") or tool.hint("idempotentHint")):
+                    raise
+                await server.ready(_AGAIN)
+                result = await server.client.call_tool(name=tool.tool, arguments=dict(arguments), options=options)
+        except McpError as error:
+            return _failed(tool.name, f"{tool.name} failed: {clipped(' '.join(str(error).split()))}", error)
+        return HostResult(name=tool.name, is_error=result.is_error is True, result=result)
+
+    def _written(self, tool: Callable[[str, str, Lowered], dict[str, Any]], dialect: Dialect) -> list[dict[str, Any]]:
+        return [tool(name, one.description, self.lowered(name, dialect)) for name, one in self.tools.items()]
+
+
+def view_of(host: Servers, catalogue: Catalogue, allow: Sequence[str], deny: Sequence[str], most: int | None) -> View:
+    """Return the view of a catalogue; see `Host.view`."""
+
+    def matches(tool: HostTool, patterns: Sequence[str]) -> bool:
+        spelled = f"{tool.server}__{tool.tool}"  # the name in the catalogue may be cut
+        return any(fnmatchcase(tool.name, one) or fnmatchcase(spelled, one) for one in patterns)
+
+    found = [tool for tool in catalogue.tools.values() if matches(tool, allow) and not matches(tool, deny)]
+    kept = found[:most]
+    return View(tools={tool.name: tool for tool in kept}, left_out=len(found) - len(kept), host=host)
+
+
+@lru_cache(maxsize=4_096)
+def _lowered(schema: str, dialect: Dialect) -> Lowered:
+    try:
+        return lower(json.loads(schema), dialect)
+    except Inexpressible as error:
+        loose = openai.LOOSE if dialect is openai.STRICT else dialect
+        because = f"{dialect.name} has no schema for {error}"
+        try:
+            found = lower(json.loads(schema), loose) if loose is not dialect else Lowered(schema={"type": "object"})
+        except Inexpressible:
+            found = Lowered(schema={"type": "object"})
+        return replace(found, is_strict=False, because=because)
+
+
+def _failed(name: str, text: str, error: Exception | None = None) -> HostResult:
+    return HostResult(name=name, is_error=True, refusal=text, error=error)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}\n[cut: {limit:,} of {len(text):,} characters]"
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    """Return a content block as text; other content is named."""
+    inner = content.get("resource")
+    found = content.get("text", inner.get("text") if is_object(inner) else None)
+    if isinstance(found, str):
+        return found
+    place = content.get("uri") or (inner.get("uri") if is_object(inner) else "")
+    size = f" of {len(content['data']):,} characters of base64" if isinstance(content.get("data"), str) else ""
+    return f"[{content.get('type', 'content')} {content.get('mimeType', '')} {place}{size}]".replace("  ", " ").replace(
+        " ]", "]"
+    )

@@ -1,0 +1,119 @@
+"""The configuration of a host, in every spelling that is in use; what is wrong in it is one line with the place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindings import Client
+from mcp_runtime.host import ConfigurationError, Host, ServerEntry
+from mcp_runtime.host.config import parse, read_file
+
+
+def one(entry: dict[str, Any], **more: Any) -> ServerEntry:
+    [found] = parse({"mcpServers": {"s": entry}, **more})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({"command": "npx", "args": ["-y", "x"]}, {"command": ("npx", "-y", "x")}),
+        ({"type": "stdio", "command": "npx", "env": {"A": "b", "N": 1}}, {"env": {"A": "b", "N": "1"}}),
+        ({"type": "local", "command": ["npx", "x"]}, {"command": ("npx", "x")}),
+        ({"url": "https://e.com/mcp", "headers": {"X": "y"}}, {"url": "https://e.com/mcp", "headers": {"X": "y"}}),
+        ({"type": "http", "url": "https://e.com"}, {"sse": False}),
+        ({"type": "streamable-http", "url": "https://e.com"}, {"sse": False}),
+        ({"transport": "streamable_http", "url": "https://e.com"}, {"sse": False}),
+        ({"type": "streamableHttp", "url": "https://e.com"}, {"sse": False}),
+        ({"type": "sse", "url": "https://e.com/sse"}, {"sse": True}),
+        ({"serverUrl": "https://e.com"}, {"url": "https://e.com"}),
+        ({"httpUrl": "https://e.com"}, {"url": "https://e.com", "sse": False}),
+        ({"command": "x", "disabled": True}, {"is_disabled": True}),
+        ({"command": "x", "enabled": False}, {"is_disabled": True}),
+        ({"command": "x", "tools": ["read_*"]}, {"allow": ("read_*",)}),
+        ({"command": "x", "tools": {"deny": ["rm"]}, "required": True}, {"deny": ("rm",), "is_required": True}),
+        ({"command": "x", "timeout": 5, "startup_timeout": 2.5}, {"timeout": 5, "startup_timeout": 2.5}),
+        ({"command": "x", "revision": "2025-06-18", "alwaysAllow": ["y"]}, {"revision": "2025-06-18"}),
+    ],
+)
+def test_each_spelling_of_a_server_is_read(entry: dict[str, Any], expected: dict[str, Any]) -> None:
+    found = one(entry)
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+def test_comments_trailing_commas_and_inputs_of_an_editor_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME_OF_IT", "/srv")
+    (tmp_path / "mcp.json").write_text("""{ // servers
+  "inputs": [{"id": "key", "type": "promptString", "password": true,}],
+  "servers": { /* one,
+    only */ "a": {
+      "command": "${env:HOME_OF_IT}/a", "args": ["http://x", "${PORT_OF_IT:-8000}", "${input:key}", "// no"],},
+  },
+}""")
+    asked: list[Any] = []
+
+    def inputs(question: Any) -> str:
+        asked.append(question["id"])
+        return "sesame"
+
+    [found] = read_file(tmp_path / "mcp.json", inputs)
+    assert found.command == ("/srv/a", "http://x", "8000", "sesame", "// no")
+    assert asked == ["key"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "error"),
+    [
+        ({}, "/mcpServers/s: has neither command nor url"),
+        ({"command": "x", "url": "https://e.com"}, "/mcpServers/s: must have either command or url"),
+        ({"command": "x", "args": "y"}, "/mcpServers/s/args: must be a list of strings"),
+        ({"command": 5}, "/mcpServers/s/command: must be a string"),
+        ({"command": "x", "env": {"A": None}}, "/mcpServers/s/env/A: must be a string"),
+        ({"command": "x", "env": {"A": "${NOT_SET_ANYWHERE}"}},
+         "/mcpServers/s/env/A: the environment variable NOT_SET_ANYWHERE is not set"),
+        ({"command": "${input:a}"}, "/mcpServers/s/command: the input a is not defined in inputs"),
+        ({"type": "carrier-pigeon"}, "/mcpServers/s/type: must be stdio, http or sse, not carrier-pigeon"),
+        ({"type": "http", "command": "x"}, "/mcpServers/s/type: is http, which does not fit command"),
+        ({"url": "ftp://e.com"}, "/mcpServers/s/url: must be an http or https URL"),
+        ({"command": "x", "timeout": "5"}, "/mcpServers/s/timeout: must be a number of seconds above 0"),
+        ({"command": "x", "tools": 5}, "/mcpServers/s/tools: must be an object"),
+        (5, "/mcpServers/s: must be an object"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_with_the_place(entry: Any, error: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        one(entry)
+    assert str(raised.value) == f"configuration: {error}"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("{", "is not JSON: "),
+        ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "is not JSON: "),
+        ("[]", "/: must be an object"),
+        ("{}", "/: has neither mcpServers nor servers"),
+        ('{"servers": {}, "inputs": [5]}', "/inputs: must be a list of objects with an id"),
+    ],
+)
+def test_a_file_that_is_wrong_is_named(text: str, error: str, tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(text)
+    with pytest.raises(ConfigurationError) as raised:
+        read_file(path)
+    assert str(raised.value).startswith(f"{path}: {error}")
+    assert "\n" not in str(raised.value)
+    with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
+        Host.from_file(tmp_path / "other.json", Client)
+
+
+def test_secrets_are_masked_where_an_entry_is_shown() -> None:
+    found = one({"command": "npx", "args": ["--token", "s3cr3t"], "env": {"API_KEY": "k3y"}})
+    assert "s3cr3t" not in str(found)
+    assert "k3y" not in f"{found} {found!r}"
+    other = one({"url": "https://user:pa55@e.com/mcp", "headers": {"Authorization": "Bearer t0ken"}})
+    assert not {"pa55", "t0ken"} & set(json.dumps(f"{other} {other!r}").replace(":", " ").replace("@", " ").split())
