@@ -1,6 +1,7 @@
 """Base classes of generated handlers, and the context passed to each handler."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
@@ -259,6 +260,7 @@ def handler_of(handlers: Handlers, method: str) -> "Handler":
     if not hasattr(found, SCOPES):
         return handler
 
+    @wraps(found)
     async def with_scopes(params: Any, ctx: Context[Any]) -> Any:
         check_scopes(scopes_of(found, str(getattr(params, "name", getattr(params, "uri", "")))), ctx)
         return await handler(params, ctx)

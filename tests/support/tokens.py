@@ -92,7 +92,7 @@ class Login:
         answer: Any = None
         match scope["path"]:
             case "/.well-known/oauth-authorization-server":
-                answer = {"issuer": self.url, "jwks_uri": f"{self.url}/jwks"}
+                answer = {"issuer": self.url, "jwks_uri": f"{self.url}/jwks", "token_endpoint": f"{self.url}/token"}
                 answer |= {"introspection_endpoint": f"{self.url}/introspect", **self.metadata}
             case "/jwks":
                 answer = jwks(*self.keys)

@@ -7,6 +7,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Answers, Handler
 from mcp_runtime.errors import LocalProtocolError, PeerError
 from mcp_runtime.features.listeners import Listeners
+from mcp_runtime.functions import check_scopes, scopes_of
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.protocol import modern, names
@@ -89,12 +90,14 @@ class _Subscriber:
 
     async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
         """Call the handler of ``resources/subscribe``; a resource that it refuses is not watched."""
-        if uri not in self._context:
-            try:
+        try:
+            if uri in self._context:
+                check_scopes(scopes_of(self._answers.handlers[names.RESOURCES_SUBSCRIBE][1], uri), ctx)
+            else:
                 await self._call(names.RESOURCES_SUBSCRIBE, uri, ctx)
-            except PeerError:
-                return False
-            self._context[uri] = ctx
+                self._context[uri] = ctx
+        except PeerError:
+            return False
         return True
 
     def release(self, uris: Iterable[str]) -> None:

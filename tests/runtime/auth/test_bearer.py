@@ -73,6 +73,7 @@ async def test_a_token_is_a_sender(era: str) -> None:
     assert answer.json()["result"]["content"][0]["text"] == f"{ISSUER} ada app files:read files:write"
 
 
+@pytest.mark.requirement("auth.challenge", "auth.statuses")
 async def test_a_request_without_a_token_is_challenged() -> None:
     endpoint = asgi_app(app(), auth=bearer(KEY, scopes=["files:read"]))
     for headers in ({}, {"authorization": "Basic dXNlcjpwYXNz"}, {"authorization": "Bearer"}):
@@ -83,6 +84,7 @@ async def test_a_request_without_a_token_is_challenged() -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE", "PUT"])
+@pytest.mark.requirement("auth.every-request")
 async def test_every_request_needs_a_token(method: str) -> None:
     async with protected() as http:
         answer = await http.request(method, "/mcp", headers={**BOTH, "content-type": "application/json"})
@@ -95,6 +97,7 @@ async def test_preflight_requests_are_refused_as_ever() -> None:
     assert answer.status_code == 405 and "www-authenticate" not in answer.headers
 
 
+@pytest.mark.requirement("auth.not-in-query")
 async def test_a_token_in_the_url_counts_for_nothing() -> None:
     async with protected() as http:
         url = f"/mcp?access_token={signed(KEY)}"
@@ -113,6 +116,7 @@ async def test_a_token_in_the_url_counts_for_nothing() -> None:
     ],
     ids=str,
 )
+@pytest.mark.requirement("auth.statuses")
 async def test_there_is_one_token(headers: list[tuple[str, str]]) -> None:
     given = [(name, value.replace("{}", signed(KEY))) for name, value in headers]
     async with protected() as http:
@@ -121,6 +125,7 @@ async def test_there_is_one_token(headers: list[tuple[str, str]]) -> None:
     assert answer.headers["www-authenticate"].startswith('Bearer error="invalid_request"')
 
 
+@pytest.mark.requirement("auth.challenge")
 async def test_a_refused_token_is_explained() -> None:
     answer = await said(asgi_app(app(), auth=bearer(KEY)), called("who"), **with_token(signed(KEY, claims(aud="x"))))
     assert answer.status_code == 401
@@ -131,6 +136,7 @@ async def test_a_refused_token_is_explained() -> None:
 
 
 @pytest.mark.parametrize("place", ["", "/mcp"])
+@pytest.mark.requirement("auth.metadata")
 async def test_metadata_needs_no_token(place: str) -> None:
     async with protected(scopes=["files:read"]) as http:
         url = f"/.well-known/oauth-protected-resource{place}"
@@ -176,6 +182,7 @@ async def test_the_root_is_one_place() -> None:
     )
 
 
+@pytest.mark.requirement("auth.no-passthrough")
 async def test_handlers_and_logs_never_see_a_token(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     token = signed(KEY)
@@ -248,6 +255,7 @@ def test_keys_of_principals_are_unambiguous() -> None:
     ],
     ids=str,
 )
+@pytest.mark.requirement("auth.no-offline-access")
 def test_what_is_wrong_is_found_at_once(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"https|URL|scope|issuer|offline"):
         make({"resource": RESOURCE, "issuer": ISSUER, "keys": {}, **given})

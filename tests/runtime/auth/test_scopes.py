@@ -1,16 +1,21 @@
 """Scopes: what every request needs, what some operations need, and how clients learn of it."""
 
+import json
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 import pytest
 
-from mcp_bindings import v2025_03_26, v2025_11_25
+from mcp_bindings import v2024_11_05, v2025_03_26, v2025_11_25
 from mcp_bindings import v2026_07_28 as mcp
+from mcp_runtime.errors import PeerError
 from mcp_runtime.server import requires_scopes
-from mcp_runtime.transports.http import asgi_app, sse_app
+from mcp_runtime.transports.http import asgi_app, connect_sse, sse_app
 from mcp_runtime.transports.memory import connect_memory
-from support.http import SESSION, call, hello, raw_client
-from support.http_modern import asked, called, modern_client
+from support.http import BOTH, SESSION, call, hello, raw_client, served
+from support.http_modern import ModernClient, asked, called, headers_for, modern_client
 from support.tokens import bearer, claims, ec_key, signed
 
 KEY = ec_key()
@@ -84,6 +89,7 @@ def challenge(scopes: str) -> str:
     ],
     ids=["save", "delete", "resource", "prompt"],
 )
+@pytest.mark.requirement("auth.step-up", "auth.challenge-scope", "auth.statuses")
 async def test_an_operation_says_all_that_it_needs(message: Any, needed: str) -> None:
     async with modern_client(asgi_app(app(), auth=bearer(KEY, scopes=["mcp"]))) as client:
         for given in ((), ("mcp",), ("mcp", "files:write")[: 1 + ("delete" in needed)]):
@@ -118,6 +124,7 @@ async def test_plain_handlers_need_them_too() -> None:
         assert (await client.post(called("x"), **with_scopes("files:write"))).status_code == 200
 
 
+@pytest.mark.requirement("auth.hierarchy")
 async def test_a_scope_may_include_others() -> None:
     auth = bearer(KEY, scopes=["mcp"], includes={"admin": ["files:write", "mcp"]})
     async with modern_client(asgi_app(app(), auth=auth)) as client:
@@ -142,6 +149,7 @@ async def test_every_request_needs_the_scopes_of_the_endpoint(method: str) -> No
 
 
 @pytest.mark.parametrize("package", [v2025_03_26, v2025_11_25], ids=lambda package: package.REVISION)
+@pytest.mark.requirement("auth.step-up")
 async def test_a_session_steps_up(package: Any) -> None:
     """Each POST counts with its own token, not with that of the session's beginning."""
     async with raw_client(asgi_app(app(), auth=bearer(KEY))) as client:
@@ -161,6 +169,63 @@ async def test_requests_without_sessions_step_up() -> None:
         client.session = {"mcp-protocol-version": "2025-11-25"}
         assert (await client.post(call("save", path="x"), **with_scopes())).status_code == 403
         assert (await client.post(call("save", path="x"), **with_scopes("files:write"))).status_code == 200
+
+
+class Changing(httpx2.Auth):
+    """Sends the token that a test has put here."""
+
+    token = ""
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+        request.headers["authorization"] = self.token
+        yield request
+
+
+async def test_a_connection_over_http_with_sse_steps_up() -> None:
+    changing = Changing()
+    changing.token = with_scopes()["authorization"]
+    async with served(sse_app(app(), auth=bearer(KEY))) as url, connect_sse(f"{url}/sse", auth=changing) as peer:
+        client = await v2024_11_05.Client.open(peer)
+        with pytest.raises(PeerError, match="needs the scopes files:write") as refused:
+            await client.call_tool(name="save", arguments={"path": "x"})
+        assert refused.value.code == -32600
+        changing.token = with_scopes("files:write")["authorization"]
+        done = await client.call_tool(name="save", arguments={"path": "x"})
+        assert isinstance(done.content[0], v2024_11_05.TextContent)
+        assert done.content[0].text == "saved for https://login.example.com ada"
+        changing.token = with_scopes()["authorization"]
+        with pytest.raises(PeerError, match="needs the scopes"):
+            await client.call_tool(name="save", arguments={"path": "x"})
+
+
+async def test_a_bridged_subscription_needs_the_scopes_of_its_handler() -> None:
+    class Old(v2025_11_25.Server):
+        async def list_resources(self, params: Any, ctx: Any) -> v2025_11_25.ListResourcesResult:
+            return v2025_11_25.ListResourcesResult(resources=[])
+
+        async def read_resource(self, params: Any, ctx: Any) -> v2025_11_25.ReadResourceResult:
+            return v2025_11_25.ReadResourceResult(contents=[])
+
+        @requires_scopes("watch")
+        async def subscribe(self, params: Any, ctx: Any) -> v2025_11_25.EmptyResult:
+            return v2025_11_25.EmptyResult()
+
+    listen = asked("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["acme://x"]}})
+
+    @asynccontextmanager
+    async def listening(client: ModernClient, *scopes: str) -> AsyncGenerator[list[str]]:
+        headers = {**headers_for(listen), **BOTH, **with_scopes(*scopes)}
+        async with client.http.stream("POST", "/mcp", json=listen, headers=headers) as response:
+            async for line in response.aiter_lines():
+                if line.startswith("data: {"):
+                    yield json.loads(line[6:])["params"]["notifications"].get("resourceSubscriptions", [])
+                    return
+
+    async with modern_client(asgi_app(Old(), auth=bearer(KEY))) as client:
+        async with listening(client, "watch") as agreed, listening(client) as other:
+            assert (agreed, other) == (["acme://x"], [])
+        async with listening(client) as agreed:
+            assert agreed == []
 
 
 async def test_in_a_batch_only_the_message_is_refused() -> None:
@@ -217,6 +282,7 @@ async def test_without_http_there_are_no_scopes() -> None:
         assert result.content[0] == mcp.TextContent(text="deleted")
 
 
+@pytest.mark.requirement("auth.no-offline-access")
 def test_what_is_not_a_scope() -> None:
     for wrong in ("", "a b", 'a"', "a\\", "ä", "offline_access"):
         with pytest.raises(ValueError, match=r"scope|offline"):

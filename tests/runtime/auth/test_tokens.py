@@ -69,7 +69,7 @@ BAD_CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
     "no audience": ({"aud": None}, "audience"),
     "an audience that begins like this one": ({"aud": f"{RESOURCE}/"}, "audience"),
     "an audience in other case": ({"aud": "https://MCP.example.com/mcp"}, "audience"),
-    "audiences that are no text": ({"aud": [1, {"x": RESOURCE}]}, "audience"),
+    "audiences that are not text": ({"aud": [1, {"x": RESOURCE}]}, "audience"),
     "an audience that is an object": ({"aud": {RESOURCE: 1}}, "audience"),
     "a foreign issuer": ({"iss": "https://evil.example.com"}, "issuer"),
     "a normalised issuer": ({"iss": f"{ISSUER}/"}, "issuer"),
@@ -93,6 +93,7 @@ BAD_CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_CLAIMS)
+@pytest.mark.requirement("auth.validated", "auth.audience")
 async def test_claims_that_are_not_accepted(name: str) -> None:
     changed, reason = BAD_CLAIMS[name]
     with pytest.raises(InvalidToken, match=reason):
@@ -105,6 +106,7 @@ async def test_clocks_may_differ_by_half_a_minute() -> None:
     await verified(signed(KEY, claims(exp=now + 0.5)))
 
 
+@pytest.mark.requirement("auth.audience")
 async def test_another_audience_can_be_configured_but_never_none() -> None:
     token = signed(KEY, claims(aud=["x", "api://files"]))
     assert (await verified(token, audience="api://files")).subject == "ada"
@@ -131,7 +133,7 @@ def tampered() -> str:
 
 TWICE = b'{"iss": 1, "iss": 2}'
 BAD_TOKENS: dict[str, str] = {
-    "nothing of the kind": "opaque",
+    "no JWT": "opaque",
     "alg none": hand_made({"alg": "none"})[:-2],
     "alg none with a signature": hand_made({"alg": "none"}),
     "alg None": hand_made({"alg": "None"}),
@@ -160,6 +162,7 @@ BAD_TOKENS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("name", BAD_TOKENS)
+@pytest.mark.requirement("auth.validated")
 async def test_tokens_that_are_not_accepted(name: str) -> None:
     with pytest.raises(InvalidToken) as raised:
         await verified(BAD_TOKENS[name])

@@ -81,6 +81,8 @@ class Issuer:
         has_pkce: whether it supports PKCE with S256.
         sends_issuer: whether its responses name it (RFC 9207).
         reads_documents: whether the id of a client may be the URL of a document.
+        keys: where its keys are; may be empty.
+        introspection: where it says which tokens are valid; may be empty.
     """
 
     name: str
@@ -93,6 +95,8 @@ class Issuer:
     has_pkce: bool = True
     sends_issuer: bool = False
     reads_documents: bool = False
+    keys: str = ""
+    introspection: str = ""
 
 
 def scopes_in(values: object) -> tuple[str, ...]:
@@ -164,7 +168,7 @@ def _issuer(found: dict[str, Any], name: str, place: str, reach: Reach, *, is_ol
         check_url(url, step, insecure=reach.insecure)
     if not urls["token_endpoint"]:
         raise AuthorizationError(step, place, "it has no token_endpoint")
-    authorization, token, registration, revocation = urls.values()
+    authorization, token, registration, revocation, keys, introspection = urls.values()
     return Issuer(
         said,
         authorization,
@@ -176,10 +180,15 @@ def _issuer(found: dict[str, Any], name: str, place: str, reach: Reach, *, is_ol
         has_pkce="S256" in texts_in(found.get("code_challenge_methods_supported")),
         sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
         reads_documents=found.get("client_id_metadata_document_supported") is True,
+        keys=keys,
+        introspection=introspection,
     )
 
 
-_ENDPOINTS: Final = ("authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
+_ENDPOINTS: Final = (
+    *("authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint"),
+    *("jwks_uri", "introspection_endpoint"),
+)
 
 
 def _document(fetched: Fetched, step: str, place: str) -> dict[str, Any]:

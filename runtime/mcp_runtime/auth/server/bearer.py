@@ -8,7 +8,10 @@ from hashlib import sha256
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from mcp_runtime.auth.server.tokens import JwtTokens
+from mcp_runtime.auth.client.tokens import Registered
+from mcp_runtime.auth.fetching import Reach
+from mcp_runtime.auth.server.keys import IssuerKeys
+from mcp_runtime.auth.server.tokens import JwtTokens, OpaqueTokens
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.errors import InvalidToken
 from mcp_runtime.functions import check_scope_names
@@ -21,14 +24,16 @@ WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 """The place of the metadata at the root of a server (RFC 9728, 3)."""
 MAX_KNOWN: Final = 10_000
 """How many verified tokens are remembered."""
-KNOWN_FOR: Final = 300.0
+JWT_FOR: Final = 300.0
 """Seconds for which a verified JWT is remembered, unless it expires before."""
+OPAQUE_FOR: Final = 30.0
+"""Seconds for which the answer of an issuer about a token is remembered."""
 
 
 class Bearer:
     """Lets only requests with a valid access token pass: ``asgi_app(server, auth=Bearer(...))``.
 
-    Tokens are JWTs that one of the issuers signed, unless `verify` says otherwise. The sender of each request is
+    Tokens are JWTs that an issuer signed, unless `introspection` or `verify` checks them. The sender of a request is
     `Context.principal`; functions that need more than every request does are marked with
     `mcp_runtime.server.requires_scopes`.
 
@@ -38,8 +43,9 @@ class Bearer:
         scopes: the scopes that every request needs.
         audience: what ``aud`` of a token must contain, by its exact text; by default the resource.
         includes: the scopes that a scope implies, by the scope: ``{"admin": ["files:write"]}``.
-        keys: the JWK set of the issuers, if it is not to be fetched.
-        verify: checks tokens instead; it must check their audience too. Results are not remembered.
+        keys: the JWK set of the issuers; None to fetch what their metadata names.
+        introspection: how this server authenticates to its issuer, which is asked about each token (RFC 7662).
+        verify: checks tokens instead, including their audience; its results are not remembered.
         insecure: whether http is allowed beyond loopback.
 
     Attributes:
@@ -48,7 +54,8 @@ class Bearer:
         paths: the paths of its metadata on its server.
 
     Raises:
-        ValueError: a URL is not https, or http on loopback; or something is not a scope; or there is no issuer.
+        ValueError: a URL is not https, or http on loopback; something is not a scope; there is no issuer; there are
+            several ways to check tokens; or `introspection` is of another issuer.
         ModuleNotFoundError: the extra ``mcp-bindgen[auth]`` is not installed, and JWTs are to be verified.
     """
 
@@ -61,6 +68,7 @@ class Bearer:
         audience: str | None = None,
         includes: Mapping[str, Collection[str]] | None = None,
         keys: Mapping[str, Any] | None = None,
+        introspection: Registered | None = None,
         verify: Verify | None = None,
         insecure: bool = False,
     ) -> None:
@@ -78,9 +86,11 @@ class Bearer:
         path = urlsplit(resource).path
         self._place = WELL_KNOWN + ("" if path == "/" else path)
         self.paths = frozenset((self._place, WELL_KNOWN))
-        self._known: dict[bytes, tuple[float, Principal]] = {}
-        self._remembers = verify is None
-        self._verify = verify or JwtTokens(self._issuers, audience or resource, keys).verify
+        if sum(way is not None for way in (keys, introspection, verify)) > 1:
+            raise ValueError("give one of keys=, introspection= and verify=")
+        self._known: dict[bytes, tuple[float, Principal | str]] = {}
+        self._known_for = 0.0
+        self._verify = verify or self._own(audience or resource, keys, introspection, Reach(True, insecure))
 
     def __repr__(self) -> str:
         return f"Bearer({self.resource!r}, issuer={self._issuers!r}, scopes={self.scopes!r})"
@@ -94,18 +104,41 @@ class Bearer:
         # Not the token itself: what is in memory may end up in a dump.
         digest = sha256(token.encode()).digest()
         known, now = self._known.get(digest), time.time()
-        if known is not None and now < known[0]:
-            return known[1]
-        found = await self._verify(token)
+        if known is None or known[0] <= now:
+            known = await self._checked(token, now)
+            if self._known_for:
+                self._known.pop(digest, None)
+                self._known[digest] = known
+                if len(self._known) > MAX_KNOWN:
+                    del self._known[next(iter(self._known))]
+        if isinstance(known[1], str):
+            raise InvalidToken(known[1])
+        return known[1]
+
+    def _own(
+        self, audience: str, keys: Mapping[str, Any] | None, introspection: Registered | None, reach: Reach
+    ) -> Verify:
+        """Return what checks tokens, unless the program does."""
+        if introspection is None:
+            self._known_for = JWT_FOR
+            return JwtTokens({name: IssuerKeys(name, reach, keys) for name in self._issuers}, audience).verify
+        if self._issuers != (introspection.issuer,):
+            raise ValueError(f"introspection= is of {introspection.issuer}, which must be the only issuer")
+        self._known_for = OPAQUE_FOR
+        return OpaqueTokens(introspection, audience, reach).verify
+
+    async def _checked(self, token: str, now: float) -> tuple[float, Principal | str]:
+        """Return the owner of a token, or what is wrong with it, and how long that is so."""
+        until = now + self._known_for
+        try:
+            found = await self._verify(token)
+        except InvalidToken as error:
+            if self._known_for != OPAQUE_FOR:
+                raise  # Checking it again costs less than its place among the others.
+            return until, str(error)
         if found is None or (found.expires is not None and found.expires <= now):
             raise InvalidToken("it was not issued for this server, or has expired")
-        principal = replace(found, scopes=self._implied(found.scopes))
-        if self._remembers:
-            self._known.pop(digest, None)
-            self._known[digest] = min(found.expires or now, now + KNOWN_FOR), principal
-            if len(self._known) > MAX_KNOWN:
-                del self._known[next(iter(self._known))]
-        return principal
+        return min(found.expires or until, until), replace(found, scopes=self._implied(found.scopes))
 
     def challenge(self, error: str = "", reason: str = "", scopes: Collection[str] = ()) -> bytes:
         """Return a ``WWW-Authenticate`` header, which tells clients where to get a token, and for which scopes.

@@ -3,11 +3,15 @@
 import re
 import time
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_runtime.auth.client.discovery import find_issuer
+from mcp_runtime.auth.client.tokens import Registered, post_form
+from mcp_runtime.auth.fetching import Reach
+from mcp_runtime.auth.server.keys import ALGORITHMS, IssuerKeys
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.errors import InvalidToken
+from mcp_runtime.errors import AuthorizationError, InvalidToken
 from mcp_runtime.protocol.jsonrpc import Fault, is_array, is_object, parse
 
 if TYPE_CHECKING:
@@ -15,40 +19,32 @@ if TYPE_CHECKING:
 
 SKEW: Final = 30.0
 """Seconds by which the clocks of an issuer and a server may differ."""
-ALGORITHMS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), "RSA"),
-    **dict.fromkeys(("ES256", "ES384", "ES512"), "EC"),
-    **dict.fromkeys(("EdDSA", "Ed25519", "Ed448"), "OKP"),
-}
-"""The accepted algorithms, and the type of their keys. All are asymmetric: who can verify cannot sign."""
+_ASKING: Final = "asking the issuer about a token"
 TYPES: Final = frozenset(("", "jwt", "at+jwt", "application/at+jwt"))
 """The accepted types of tokens, in lower case."""
 _COMPACT: Final = re.compile(r"([\w-]+)\.([\w-]+)\.[\w-]+", re.ASCII)
 _END: Final = 1e12
 """A time that no token reaches, in seconds since the epoch."""
-MAX_KEYS: Final = 100
-"""How many keys of an issuer are read."""
 
 
 class JwtTokens:
     """Verifies JWTs.
 
     Args:
-        issuers: the issuers whose tokens are accepted.
+        keys: the keys of each issuer whose tokens are accepted.
         audience: what ``aud`` must contain.
-        keys: the JWK set of the issuers.
     """
 
-    def __init__(self, issuers: Sequence[str], audience: str, keys: Mapping[str, Any] | None) -> None:
-        self._issuers = issuers
+    def __init__(self, keys: Mapping[str, IssuerKeys], audience: str) -> None:
+        self._keys = keys
         self._audience = audience
-        self._keys = read_keys(keys or {})
 
     async def verify(self, token: str) -> Principal:
         """Return the owner of a token.
 
         Raises:
             InvalidToken: it is not valid here, or has expired.
+            AuthorizationError: the keys of its issuer are not known now.
         """
         parts = _COMPACT.fullmatch(token)
         if parts is None:
@@ -61,13 +57,48 @@ class JwtTokens:
             raise InvalidToken("it has critical headers")
         if not isinstance(type_ := header.get("typ", ""), str) or type_.lower() not in TYPES:
             raise InvalidToken("it is of another type than access tokens")
-        issuer = claims.get("iss")
-        if issuer not in self._issuers:
+        issuer: Any = claims.get("iss")
+        if not isinstance(issuer, str) or issuer not in self._keys:
             raise InvalidToken("its issuer is not one of this server's")
-        keys = [key for key in self._keys if _fits(key, algorithm, kid)]
+        keys = await self._keys[issuer].find(algorithm, kid)
         if not any(_is_signed(token, key, algorithm) for key in keys):
             raise InvalidToken("no key of its issuer verifies its signature")
-        return principal_of(claims, str(issuer), self._audience)
+        return principal_of(claims, issuer, self._audience)
+
+
+class OpaqueTokens:
+    """Asks an issuer about tokens (RFC 7662).
+
+    Args:
+        client: how this server authenticates to the issuer.
+        audience: what ``aud`` of the answer must contain.
+        reach: which URLs may be fetched.
+    """
+
+    def __init__(self, client: Registered, audience: str, reach: Reach) -> None:
+        self._client = client
+        self._audience = audience
+        self._reach = reach
+        self._endpoint = ""
+
+    async def verify(self, token: str) -> Principal:
+        """Return the owner of a token.
+
+        Raises:
+            InvalidToken: it is not valid here, or has expired.
+            AuthorizationError: the issuer cannot be asked now.
+        """
+        issuer = self._client.issuer
+        if not self._endpoint:
+            self._endpoint = (await find_issuer(issuer, self._reach)).introspection
+        if not self._endpoint:
+            raise AuthorizationError(_ASKING, issuer, "its metadata has no introspection_endpoint")
+        said = await post_form(self._endpoint, _ASKING, {"token": token}, self._client, self._reach)
+        if said.get("active") is not True:
+            raise InvalidToken("it is not active")
+        if said.get("iss", issuer) != issuer:
+            raise InvalidToken("its issuer is not one of this server's")
+        return principal_of(said, issuer, self._audience)
 
 
 def principal_of(claims: Mapping[str, Any], issuer: str, audience: str) -> Principal:
@@ -95,43 +126,6 @@ def principal_of(claims: Mapping[str, Any], issuer: str, audience: str) -> Princ
     if not subject and not client:
         raise InvalidToken("it names neither a subject nor a client")
     return Principal(subject, issuer, client, _scopes(claims), expires + SKEW, claims)
-
-
-def read_keys(jwks: Mapping[str, Any]) -> "list[Key]":
-    """Return the public keys of a JWK set that may verify signatures; others are ignored.
-
-    Raises:
-        ModuleNotFoundError: the extra ``mcp-bindgen[auth]`` is not installed.
-    """
-    try:
-        from joserfc.jwk import import_key  # It takes 0.17 s.
-    except ModuleNotFoundError as error:
-        message = f"tokens need {error.name}: pip install 'mcp-bindgen[auth]'"
-        raise ModuleNotFoundError(message, name=error.name) from None
-    found: list[Key] = []
-    entries: Any = jwks.get("keys")
-    for entry in entries[:MAX_KEYS] if is_array(entries) else ():
-        if not is_object(entry) or entry.get("kty") not in ALGORITHMS.values() or entry.get("use", "sig") != "sig":
-            continue
-        try:
-            found.append(import_key({name: entry[name] for name in entry.keys() & _PUBLIC}))
-        except Exception:  # Whatever the library says of it, another key may be the right one.
-            continue
-    return found
-
-
-_PUBLIC: Final = frozenset(("kty", "kid", "alg", "n", "e", "crv", "x", "y"))
-"""The parameters of public keys that are used."""
-
-
-def _fits(key: "Key", algorithm: str, kid: object) -> bool:
-    """Whether a key may have signed a token: a token without a key id, or a key without one, fits all."""
-    named = key.get("kid")
-    return (
-        key.key_type == ALGORITHMS[algorithm]
-        and key.get("alg", algorithm) == algorithm
-        and (kid is None or named is None or kid == named)
-    )
 
 
 def _is_signed(token: str, key: "Key", algorithm: str) -> bool:

@@ -43,6 +43,7 @@ class Case(Enum):
     NO_TOKEN = ANY, 401, "there is no access token", "an access token is needed, as Authorization: Bearer"
     BAD_TOKEN = ANY, 401, "the access token is not valid here, or has expired", "the access token is not valid: {}"
     SCOPES = ANY, 403, "the access token lacks a scope", "the access token needs the scopes {}"
+    ISSUER = ANY, 503, "the authorization server cannot be reached", "access tokens cannot be checked now; try later", 5
     STOPPING = ANY, 503, "the server is shutting down, and no handler waits for this", "the server is shutting down", 5
     METHOD = ANY, 405, "the endpoint does not support the HTTP method", "this endpoint takes {}"
     STREAMS = (

@@ -1,13 +1,14 @@
 """Determines the sender of a request, and what it may do: what HTTP adds to authorization (basic/authorization)."""
 
 import re
+import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.errors import InvalidToken
+from mcp_runtime.errors import AuthorizationError, InvalidToken
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.transports.http.server.asgi import Headers, Receive, Scope, Send
+from mcp_runtime.transports.http.server.asgi import Headers, Receive, Scope, Send, log
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _TOKEN: Final = re.compile(rb"[A-Za-z0-9\-._~+/]+=*")
 """An access token (RFC 6750, 2.1)."""
 _AUTHORIZATION: Final = b"authorization"
+WARNING_EVERY: Final = 60.0
+"""Seconds between two log lines about an issuer that cannot be reached."""
 
 
 class Protection(Protocol):
@@ -40,6 +43,7 @@ class Protection(Protocol):
 
         Raises:
             InvalidToken: the token is not valid here, or has expired.
+            AuthorizationError: that cannot be found out now.
         """
         ...
 
@@ -80,6 +84,7 @@ class Access:
         self.auth = auth
         self._servers = servers
         self._principal = principal
+        self._warned = float("-inf")
 
     async def sender(self, scope: Scope, headers: Headers) -> Principal | None:
         """Return the sender of a request, and remove its token from the headers.
@@ -106,6 +111,11 @@ class Access:
             return await auth.verify(token.decode("ascii"))
         except InvalidToken as error:
             reason = str(error)
+        except AuthorizationError as error:
+            if time.monotonic() > self._warned + WARNING_EVERY:
+                self._warned = time.monotonic()
+                log.warning("access tokens cannot be checked: %s", error)
+            raise Refusal(Case.ISSUER) from None
         raise _refused(Case.BAD_TOKEN, auth.challenge("invalid_token", reason), reason)
 
     def check(self, principal: Principal | None, body: bytes = b"") -> None:
