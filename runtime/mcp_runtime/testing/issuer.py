@@ -60,6 +60,7 @@ class Issuer:
             "revocation_endpoint": f"{self.url}/revoke",
             "jwks_uri": f"{self.url}/keys",
             "code_challenge_methods_supported": ["S256"],
+            "response_types_supported": ["code"],
             "authorization_response_iss_parameter_supported": True,
             "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "private_key_jwt"],
         }
