@@ -280,7 +280,7 @@ class _Extending:
     def _docs(self) -> DocBook:
         """Return the lines on the extension's definitions, and those on the revision's, which do not describe them."""
         path = shipped("schema") / "extensions" / self._table.module / "docs.toml"
-        own = read_docs(path.read_text("utf-8")) if self._table.id in shipped_extensions() else {}
+        own = read_docs(path.read_text("utf-8")) if self._table.id in shipped_extensions() and path.is_file() else {}
         return DocBook({**dict(_foreign(doc_book(), self._own)), **own})
 
 

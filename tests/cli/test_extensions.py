@@ -55,7 +55,7 @@ class TestGenerate:
         assert done.out == f"wrote generated/mcp_bindings/extensions/ui ({UI}, 7 files)\n"
 
     def test_an_unknown_extension(self, cli: Cli, project: Path) -> None:
-        refused(cli, f"com.acme/x: no such extension; the shipped ones are {TASKS}, {UI};", "com.acme/x")
+        refused(cli, f"com.acme/x: no such extension; the shipped ones are {TASKS}, {UI}, ", "com.acme/x")
 
     def test_an_unknown_revision(self, cli: Cli, project: Path) -> None:
         known = ", ".join(released())

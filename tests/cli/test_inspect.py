@@ -211,7 +211,7 @@ class TestBadInput:
             ((), "error: inspect: give a server: a URL, or a program after --"),
             (("python", "server.py"), "error: python: is not a URL; give a program after --"),
             (("http://localhost/mcp", "--", "x"), "error: inspect: give one server"),
-            (("--call", "a", "--read", "b", *SUM), "error: inspect: use only one of --call, --read and --prompt"),
+            (("--call", "a", "--read", "b", *SUM), "error: inspect: use only one of --call, --read, --prompt and"),
             (("--header", "A=env:B", *SUM), "error: inspect: --header is for a server with a URL"),
             (("--revision", "2020-01-01", *SUM), "error: --revision: '2020-01-01' is not a released revision"),
             (("--", "no-such-program"), "error: no-such-program: inspecting the server failed: cannot start"),
@@ -309,3 +309,26 @@ class TestHostileServers:
         assert (
             "note: tools/list: a cursor was repeated" in cli("inspect", *server_with(tmp_path, tools_list=answer)).out
         )
+
+
+class TestSkills:
+    SERVER = ("--", sys.executable, str(EXAMPLES / "skills_server.py"))
+    URI = "skill://pdf-processing/SKILL.md"
+
+    def test_skills_are_shown_in_a_table(self, cli: Cli) -> None:
+        assert cli("inspect", "--skills", *self.SERVER).out == """\
+1 skill
+skill                            files  description
+skill://pdf-processing/SKILL.md  2      Extract text from PDF documents, and fill in their forms
+"""
+
+    def test_one_is_loaded_and_verified(self, cli: Cli) -> None:
+        assert "To fill in a form" in cli("inspect", "--skills", self.URI, *self.SERVER).out
+        found = json.loads(cli("inspect", "--skills", self.URI, "--format", "json", *self.SERVER).out)
+        assert len(found["skill"]["resources"]) == 2
+
+    def test_what_is_not_there_is_one_line(self, cli: Cli) -> None:
+        done = cli("inspect", "--skills", "skill://x/SKILL.md", *self.SERVER, expect=2)
+        assert "there is no skill skill://x/SKILL.md" in done.err and len(done.err.splitlines()) == 1
+        assert "does not declare io.modelcontextprotocol/skills" in cli("inspect", "--skills", *SUM, expect=2).err
+        assert "at most one URI" in cli("inspect", "--skills", "x", *self.SERVER, expect=2).err

@@ -20,10 +20,12 @@ from mcp_runtime.auth import ClientCredentials, JwtBearer, OAuth, Registered
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.client_features.forms import defaults
 from mcp_runtime.errors import PeerError
+from mcp_runtime.extensions.skills import iter_skills, load_skill
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.tools import list_items, list_tools
 from mcp_runtime.transports.http import connect_http
 
+SKILLS = "io.modelcontextprotocol/skills"
 SAMPLES: dict[str, Any] = {"string": "tea", "integer": 2, "number": 3.5, "boolean": True, "array": []}
 """A value of each type of JSON Schema but objects."""
 
@@ -64,7 +66,9 @@ async def main(url: str) -> None:
         declared = client.connection.declared[Side.SERVER]
         if "tools" in declared:
             await call_tools(client)
-        if "resources" in declared:
+        if SKILLS in (declared.get("extensions") or {}):
+            await use_skills(client)
+        elif "resources" in declared:
             async for resource in list_items(client, "resources/list", "resources"):
                 print(await client.read_resource(uri=resource["uri"]))
         if "prompts" in declared:
@@ -123,6 +127,16 @@ async def identity(given: dict[str, str], issuer: str, resource: str) -> str:
 async def workload(given: dict[str, str], issuer: str, resource: str) -> str:
     """Return the assertion of the workload."""
     return given["valid_jwt"]
+
+
+async def use_skills(client: Any) -> None:
+    """List skills, and load each where the suite serves some that must be refused."""
+    async for entry in iter_skills(client):
+        print(entry.uri)
+        if "verify" in os.environ.get("MCP_CONFORMANCE_SCENARIO", ""):
+            skill = await load_skill(client, entry)
+            for file in entry.resources:
+                await skill.read(file.uri.removeprefix(entry.uri.removesuffix("SKILL.md")))
 
 
 async def call_tools(client: Any) -> None:

@@ -3,10 +3,15 @@
 python -m conformance.server        # in tests/; prints its URL
 """
 
+from pathlib import Path
+
 from conformance.everything import Everything
 from conformance.modern import Everything20260728
 from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25
+from mcp_runtime.extensions.skills import Skills
 from mcp_runtime.transports.http import serve_http
+
+SKILLS = Path(__file__).parents[2] / "examples" / "skills"
 
 
 class Everything20250326(Everything, v2025_03_26.Server):
@@ -23,7 +28,12 @@ class Everything20251125(Everything, v2025_11_25.Server):
 
 def main() -> None:
     """Serve until the process is ended."""
-    servers = Everything20250326(), Everything20250618(), Everything20251125(), Everything20260728()
+    servers = (
+        Everything20250326(),
+        Everything20250618(),
+        Everything20251125(),
+        Everything20260728(extensions=[Skills(SKILLS)]),
+    )
     serve_http(*servers, port=0, started=lambda url: print(f"{url}/mcp", flush=True))
 
 

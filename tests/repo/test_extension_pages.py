@@ -12,7 +12,7 @@ from mcp_bindgen.ir.nodes import Struct
 from mcp_bindgen.ir.spell import spell
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TITLES = {"tasks": "Tasks extension", "ui": "MCP Apps extension"}
+TITLES = {"tasks": "Tasks extension", "ui": "MCP Apps extension", "skills": "Skills extension"}
 
 
 @pytest.mark.parametrize("id", shipped_extensions())

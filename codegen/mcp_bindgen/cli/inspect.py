@@ -39,6 +39,9 @@ def inspect(
     prompt: Annotated[
         str | None, typer.Option(metavar="NAME", help="Get a prompt with the arguments KEY=VALUE.")
     ] = None,
+    skills: Annotated[
+        bool, typer.Option("--skills", help="List the skills, or load and verify the one of a URI.")
+    ] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Print every message in both directions to stderr.")] = False,
     revision: Annotated[str | None, revision_option("The revision to use; by default the newest one.")] = None,
     env: EnvOption = None,
@@ -49,15 +52,17 @@ def inspect(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show what a server offers, or call a tool, read a resource or get a prompt."""
-    from mcp_bindgen.live.inspected import contents_text, seen_text, shortened
+    from mcp_bindgen.live.inspected import contents_text, seen_text, shortened, skills_text
     from mcp_bindgen.live.mask import Mask, traced_text
     from mcp_bindgen.live.target import talk, target_of
     from mcp_bindgen.live.visit import Visit
 
     command, pairs = _parted(words or (), words_behind(context))
-    if sum(wish is not None for wish in (call, read, prompt)) > 1:
-        raise InputError.at(_HERE, "use only one of --call, --read and --prompt")
-    if pairs and call is None and prompt is None:
+    if sum(wish is not None for wish in (call, read, prompt)) + skills > 1:
+        raise InputError.at(_HERE, "use only one of --call, --read, --prompt and --skills")
+    if skills and (len(pairs) > 1 or any(":" not in pair for pair in pairs)):
+        raise InputError.at(pairs[0], "give at most one URI of a SKILL.md, such as skill://pdf-processing/SKILL.md")
+    if pairs and not skills and call is None and prompt is None:
         raise InputError.at(pairs[0], "is not a URL; give a program after --: inspect -- COMMAND...")
     server = described(command, None, env=env, cwd=cwd, header=header, by="inspect")
     if server is None:
@@ -75,6 +80,8 @@ def inspect(
             masked=mask,
         )
         try:
+            if skills:
+                return await visiting.skills(pairs[0] if pairs else None)
             return await _visited(visiting, call, read, prompt, pairs)
         finally:
             complaints.extend(said.complaints)
@@ -82,13 +89,13 @@ def inspect(
     found = talk(target_of(server), visit, timeout=timeout, failed="inspecting the server failed")
     for complaint in complaints:
         _tell(f"warning: {masking.text(complaint)}")
-    is_done = call is not None or read is not None or prompt is not None
+    is_done = call is not None or read is not None or prompt is not None or (skills and bool(pairs))
     given = found if format_ is Format.JSON else shortened(found)
     shown = masking.result(given) if is_done else masking.listing(given)
     if format_ is Format.JSON:
         answer_json(shown)
     else:
-        answer(contents_text(shown) if is_done else seen_text(shown, table))
+        answer(contents_text(shown) if is_done else (skills_text if skills else seen_text)(shown, table))
     if found.get("isError") is True:
         raise typer.Exit(1)
 

@@ -123,7 +123,9 @@ def shipped_extensions() -> Mapping[str, ExtensionTable]:
 
 
 def shipped_structure(table: ExtensionTable) -> SourceText:
-    """Return the shipped structure of an extension's schema.ts."""
+    """Return the shipped structure of an extension's schema.ts; or that file, if it is our own."""
     path = f"extensions/{table.module}/typescript.json"
+    if not (shipped("schema") / path).is_file():
+        path = f"extensions/{table.module}.ts"
     data = (shipped("schema") / path).read_bytes()
     return SourceText(name=f"schema/{path}", kind=SourceKind.TYPESCRIPT, data=data)

@@ -58,6 +58,20 @@ def seen_text(seen: Mapping[str, Any], table: Callable[[Sequence[str], Iterable[
     return "\n".join(lines)
 
 
+def skills_text(seen: Mapping[str, Any], table: Callable[[Sequence[str], Iterable[Sequence[str]]], str]) -> str:
+    """Format the skills that a server lists; `table` lays out rows below headings."""
+    rows: list[tuple[str, str, str]] = []
+    for skill in seen["skills"][:MAX_ROWS]:
+        files: Any = skill["resources"]
+        number = str(len(files)) if is_list(files) else "dynamic"
+        rows.append(
+            (_clip(skill["uri"], MAX_TEXT), number, _clip(skill["frontmatter"].get("description", ""), MAX_TEXT))
+        )
+    lines = [count(len(seen["skills"]), "skill"), *table(("skill", "files", "description"), rows).splitlines()]
+    more = len(seen["skills"]) - MAX_ROWS
+    return "\n".join([*lines, f"and {more} more (--format json has all)"] if more > 0 else lines)
+
+
 def contents_text(result: Mapping[str, Any]) -> str:
     """Format the result of a call, of reading a resource, or of getting a prompt."""
     return "\n".join(_parts(result)) or "(nothing)"

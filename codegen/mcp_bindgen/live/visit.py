@@ -146,8 +146,28 @@ class Visit:
             prompt = await _named("prompt", name, list_items(client, "prompts/list", "prompts"))
             return _wire(await client.get_prompt(name=name, arguments=prompt_arguments(prompt, pairs) or None))
 
+    async def skills(self, uri: str | None) -> dict[str, Any]:
+        """Return the skills that a server lists, or one skill by its URI, whose SKILL.md is verified.
+
+        Raises:
+            InputError: the server has no skills.
+        """
+        from mcp_bindings.extensions.skills import EXTENSION
+        from mcp_runtime.errors import MissingCapability
+        from mcp_runtime.extensions.skills import Skills, iter_skills, load_skill
+
+        self._packages = packages_of([EXTENSION.revision])
+        try:
+            async with self._client([Skills()]) as client:
+                if uri is None:
+                    return {"skills": [_wire(entry) async for entry in iter_skills(client)]}
+                skill = await load_skill(client, uri)
+                return {"contents": [{"uri": uri, "text": skill.text}], "skill": _wire(skill.entry)}
+        except MissingCapability:
+            raise InputError.at("--skills", f"the server does not declare {EXTENSION.id}") from None
+
     @asynccontextmanager
-    async def _client(self) -> AsyncGenerator[Any]:
+    async def _client(self, extensions: Sequence[Any] = ()) -> AsyncGenerator[Any]:
         from mcp_runtime.client import ClientOptions, open_any
         from mcp_runtime.middleware.trace import Tracer
 
@@ -160,7 +180,11 @@ class Visit:
         )
         clients = [package.Client for package in self._packages]
         async with connect(self._target, self._said.listen) as peer:
-            yield await open_any(peer, *clients, handlers=handlers, options=options)
+            if extensions:  # bridged to the other revisions
+                [client], [handler] = clients, handlers
+                yield await client.open(peer, handlers=handler, options=options, extensions=extensions)
+            else:
+                yield await open_any(peer, *clients, handlers=handlers, options=options)
 
 
 def _wire(result: Any) -> dict[str, Any]:

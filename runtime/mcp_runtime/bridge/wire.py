@@ -166,9 +166,10 @@ class Wire:
         if plan.types:
             _validate(plan.types, method.name, value, reader)
         if plan.converter is None:
-            is_tagged = part != PARAMS and isinstance(method, RequestMethod) and method.results and self.strips_meta
-            # Results of extensions, which no conversion knows, lose their tag in the legacy era.
-            return {self._own.result_tag: "complete", **value} if is_tagged else value
+            if part == PARAMS or not isinstance(method, RequestMethod) or not self.strips_meta:
+                return value
+            # No conversion knows the results of extensions, in which the legacy era omits what the modern one requires.
+            return {self._own.result_tag: "complete", **dict(method.result.compile().assumed), **value}
         if len(text) < SHORT and b"\\" not in text and not plan.converter.concerns(text):
             return {**value, **plan.converter.fill} if plan.converter.fill else value
         try:

@@ -249,7 +249,7 @@ class Outbound:
             method, type_, resume = call.method, call.type, None
             wire = requester.wire
             spoken = method if wire is None else cast("RequestMethod[Any, Any]", wire.spoken(method))
-            if spoken.results and type_ is method.result:
+            if spoken.results and requester.result_tag and type_ is method.result:
                 type_, resume = self.results.told(spoken, found, requester)
                 if not self._link.limits.strict:
                     found = self.results.completed(type_, found, method.name, requester)

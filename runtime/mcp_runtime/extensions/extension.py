@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Handler
@@ -37,7 +37,7 @@ class Extension:
             methods.
     """
 
-    binding: ClassVar[ExtensionBinding]
+    binding: ExtensionBinding
 
     def settings(self, connection: Connection) -> Mapping[str, Any]:
         """Return the settings that this side declares, keyed by wire names; none by default.
