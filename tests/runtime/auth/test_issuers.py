@@ -162,6 +162,16 @@ async def test_the_issuer_is_asked_about_opaque_tokens(monkeypatch: pytest.Monke
             await auth.verify("opaque")
 
 
+async def test_simultaneous_requests_share_a_question() -> None:
+    async with introspecting() as (issuer, auth):
+        issuer.said["opaque"] = {"active": True, **claims(iss=None)}
+        waiting = [asyncio.ensure_future(auth.verify("opaque")) for _ in range(20)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        assert {(await each).subject for each in waiting[1:]} == {"ada"}
+        assert issuer.paths.count("/introspect") == 1
+
+
 BAD: dict[str, dict[str, Any]] = {
     "not active": {"active": False},
     "active as text": {"active": "true"},

@@ -1,5 +1,6 @@
 """Access tokens as JWTs: their signature, their issuer, their audience, and when they are valid (RFC 7519, 9068)."""
 
+import asyncio
 import re
 import time
 from base64 import urlsafe_b64decode
@@ -80,6 +81,7 @@ class OpaqueTokens:
         self._audience = audience
         self._reach = reach
         self._endpoint = ""
+        self._asking: dict[str, asyncio.Task[Principal]] = {}
 
     async def verify(self, token: str) -> Principal:
         """Return the owner of a token.
@@ -88,6 +90,14 @@ class OpaqueTokens:
             InvalidToken: it is not valid here, or has expired.
             AuthorizationError: the issuer cannot be asked now.
         """
+        task = self._asking.get(token)
+        if task is None or task.get_loop() is not asyncio.get_running_loop():
+            # Simultaneous requests with one token share a question, also if the first of them is cancelled.
+            task = self._asking[token] = asyncio.ensure_future(self._ask(token))
+            task.add_done_callback(lambda _: self._asking.pop(token, None))
+        return await asyncio.shield(task)
+
+    async def _ask(self, token: str) -> Principal:
         issuer = self._client.issuer
         if not self._endpoint:
             self._endpoint = (await find_issuer(issuer, self._reach)).introspection
