@@ -169,7 +169,7 @@ def render() -> str:
         "# Requirements",
         "",
         "What the specification demands and recommends, in our own words, and what shows that it is met. All demands",
-        "of 2026-07-28 are here, except those of authorization, and all demands on the transports pages of the",
+        "of 2026-07-28 are here, except those of issuers, and all demands on the transports pages of the",
         "other revisions. `make docs` writes this page from the rows in",
         "[tests/requirements/rows](../tests/requirements/rows) and from the tests, which name the requirements that",
         "they show; a test fails if a requirement has neither a test, an example nor a reason.",

@@ -14,6 +14,7 @@ from mcp_bindgen.cli.host import host
 from mcp_bindgen.cli.impact import impact
 from mcp_bindgen.cli.inspect import inspect
 from mcp_bindgen.cli.install import install
+from mcp_bindgen.cli.login import login, logout
 from mcp_bindgen.cli.migrate import migrate
 from mcp_bindgen.cli.proxy import proxy
 from mcp_bindgen.cli.revisions import list_revisions
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 
 
+_AUTHORIZATION = "docs/authorization.md"
 _COMMANDS, _INSPECT, _IMPACT = "docs/commands.md", "docs/inspect.md", "docs/impact.md"
 _READINGS = "docs/decisions/0001-two-readings-one-structure.md"
 # This command also works without the extra, so it parses its own arguments.
@@ -87,6 +89,8 @@ servers.add(
     cls=StartsCommand,
 )
 servers.add(host, "Show the servers of a configuration, and their tools.", "host mcp.json", "docs/host.md")
+servers.add(login, "Sign in to a protected server.", "login https://mcp.example.com/mcp", _AUTHORIZATION)
+servers.add(logout, "Delete the tokens for a server.", "logout https://mcp.example.com/mcp", _AUTHORIZATION)
 servers.add(validate, "Show which revisions accept a message.", "validate session.log", _INSPECT)
 servers.add(
     proxy,

@@ -19,6 +19,7 @@ PROBE_TIMEOUT = 5.0
 """How many seconds a server has at most to say which era it is of."""
 _REFUSED = -1
 """The error code of a user who refuses sampling (specification, client/sampling)."""
+_UNAUTHORIZED = "401 Unauthorized"
 CAPABILITIES: Mapping[str, Any] = {
     "sampling": {"tools": {}, "context": {}},
     "elicitation": {"form": {}, "url": {}},
@@ -43,16 +44,31 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignIn:
+    """How a person signs in.
+
+    Attributes:
+        client_id: the id of a client that the issuer has registered; empty to register one.
+        issuer: that issuer; may be empty.
+    """
+
+    client_id: str = ""
+    issuer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """Where a server is reached over HTTP.
 
     Attributes:
         url: its URL.
         headers: headers of every request, which may be secret.
+        sign_in: how a person may sign in; None to use stored tokens only.
     """
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    sign_in: SignIn | None = None
 
 
 Target: TypeAlias = Command | Endpoint
@@ -160,6 +176,8 @@ def talk(
         lines: Sequence[str] = _once(said.lines) or rest
         # The last words of a server that died are in the message as well.
         first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
+        if isinstance(target, Endpoint) and first.endswith(_UNAUTHORIZED):
+            first = f"{first}; run: mcp-bindgen login {name_of(target)}"
         raise InputError.at(where, f"{failed}: {first}", lines=lines) from None
 
 
@@ -174,10 +192,50 @@ def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncConte
     if isinstance(target, Endpoint):
         from mcp_runtime.transports.http import connect_http
 
-        return connect_http(target.url, headers=target.headers)
+        return connect_http(target.url, headers=target.headers, auth=_authorizer(target))
     from mcp_runtime.transports.stdio import connect_stdio
 
     return connect_stdio(*target.words, stderr=listen, env=target.env, cwd=target.cwd)
+
+
+def _authorizer(target: Endpoint) -> Any:
+    """Return what obtains access tokens; None if there are none for the server."""
+    from mcp_runtime.auth import FileStore, OAuth, Registered
+    from mcp_runtime.errors import AuthorizationError
+
+    wish, store = target.sign_in, FileStore()
+    if wish is not None:
+        client = Registered(wish.client_id, wish.issuer) if wish.client_id else None
+        return OAuth(store=store, client=client)
+
+    async def nobody(url: str) -> str:
+        raise AuthorizationError("signing in", url, "the stored tokens are not enough", "run mcp-bindgen login URL")
+
+    stored = OAuth(store=store, visit=nobody)
+    is_given = "authorization" in map(str.lower, target.headers)
+    return stored if not is_given and stored.knows(target.url) else None
+
+
+def has_tokens(url: str) -> bool:
+    """Whether there are stored tokens for a server."""
+    from mcp_runtime.auth import FileStore, OAuth
+
+    return OAuth(store=FileStore()).knows(url)
+
+
+def sign_out(url: str) -> bool:
+    """Revoke and delete the tokens for a server; return whether there were any.
+
+    Raises:
+        InputError: the file cannot be read or written.
+    """
+    from mcp_runtime.auth import FileStore, OAuth
+    from mcp_runtime.errors import AuthorizationError
+
+    try:
+        return asyncio.run(OAuth(store=FileStore()).sign_out(url))
+    except AuthorizationError as error:
+        raise InputError.at(Location(source=name_of(Endpoint(url=url))), str(error)) from None
 
 
 def probe_timeout(timeout: float) -> float:

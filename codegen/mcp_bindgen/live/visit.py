@@ -76,6 +76,11 @@ class Visit:
         self._probe_timeout = probe_timeout(timeout)
         self._masked = masked
 
+    async def greet(self) -> str:
+        """Begin a conversation, and return the name of the server."""
+        async with self._client() as client:
+            return str(client.connection.peer_info.get("name", "the server"))
+
     async def look(self) -> Seen:
         """Return what the server is and offers."""
         from mcp_runtime.errors import McpError

@@ -32,7 +32,10 @@ class Issuer:
         lifetime: seconds for which a token is valid.
         requests: what it was asked, in order: the path and the parameters.
         error: an error code that it answers authorization requests with; empty to grant them.
+        token_error: an error code that it answers token requests with.
+        token_answer: what it answers token requests with instead of a token.
         refresh_tokens: the refresh tokens that are valid; tests may clear them.
+        rotates: whether each refresh replaces the refresh token.
     """
 
     def __init__(self, *, subject: str = "ada", scopes: Iterable[str] | None = None, lifetime: float = 3600) -> None:
@@ -42,7 +45,9 @@ class Issuer:
         self.metadata: dict[str, Any] = {}
         self.subject = subject
         self.lifetime = lifetime
-        self.error = ""
+        self.error = self.token_error = ""
+        self.token_answer: Any = None
+        self.rotates = True
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.refresh_tokens: dict[str, dict[str, str]] = {}
         self._scopes = None if scopes is None else frozenset(scopes)
@@ -149,6 +154,8 @@ class Issuer:
             return 200, {}, ""
         if path != "/token":
             return 404, {}, ""
+        if self.token_error or self.token_answer is not None:
+            return (400, {"error": self.token_error}, "") if self.token_error else (200, self.token_answer, "")
         granted = self._granted(form)
         return (200, self._issued(granted), "") if granted is not None else (400, {"error": "invalid_grant"}, "")
 
@@ -162,7 +169,8 @@ class Issuer:
                 same = all(form.get(name) == asked.get(name) for name in ("redirect_uri", "client_id", "resource"))
                 return asked if asked and same and asked.get("code_challenge") == challenge else None
             case "refresh_token":
-                asked = self.refresh_tokens.pop(form.get("refresh_token", ""), {})
+                used = form.get("refresh_token", "")
+                asked = self.refresh_tokens.pop(used, {}) if self.rotates else self.refresh_tokens.get(used, {})
                 return asked if asked and form.get("client_id") == asked["client_id"] else None
             case "client_credentials" | "urn:ietf:params:oauth:grant-type:jwt-bearer":
                 return {**form, "is_machine": "true"}
@@ -180,7 +188,7 @@ class Issuer:
             "expires_in": self.lifetime,
             "scope": " ".join(scopes),
         }
-        if "is_machine" not in granted:
+        if "is_machine" not in granted and (self.rotates or not self.refresh_tokens):
             issued["refresh_token"] = refresh = secrets.token_urlsafe(16)
             self.refresh_tokens[refresh] = granted
         return issued

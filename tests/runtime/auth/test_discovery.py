@@ -53,6 +53,7 @@ def wells(server: Protected) -> list[str]:
     return [path for _, path, _ in server.requests if "well-known" in path]
 
 
+@pytest.mark.requirement("signing-in.resource-metadata")
 async def test_the_metadata_that_the_challenge_names_comes_first(server: Protected, issuer: Issuer) -> None:
     named = "/.well-known/elsewhere"
     server.challenge = f'resource_metadata="{server.url.replace("/mcp", named)}"'
@@ -61,6 +62,7 @@ async def test_the_metadata_that_the_challenge_names_comes_first(server: Protect
     assert wells(server) == [named]
 
 
+@pytest.mark.requirement("signing-in.resource-metadata")
 async def test_then_the_path_and_then_the_root(server: Protected, issuer: Issuer) -> None:
     server.documents[ROOT] = 200, json.dumps({**server.metadata, "resource": server.url[:-4]}).encode()
     server.metadata = {}
@@ -134,6 +136,7 @@ async def test_the_url_of_an_issuer_is_checked(server: Protected, issuer: Issuer
         await opened(server, issuer)
 
 
+@pytest.mark.requirement("signing-in.https")
 @pytest.mark.parametrize("name", ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "http://example.com/x", "https://u:p@example.com/", 12])
 async def test_the_endpoints_of_an_issuer_are_checked(server: Protected, issuer: Issuer, name: str, url: Any) -> None:
@@ -143,6 +146,7 @@ async def test_the_endpoints_of_an_issuer_are_checked(server: Protected, issuer:
     assert issuer.requests == []
 
 
+@pytest.mark.requirement("signing-in.issuer-metadata-validated")
 @pytest.mark.parametrize("suffix", ["/", "/x", "#"])
 async def test_metadata_of_another_issuer_is_refused(server: Protected, issuer: Issuer, suffix: str) -> None:
     issuer.metadata["issuer"] = issuer.url + suffix
@@ -151,6 +155,7 @@ async def test_metadata_of_another_issuer_is_refused(server: Protected, issuer: 
     assert issuer.requests == []
 
 
+@pytest.mark.requirement("signing-in.issuer-metadata")
 async def test_an_issuer_with_a_path_is_asked_in_three_places(server: Protected) -> None:
     origin = server.url.removesuffix("/mcp")
     places = [f"{OAUTH}/t", f"{OPENID}/t", f"/t{OPENID}"]
@@ -163,6 +168,7 @@ async def test_an_issuer_with_a_path_is_asked_in_three_places(server: Protected)
     assert (found.name, found.token, found.has_pkce) == (f"{origin}/t", f"{origin}/token", False)
 
 
+@pytest.mark.requirement("signing-in.old-servers")
 async def test_without_any_metadata_the_origin_is_the_issuer(server: Protected) -> None:
     """As in 2025-03-26: with the metadata of an issuer, or with fixed paths."""
     origin, server.metadata = server.url.removesuffix("/mcp"), {}

@@ -150,7 +150,7 @@ async def test_the_issuer_is_asked_about_opaque_tokens(monkeypatch: pytest.Monke
         issuer.said["opaque"] = {"active": True, **claims(iss=None, scope="a b")}
         for _ in range(3):
             found = await auth.verify("opaque")
-            assert (found.key, found.scopes) == (f"{issuer.url} ada", {"a", "b"})
+            assert (found.key, found.scopes) == (f"{issuer.url} ada", frozenset(("a", "b")))
             with pytest.raises(InvalidToken):
                 await auth.verify("other")
         assert issuer.paths.count("/introspect") == 2

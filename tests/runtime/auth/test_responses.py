@@ -20,6 +20,7 @@ def test_the_code_of_a_valid_response_is_used(issuer: Issuer, query: str) -> Non
     assert read_response(f"{BACK}?code=abc&state=st&{query}", "st", issuer) == "abc"
 
 
+@pytest.mark.requirement("signing-in.response")
 @pytest.mark.parametrize(
     ("issuer", "query", "problem"),
     [
@@ -45,6 +46,7 @@ def test_any_other_response_is_refused(issuer: Issuer, query: str, problem: str)
         read_response(f"{BACK}?{query}", "st", issuer)
 
 
+@pytest.mark.requirement("signing-in.error-after-validation")
 @pytest.mark.parametrize("query", ["error=sneaky&state=other", "error=sneaky&state=st&iss=https%3A%2F%2Fevil.example"])
 def test_an_error_is_shown_only_after_these_checks(query: str) -> None:
     with pytest.raises(AuthorizationError) as caught:

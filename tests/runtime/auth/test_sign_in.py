@@ -26,6 +26,7 @@ async def brew(server: Protected, auth: OAuth, *kinds: str) -> list[str]:
     return [result.content[0].text for result in found]
 
 
+@pytest.mark.requirement("signing-in.application-type", "signing-in.redirect-registered", "signing-in.resource")
 @pytest.mark.parametrize("bindings", [v2025_11_25, v2026_07_28])
 async def test_a_client_signs_in_once(server: Protected, issuer: Issuer, bindings: Any) -> None:
     async with connect_http(server.url, auth=OAuth(visit=issuer.visit)) as peer:
@@ -65,6 +66,7 @@ async def test_a_server_without_protection_needs_no_sign_in(issuer: Issuer, serv
     assert issuer.refresh_tokens == {}
 
 
+@pytest.mark.requirement("signing-in.scopes")
 async def test_the_scopes_of_a_challenge_are_requested_together_with_earlier_ones(
     server: Protected, issuer: Issuer
 ) -> None:
@@ -109,7 +111,7 @@ async def test_options_change_the_requests(server: Protected, issuer: Issuer) ->
     del issuer.metadata["code_challenge_methods_supported"]
     auth = OAuth(
         visit=issuer.visit,
-        client=Registered("it", issuer.url, "a:b %"),
+        client=Registered("i:t", issuer.url, "a:b %"),
         assume_pkce=True,
         send_resource=False,
         parameters={"audience": "tea"},
@@ -121,10 +123,11 @@ async def test_options_change_the_requests(server: Protected, issuer: Issuer) ->
     assert asked["audience"] == "tea"
     assert asked["redirect_uri"] == "http://localhost:3118/back"
     assert "resource" not in asked
-    assert issuer.count("/token", client_id="it", client_secret="a:b %") > 0
+    assert issuer.count("/token", client_id="i:t", client_secret="a:b %") > 0
     assert issuer.count("/register") == 0
 
 
+@pytest.mark.requirement("signing-in.pkce-announced")
 async def test_an_issuer_without_pkce_is_refused(server: Protected, issuer: Issuer) -> None:
     issuer.metadata["code_challenge_methods_supported"] = ["plain"]
     with pytest.raises(AuthorizationError, match="PKCE with S256; if it does, pass") as caught:
@@ -133,6 +136,7 @@ async def test_an_issuer_without_pkce_is_refused(server: Protected, issuer: Issu
     assert issuer.requests == []
 
 
+@pytest.mark.requirement("signing-in.pkce")
 async def test_a_verifier_proves_who_began(server: Protected, issuer: Issuer) -> None:
     """The issuer compares it with the challenge; each sign-in has another one, and another state."""
     for _ in range(2):
@@ -143,6 +147,7 @@ async def test_a_verifier_proves_who_began(server: Protected, issuer: Issuer) ->
     assert all(43 <= len(proof) <= 128 for proof in proofs)
 
 
+@pytest.mark.requirement("signing-in.client-id")
 async def test_a_document_is_the_id_where_the_issuer_reads_it(server: Protected, issuer: Issuer) -> None:
     document = "https://app.example.com/client.json"
     issuer.metadata["client_id_metadata_document_supported"] = True
@@ -151,6 +156,7 @@ async def test_a_document_is_the_id_where_the_issuer_reads_it(server: Protected,
     assert issuer.count("/register") == 0
 
 
+@pytest.mark.requirement("signing-in.client-id")
 async def test_a_client_is_registered_once_for_its_issuer(server: Protected, issuer: Issuer) -> None:
     store = MemoryStore()
     await brew(server, OAuth(visit=issuer.visit, store=store), "green")
@@ -159,6 +165,7 @@ async def test_a_client_is_registered_once_for_its_issuer(server: Protected, iss
     assert (issuer.count("/register"), issuer.count("/authorize")) == (1, 2)
 
 
+@pytest.mark.requirement("signing-in.bound-to-issuer")
 async def test_another_issuer_gets_another_client(server: Protected, issuer: Issuer) -> None:
     """Nothing of the first issuer is sent to the second one, though it has a refresh token."""
     visits = [issuer.visit]
@@ -178,6 +185,7 @@ async def test_another_issuer_gets_another_client(server: Protected, issuer: Iss
     assert issuer.requests[before:] == []
 
 
+@pytest.mark.requirement("signing-in.bound-to-issuer")
 async def test_a_given_client_is_used_with_its_issuer_only(server: Protected, issuer: Issuer) -> None:
     auth = OAuth(visit=issuer.visit, client=Registered("it", "https://login.example.com", "s3cret"))
     with pytest.raises(AuthorizationError, match=r"not https://login\.example\.com") as caught:
@@ -186,6 +194,7 @@ async def test_a_given_client_is_used_with_its_issuer_only(server: Protected, is
     assert issuer.requests == []
 
 
+@pytest.mark.requirement("signing-in.registration-refused")
 async def test_an_issuer_that_registers_no_clients_needs_a_given_one(server: Protected, issuer: Issuer) -> None:
     del issuer.metadata["registration_endpoint"]
     with pytest.raises(AuthorizationError, match=r"pass OAuth\(client=Registered"):
@@ -275,6 +284,7 @@ async def test_only_requests_of_the_caller_start_a_sign_in(server: Protected, is
     assert issuer.count("/authorize") == 1
 
 
+@pytest.mark.requirement("signing-in.header")
 async def test_a_token_is_sent_to_its_server_only(server: Protected, issuer: Issuer) -> None:
     await brew(server, OAuth(visit=issuer.visit), "green")
     assert all(not token for _, path, token in server.requests if path.startswith("/.well-known/"))
@@ -303,6 +313,7 @@ async def test_http_beyond_loopback_needs_insecure() -> None:
             await v2026_07_28.Client.open(peer)
 
 
+@pytest.mark.requirement("signing-in.document")
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="begins with https"):
         OAuth(document="http://app.example.com/c.json")

@@ -116,6 +116,14 @@ class Authorizer(ABC):
         found, is_first = await self._signing_in.run(key, lambda: self._sign_in(key, resource, said, held, reach))
         return found.access, int(is_first)
 
+    def knows(self, url: str) -> bool:
+        """Whether tokens for a server are stored.
+
+        Args:
+            url: the URL of the server.
+        """
+        return self._load(_key(url)) is not None
+
     async def sign_out(self, url: str) -> bool:
         """Forget the tokens for a server, after revoking them as far as the issuer supports that.
 

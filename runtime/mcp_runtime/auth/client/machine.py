@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ LIFETIME: Final = 60
 """Seconds for which an assertion of a client is valid."""
 _ASSERTION: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-_ALGORITHMS: Final = {"RSA": "RS256", "P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
+_ALGORITHMS: Final = {"RSA": "RS256", "P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
 
 
 class _Machine(Authorizer):
@@ -121,13 +122,18 @@ class _Key:
     """Signs assertions of a client (RFC 7523, 3)."""
 
     def __init__(self, key: str | bytes | dict[str, Any]) -> None:
-        from joserfc import jwk
+        from joserfc.errors import JoseError
+        from joserfc.jwk import ECKey, RSAKey
 
-        self._key: Any = jwk.import_key(key)
-        public: dict[str, Any] = self._key.as_dict(private=False)
-        self._algorithm = _ALGORITHMS.get(public.get("crv", public["kty"]), "")
-        if not self._algorithm or not self._key.is_private:
-            raise ValueError("the key is not a private key of a kind that signs: RSA, EC or Ed25519")
+        kinds: tuple[Any, ...] = (ECKey, RSAKey)
+        for kind in kinds:
+            with suppress(JoseError, ValueError, TypeError):
+                self._key: Any = kind.import_key(key)
+                public: dict[str, Any] = self._key.as_dict(private=False)
+                self._algorithm = _ALGORITHMS.get(public.get("crv", public["kty"]), "")
+                if self._algorithm and self._key.is_private:
+                    return
+        raise ValueError("the key is not a private key of a kind that signs: RSA, or EC of NIST")
 
     def assertion(self, id_: str, issuer: str) -> str:
         """Return an assertion for one use."""

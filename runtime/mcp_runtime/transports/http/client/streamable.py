@@ -104,6 +104,7 @@ MAX_FAILURES: Final = 6
 RENEW_TIMEOUT: Final = 30.0
 """Seconds in which a server must begin another session after it has forgotten one."""
 
+_UNAUTHORIZED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _OLDER: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 """What servers of HTTP+SSE answer a POST to their stream with (2025-03-26, basic/transports)."""
 
@@ -345,7 +346,11 @@ class HttpClientTransport(PostingTransport):
             try:
                 await self._begin_again(version, may_ask=may_ask)
             except Exception as error:
-                self._end(reason_for(error))
+                if not may_ask and isinstance(error, Refused) and error.status in _UNAUTHORIZED:
+                    # The next request of the caller may lead to a sign-in.
+                    self._endpoint.session, self._endpoint.version = gone, version
+                else:
+                    self._end(reason_for(error))
                 raise
             listener = self._listener
             if listener is not None and listener is not asyncio.current_task():

@@ -1,0 +1,85 @@
+"""`mcp-bindgen login` stores tokens that the other commands use, and `logout` deletes them."""
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindings import App
+from mcp_runtime.testing import Issuer
+from support.protected import Protected, protected
+
+VISIT = "import sys, httpx2; httpx2.get(sys.argv[1], follow_redirects=True)"
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[Protected]:
+    app = App("tea")
+
+    @app.tool()
+    def brew(kind: str) -> str:
+        """Brew tea."""
+        return f"{kind} tea"
+
+    async with Issuer() as issuer, protected(app, issuer) as server:
+        yield server
+
+
+async def run(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Run the command; a browser visits each URL at once."""
+    browser = folder / "browser"
+    browser.write_text(f"#!{sys.executable}\n{VISIT}\n")
+    browser.chmod(0o700)
+    env: dict[str, Any] = {**os.environ, "XDG_STATE_HOME": str(folder), "BROWSER": f"{browser} %s"}
+    env.pop("SSH_CONNECTION", None)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mcp_bindgen", *words), stdout=-1, stderr=-1, env=env, cwd=folder
+    )
+    out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.slow
+async def test_other_commands_use_the_tokens_of_a_login(server: Protected, tmp_path: Path) -> None:
+    call = "inspect", "--call", "brew", "kind=green", server.url
+    status, out, err = await run(tmp_path, *call)
+    assert (status, out) == (2, "")
+    assert f"401 Unauthorized; run: mcp-bindgen login {server.url}" in err
+    assert await run(tmp_path, "login", server.url) == (
+        0,
+        "signed in to tea\n",
+        "A browser shows where to sign in.\n",
+    )
+    tokens = tmp_path / "mcp-bindgen" / "tokens.json"
+    assert stat.S_IMODE(tokens.stat().st_mode) == 0o600
+    assert (await run(tmp_path, *call))[:2] == (0, 'green tea\nstructured content:\n"green tea"\n')
+    assert await run(tmp_path, "logout", server.url) == (0, "signed out\n", "")
+    assert server.issuer.count("/revoke") == 1
+    assert await run(tmp_path, "logout", server.url) == (0, "there were no tokens for this server\n", "")
+    assert (await run(tmp_path, *call))[0] == 2
+    assert server.issuer.count("/authorize") == 1
+
+
+@pytest.mark.slow
+async def test_other_commands_ask_nobody(server: Protected, tmp_path: Path) -> None:
+    await run(tmp_path, "login", server.url)
+    server.issuer.refresh_tokens.clear()
+    server.revoked.add(server.requests[-1][2])
+    status, out, err = await run(tmp_path, "inspect", server.url)
+    assert (status, out) == (2, "")
+    assert "the stored tokens are not enough; run mcp-bindgen login URL" in err
+    assert server.issuer.count("/authorize") == 1
+
+
+@pytest.mark.slow
+async def test_wrong_input_is_refused(tmp_path: Path) -> None:
+    for words in (("login", "tea"), ("logout", "tea"), ("login", "https://a.example", "--client-id", "it")):
+        status, out, err = await run(tmp_path, *words)
+        assert (status, out) == (2, "")
+        assert err.count("\n") <= 2
