@@ -1,6 +1,6 @@
-"""The JSON Schema of a model, as `model_json_schema()` returns it: with descriptions, without absence defaults.
+"""What a model says of itself: its JSON Schema, as `model_json_schema()` returns it, and its signature.
 
-Imported only when a program asks for a JSON Schema.
+The JSON Schema has descriptions, and no absence defaults. Imported only when a program asks for one of them.
 """
 
 import ast
@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -37,6 +37,29 @@ def described(
         if stated is not None and name in docs:
             stated.setdefault("description", docs[name])
     return made
+
+
+def signature(model: type[BaseModel]) -> inspect.Signature:
+    """Return the signature of a model's constructor: the names of its fields in Python, and plain types."""
+    model.model_rebuild(raise_errors=False)
+
+    def plain() -> None: ...
+
+    plain.__annotations__ = {name: field.annotation for name, field in model.model_fields.items()}
+    types = get_type_hints(plain)  # without the inside of Annotated
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.is_required() else field.get_default(),
+            annotation=types[name],
+        )
+        for name, field in model.model_fields.items()
+    ]
+    if model.model_config.get("extra") == "allow":
+        rest = "properties" + "_" * ("properties" in types)
+        parameters.append(inspect.Parameter(rest, inspect.Parameter.VAR_KEYWORD, annotation=Any))
+    return inspect.Signature(parameters, return_annotation=None)
 
 
 def _without_absent_defaults(schema: Any, absent: tuple[object, ...]) -> Any:

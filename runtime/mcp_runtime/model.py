@@ -12,9 +12,10 @@ Undeclared properties are kept and written back. Integers and numbers follow JSO
 ``true`` is neither. All of this is settled when pydantic builds its validator, so decoding runs none of this code.
 """
 
+import warnings
 from collections.abc import Mapping
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from operator import is_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Never, TypeAlias, cast, final
 
@@ -27,6 +28,16 @@ from mcp_runtime.json_types import FINITE, refuse_non_finite, with_exact_constan
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from pydantic._internal._model_construction import ModelMetaclass as _ModelType
+else:
+
+    class _ModelType(type(BaseModel)):
+        """Hides from `dir` and `help` what pydantic and this module keep on a class."""
+
+        def __dir__(cls) -> list[str]:
+            names = (name for name in super().__dir__() if name != "model_fields")
+            return [name for name in names if name in _SPOKEN or not name.startswith("__")]
 
 
 @final
@@ -54,6 +65,9 @@ ABSENT: Final = Absent.ABSENT
 _IS_NONE: Final = partial(is_, None)
 _IS_ABSENT: Final = partial(is_, ABSENT)
 _NONE: Final = object()
+_SPOKEN: Final = frozenset(("__doc__", "__init__", "__module__", "__name__", "__qualname__"))
+_LIKENESS: Final = 0.8
+"""How alike an undeclared property and a field are for a warning, by `difflib`."""
 
 
 class _OpenString:
@@ -129,7 +143,18 @@ def wire_name(attribute: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-class WireModel(BaseModel):
+class _Signature:
+    """The signature of a model's constructor, for `inspect` and `help`."""
+
+    def __get__(self, instance: object, owner: type[BaseModel]) -> Any:
+        if instance is not None or "__pydantic_base_init__" not in vars(owner.__init__):
+            raise AttributeError("__signature__")
+        from mcp_runtime.described import signature
+
+        return signature(owner)
+
+
+class WireModel(BaseModel, metaclass=_ModelType):
     """Base class of all generated models: open, strict, read and written by wire names."""
 
     model_config = ConfigDict(
@@ -167,6 +192,9 @@ class WireModel(BaseModel):
         Raises:
             pydantic.ValidationError: a value is missing or has the wrong type.
             ValueError: a number is not finite, or a field is passed under both of its names.
+
+        Warns:
+            UserWarning: an undeclared property has nearly the name of a field.
         """
         # The attribute comes first: reading it builds the validator, which finds the constants.
         validate = self.__pydantic_validator__.validate_python
@@ -185,13 +213,24 @@ class WireModel(BaseModel):
         for value in data.values():
             if type(value) not in FINITE:
                 refuse_non_finite(value)
-        extra = self.__pydantic_extra__
-        if extra and not extra.keys().isdisjoint(type(self).model_fields):
-            twice = sorted(extra.keys() & type(self).model_fields.keys())
-            raise ValueError(f"{type(self).__name__}: passed under both their names: {', '.join(twice)}")
+        if extra := self.__pydantic_extra__:
+            for name in extra:
+                if (field := type(self)._field_like(name)) is not None:
+                    if field == name:
+                        raise ValueError(f"{type(self).__name__}: passed under both its names: {name}")
+                    reason = f"has no field {name!r}: did you mean {field!r}?"
+                    warnings.warn(f"{type(self).__name__} {reason}", stacklevel=2)
 
     # Without this mark pydantic would run the constructor for every nested model that it decodes.
     __init__.__dict__["__pydantic_base_init__"] = True
+
+    if not TYPE_CHECKING:
+        __signature__ = _Signature()
+
+        @classmethod
+        def __pydantic_on_complete__(cls) -> None:
+            """Use our signature instead of pydantic's."""
+            del cls.__signature__
 
     if not TYPE_CHECKING:  # Type checkers only reject a misspelt attribute if they see no such method.
 
@@ -212,6 +251,20 @@ class WireModel(BaseModel):
         """Return the names of the fields by wire name, where the two differ."""
         names = ((field.alias or wire_name(name), name) for name, field in cls.model_fields.items())
         return {wire: name for wire, name in names if wire != name}
+
+    @classmethod
+    @lru_cache(4096)
+    def _field_like(cls, name: str) -> str | None:
+        """Return the field that an undeclared property is by its other name, or whose name it nearly has."""
+        if name in cls.model_fields:
+            return name
+        if not name.isidentifier():
+            return None
+        from difflib import get_close_matches
+
+        names = {**{field: field for field in cls.model_fields}, **cls._wire_names()}
+        found = get_close_matches(name, names, 1, _LIKENESS)
+        return names[found[0]] if found else None
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "Self":
         """Return a copy of the model.

@@ -1,12 +1,16 @@
 """What the model base infers from an annotation and a default, and what a user's subclass can rely on."""
 
+import inspect
 import json
+import pydoc
+import warnings
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import pytest
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
+from mcp_bindings import v2026_07_28 as modern
 from mcp_bindings.v2025_11_25 import CallToolRequestParams, ListToolsResult, TextContent, Tool, ToolInputSchema
 from mcp_runtime.model import ABSENT, Absent, Exactly, Integer, WireModel
 
@@ -181,8 +185,49 @@ class TestAssignment:
         assert wire(copied) == {"name": "x", "inputSchema": wire(schema), "_meta": {"a": 1}, "acme": 5}
 
     def test_a_field_under_both_names_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="passed under both their names: input_schema"):
+        with pytest.raises(ValueError, match="passed under both its names: input_schema"):
             tool(inputSchema=ToolInputSchema())
+
+
+class TestHelp:
+    """What a program, a shell or an editor shows of a model."""
+
+    @pytest.mark.parametrize("model", [Tool, ListToolsResult, modern.CallToolResult, modern.RequestMetaObject, Exact])
+    def test_signature_and_help_have_python_names_and_plain_types(self, model: type[WireModel]) -> None:
+        signature = inspect.signature(model)
+        assert [*signature.parameters][:-1] == [*model.model_fields]
+        for text in (str(signature), pydoc.render_doc(model, renderer=pydoc.plaintext)):
+            assert not [word for word in ("_meta", "resultType", "Annotated", "FieldInfo") if word in text]
+
+    def test_a_signature_says_what_must_be_passed(self) -> None:
+        parameters = inspect.signature(modern.CallToolResult).parameters
+        assert parameters["content"].default is inspect.Parameter.empty
+        assert parameters["result_type"].default == "complete"
+        assert parameters["is_error"].annotation == bool | None
+        assert parameters["structured_content"].default is ABSENT
+
+    def test_a_constructor_of_a_subclass_has_its_own_signature(self) -> None:
+        class Own(Tool):
+            if not TYPE_CHECKING:
+
+                def __init__(self, name: str) -> None:
+                    super().__init__(name=name, input_schema=ToolInputSchema())
+
+        assert Own("x").name == "x"  # builds the class
+        assert [*inspect.signature(Own).parameters] == ["name"]
+
+    @pytest.mark.parametrize("name", ["titel", "imputSchema", "descripton"])
+    def test_a_misspelt_keyword_gets_a_warning_where_it_is(self, name: str) -> None:
+        meant = {"titel": "title", "imputSchema": "input_schema", "descripton": "description"}[name]
+        with pytest.warns(UserWarning, match=f"Tool has no field '{name}': did you mean '{meant}'?") as warned:
+            Tool(name="x", input_schema=ToolInputSchema(), **{name: "a"})
+        assert warned[0].filename == __file__
+
+    def test_other_properties_and_decoding_do_not_warn(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tool(acme=5, **{"acme.org/title": 1})
+            Tool.model_validate_json('{"name": "x", "inputSchema": {"type": "object"}, "titel": "a"}')
 
 
 class TestNumbers:

@@ -62,7 +62,7 @@ class TestConstructors:
     def test_a_field_can_be_passed_under_either_name(self) -> None:
         wire: dict[str, Any] = {"tools": [], "ttlMs": 5}
         assert v.ListToolsResult(tools=[], ttl_ms=5).ttl_ms == v.ListToolsResult(**wire).ttl_ms == 5
-        with pytest.raises(ValueError, match="passed under both their names: ttl_ms"):
+        with pytest.raises(ValueError, match="passed under both its names: ttl_ms"):
             v.ListToolsResult(ttl_ms=5, **wire)
 
     @pytest.mark.requirement("modern.result-type")
