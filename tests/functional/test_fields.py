@@ -5,7 +5,7 @@ import json
 import pydoc
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
@@ -196,7 +196,7 @@ class TestHelp:
     def test_signature_and_help_have_python_names_and_plain_types(self, model: type[WireModel]) -> None:
         signature = inspect.signature(model)
         assert [*signature.parameters][:-1] == [*model.model_fields]
-        for text in (str(signature), pydoc.render_doc(model, renderer=pydoc.plaintext)):
+        for text in (str(signature), pydoc.plain(pydoc.render_doc(model))):
             assert not [word for word in ("_meta", "resultType", "Annotated", "FieldInfo") if word in text]
 
     def test_a_signature_says_what_must_be_passed(self) -> None:
@@ -208,10 +208,8 @@ class TestHelp:
 
     def test_a_constructor_of_a_subclass_has_its_own_signature(self) -> None:
         class Own(Tool):
-            if not TYPE_CHECKING:
-
-                def __init__(self, name: str) -> None:
-                    super().__init__(name=name, input_schema=ToolInputSchema())
+            def __init__(self, name: str) -> None:
+                super().__init__(name=name, input_schema=ToolInputSchema())
 
         assert Own("x").name == "x"  # builds the class
         assert [*inspect.signature(Own).parameters] == ["name"]
@@ -220,7 +218,7 @@ class TestHelp:
     def test_a_misspelt_keyword_gets_a_warning_where_it_is(self, name: str) -> None:
         meant = {"titel": "title", "imputSchema": "input_schema", "descripton": "description"}[name]
         with pytest.warns(UserWarning, match=f"Tool has no field '{name}': did you mean '{meant}'?") as warned:
-            Tool(name="x", input_schema=ToolInputSchema(), **{name: "a"})
+            tool(**{name: "a"})
         assert warned[0].filename == __file__
 
     def test_other_properties_and_decoding_do_not_warn(self) -> None:

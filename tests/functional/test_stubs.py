@@ -246,7 +246,7 @@ def test_stubs_can_be_introspected(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_stubs_describe_their_arguments(revision: str) -> None:
     bindings = package(revision)
-    assert "Args:\n    name: Which tool to run" in (inspect.getdoc(bindings.Client.call_tool) or "")
+    assert "Args:\n    name: Name of the tool" in (inspect.getdoc(bindings.Client.call_tool) or "")
     for stubs in (bindings.Client, bindings.ConnectedClient):
         for name, stub in public(stubs).items():
             if name.startswith("__") or not inspect.isfunction(stub):

@@ -13,7 +13,7 @@ from pydantic import Field
 from .initialize import InitializeRequest
 
 ClientRequest: TypeAlias = InitializeRequest
-"""Any message that a client may send and that expects an answer.
+"""Union of the requests that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """

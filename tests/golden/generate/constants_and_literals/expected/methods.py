@@ -24,7 +24,7 @@ INITIALIZE: Final[method.RequestMethod[models.InitializeRequestParams, models.In
     params_required=True,
     result=method.WireType(_PACKAGE, "InitializeResult"),
 )
-"""First request of a session: the client offers a protocol version and tells what it can do."""
+"""First request of a session: the client proposes a protocol version and states its capabilities."""
 
 METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name([INITIALIZE])
 """All methods by name."""

@@ -25,7 +25,7 @@ class ConnectedClient(stub.Stub):
     __binding__: ClassVar[stub.Binding] = BINDING
 
 
-class Context(stub.Context[ConnectedClient]):
+class Context(stub.ServerContext[ConnectedClient, stub.StateT]):
     """The context of a message in a server's handler."""
 
     @property

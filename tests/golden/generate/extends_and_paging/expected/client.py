@@ -28,7 +28,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Asks for moons.
 
         Args:
-            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            cursor: The `nextCursor` of the previous page; omit it for the first page.
             options: Timeouts and a progress callback for this call.
         """
         params = models.PaginatedRequestParams(cursor=cursor, all=all)

@@ -11,32 +11,32 @@ from mcp_runtime.model import WireModel
 
 
 class InitializeRequestParams(WireModel):
-    """Who the client is, what it can do, and which protocol version it wants.
+    """The client's name, capabilities and newest protocol version.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
     protocol_version: str
-    """Newest revision of the protocol the client speaks; the server may answer with another."""
+    """Newest protocol version that the client supports; the server may choose another."""
 
 
 class InitializeRequest(WireModel):
-    """First request of a session: the client offers a protocol version and tells what it can do.
+    """First request of a session: the client proposes a protocol version and states its capabilities.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
     method: Literal["initialize"] = "initialize"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: InitializeRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class InitializeResult(WireModel):
-    """The server's side of the handshake: the version to be spoken and what it can do.
+    """The server's reply to `initialize`: the protocol version to use, and its capabilities.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
     protocol_version: str
-    """Revision to be spoken from now on; a client that does not know it should disconnect."""
+    """Protocol version to use; a client that does not support it must disconnect."""

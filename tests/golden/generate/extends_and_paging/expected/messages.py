@@ -14,7 +14,7 @@ from .moons import ListMoonsRequest
 from .notifications import MoonRoseNotification
 
 ClientRequest: TypeAlias = Annotated[InitializeRequest | ListMoonsRequest, Tagged("method")]
-"""Any message that a client may send and that expects an answer.
+"""Union of the requests that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """
@@ -31,7 +31,7 @@ class Thing(WireModel):
 
 
 ServerNotification: TypeAlias = MoonRoseNotification
-"""Any message that a server may send without expecting an answer.
+"""Union of the notifications that a server may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """

@@ -18,7 +18,7 @@ class Result(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class PaginatedResult(Result):
@@ -28,17 +28,17 @@ class PaginatedResult(Result):
     """
 
     next_cursor: str | None = None
-    """Where the following page starts, to be sent back as it is; absent on the last page."""
+    """Cursor of the next page; absent on the last page."""
 
 
 class PaginatedRequestParams(WireModel):
-    """Parameters of a request for one page of a list.
+    """Parameters of a request for a page of a list.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
     cursor: str | None = None
-    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
+    """The `nextCursor` of the previous page; omit it for the first page."""
     all: Boolean | None = None
 
 
@@ -49,9 +49,9 @@ class ListMoonsRequest(WireModel):
     """
 
     method: Literal["moons/list"] = "moons/list"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class Moon(WireModel):

@@ -26,6 +26,6 @@ class MoonRoseNotification(WireModel):
     """
 
     method: Literal["notifications/moons/rose"] = "notifications/moons/rose"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: MoonRoseNotificationParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""

@@ -31,7 +31,7 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_MOONS_ROSE, params)
 
 
-class Context(stub.Context[ConnectedClient]):
+class Context(stub.ServerContext[ConnectedClient, stub.StateT]):
     """The context of a message in a server's handler."""
 
     @property

@@ -48,8 +48,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
         Args:
             options: Timeouts and a progress callback for this call.
-            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
-                belong to MCP.
+            meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
         """
         arguments["_meta"] = self._meta(models.RequestMetaObject, arguments.pop("meta", None))
         if "options_" in arguments:

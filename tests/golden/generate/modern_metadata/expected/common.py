@@ -9,7 +9,8 @@ from mcp_runtime.model import WireModel
 
 
 class RequestMetaObject(WireModel):
-    """Metadata every request carries, as there is no handshake: the revision spoken and the client's features.
+    """Metadata of a request: protocol version, client capabilities, and optionally a progress token and a log
+    level.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """

@@ -14,32 +14,33 @@ from .common import RequestMetaObject
 
 
 class RequestParams(WireModel):
-    """Base of the parameters of requests: room for metadata.
+    """Base of the parameters of requests: optional metadata.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    """Metadata, such as a `progressToken`."""
 
 
 class DiscoverRequest(WireModel):
-    """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
+    """Asks for the server's protocol versions and capabilities; servers must support it, clients need not use
+    it.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
     method: Literal["server/discover"] = "server/discover"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: RequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class DiscoverResult(WireModel):
-    """Describes the server: the revisions it speaks, its features, and guidance for the model.
+    """The server's protocol versions, capabilities and instructions for the model.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
     supported_versions: list[str]
-    """Revisions of the protocol the server speaks; pick one of them for later requests."""
+    """Protocol versions that the server supports; use one of them in later requests."""

@@ -13,7 +13,7 @@ from .discover import DiscoverRequest
 from .oracle import AskRequest
 
 ClientRequest: TypeAlias = Annotated[DiscoverRequest | AskRequest, Tagged("method")]
-"""Any message that a client may send and that expects an answer.
+"""Union of the requests that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """

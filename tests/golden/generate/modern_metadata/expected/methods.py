@@ -34,7 +34,7 @@ SERVER_DISCOVER: Final[method.RequestMethod[models.RequestParams, models.Discove
     params_required=True,
     result=method.WireType(_PACKAGE, "DiscoverResult"),
 )
-"""Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
+"""Asks for the server's protocol versions and capabilities; servers must support it, clients need not use it."""
 
 METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name([ORACLE_ASK, SERVER_DISCOVER])
 """All methods by name."""

@@ -23,7 +23,7 @@ class AskByText(WireModel):
     text: str
     options: list[str] | None = None
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 class AskByNumber(WireModel):
@@ -36,7 +36,7 @@ class AskByNumber(WireModel):
     number: Integer
     hint: Any | Absent = ABSENT
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP."""
 
 
 AskRequestParams: TypeAlias = Annotated[AskByText | AskByNumber, Tagged("by")]
@@ -53,9 +53,9 @@ class AskRequest(WireModel):
     """
 
     method: Literal["oracle/ask"] = "oracle/ask"
-    """Says what kind of message this is, and with that what `params` holds."""
+    """Name of the method; it determines the type of `params`."""
     params: AskRequestParams
-    """Data of the message; `method` decides what belongs here."""
+    """Parameters of the method."""
 
 
 class AskResult(WireModel):

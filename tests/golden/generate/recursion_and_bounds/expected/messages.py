@@ -15,7 +15,7 @@ from typing_extensions import TypeAliasType
 from .initialize import InitializeRequest
 
 ClientRequest: TypeAlias = InitializeRequest
-"""Any message that a client may send and that expects an answer.
+"""Union of the requests that a client may send.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """
