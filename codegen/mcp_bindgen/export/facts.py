@@ -1,10 +1,10 @@
 """The facts of one revision as frozen views: its methods and types, with history, users and gates."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
-from mcp_bindgen.ir.history import History
+from mcp_bindgen.ir.history import History, Lifetime
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import Definition, Direction, Field, Method, Protocol, Struct
 from mcp_bindgen.ir.spell import spell, spell_bounds
@@ -19,8 +19,8 @@ _SENDERS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PropertyFacts:
-    """One property; `capability` is what must be declared before it may be used. Its history is a `Lifetime`."""
+class PropertyFacts(Lifetime):
+    """One property; `capability` is what must be declared before it may be used."""
 
     name: str
     type: str
@@ -28,18 +28,15 @@ class PropertyFacts:
     bounds: str
     doc: str
     deprecated: bool
-    inherited: bool
+    inherited: bool = field(compare=False)
     capability: str
-    since: str
-    removed: str
-    use: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypeFacts:
+class TypeFacts(Lifetime):
     """One definition; `type` and `bounds` are empty for a struct.
 
-    `users` are the methods whose messages contain it: the part and the method. Its history is a `Lifetime`.
+    `users` are the methods whose messages contain it: the part and the method.
     """
 
     kind: str
@@ -50,14 +47,11 @@ class TypeFacts:
     type: str
     bounds: str
     properties: tuple[PropertyFacts, ...]
-    users: tuple[tuple[str, str], ...]
-    since: str
-    removed: str
-    use: str
+    users: tuple[tuple[str, str], ...] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MethodFacts:
+class MethodFacts(Lifetime):
     """One method; `sender` is its direction in words, and `capability` what must be declared (``server.tools``)."""
 
     kind: str
@@ -73,9 +67,11 @@ class MethodFacts:
     alternatives: tuple[str, ...]
     flags: tuple[str, ...]
     capability: str
-    since: str
-    removed: str
-    use: str
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The result and its alternatives."""
+        return (self.result, *self.alternatives) if self.result else ()
 
 
 class Facts:
@@ -100,7 +96,6 @@ class Facts:
 
     def method(self, method: Method) -> MethodFacts:
         """Return the facts of a method."""
-        lifetime = self.history.of(method.name)
         return MethodFacts(
             kind="method",
             name=method.name,
@@ -115,16 +110,13 @@ class Facts:
             alternatives=method.alternatives,
             flags=tuple(flag for flag in FLAGS if getattr(method, flag)),
             capability=method.capability,
-            since=lifetime.since,
-            removed=lifetime.removed,
-            use=lifetime.use,
+            **asdict(self.history.of(method.name)),
         )
 
     def type(self, definition: Definition) -> TypeFacts:
         """Return the facts of a definition."""
         struct = definition if isinstance(definition, Struct) else None
         type_ = None if isinstance(definition, Struct) else definition.type
-        lifetime = self.history.of(definition.name)
         return TypeFacts(
             kind="struct" if struct else "alias",
             name=definition.name,
@@ -135,14 +127,11 @@ class Facts:
             bounds=spell_bounds(type_) if type_ else "",
             properties=tuple(self._property(struct, field) for field in struct.fields) if struct else (),
             users=self._users.get(definition.name, ()),
-            since=lifetime.since,
-            removed=lifetime.removed,
-            use=lifetime.use,
+            **asdict(self.history.of(definition.name)),
         )
 
     def _property(self, struct: Struct, field: Field) -> PropertyFacts:
         place = f"{struct.name}.{field.wire_name}"
-        lifetime = self.history.of_property(struct.name, field.wire_name)
         return PropertyFacts(
             name=field.wire_name,
             type=spell(field.type),
@@ -152,9 +141,7 @@ class Facts:
             deprecated=field.deprecated,
             inherited=field.wire_name not in struct.own,
             capability=self.protocol.capabilities.get(place, ""),
-            since=lifetime.since,
-            removed=lifetime.removed,
-            use=lifetime.use,
+            **asdict(self.history.of_property(struct.name, field.wire_name)),
         )
 
     @cached_property
