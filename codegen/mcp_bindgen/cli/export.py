@@ -21,9 +21,6 @@ from mcp_bindgen.cli.options import (
 )
 from mcp_bindgen.cli.output import answer, answer_document
 from mcp_bindgen.diagnostics import InputError, did_you_mean, refuse_endless_chains
-from mcp_bindgen.emit.swap import write_trees
-from mcp_bindgen.emit.tree import Extent, Tree
-from mcp_bindgen.emit.tree import compare as compare_tree
 from mcp_bindgen.ingest.revisions import released
 
 if TYPE_CHECKING:
@@ -96,6 +93,9 @@ def export_reference(
         raise InputError.at(out, "a directory; name a file")
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.emit.python.render import Templates
+    from mcp_bindgen.emit.swap import write_trees
+    from mcp_bindgen.emit.tree import Extent, Tree
+    from mcp_bindgen.emit.tree import compare as compare_tree
     from mcp_bindgen.export.reference import SHELF, reference
 
     protocols = {name: load(name) for name in released()}

@@ -4,7 +4,6 @@ from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.diff.wire.compare import compare_messages
-from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
 
 
@@ -20,6 +19,8 @@ def compare(old: Protocol, new: Protocol, *, proven: bool = True) -> tuple[Findi
     old, new = settled.old, settled.new
     found = compare_messages(old, new)
     if proven:
+        from mcp_bindgen.diff.wire.witness import Witnesses  # and with it jsonschema
+
         witnesses = Witnesses(old, new)
         found = tuple(witnesses.testify(finding) for finding in found)
     return (*found, *compare_definitions(old, new))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
 
 from mcp_bindgen.diagnostics import printable
@@ -57,6 +56,8 @@ def commented(lines: Sequence[str], path: str) -> str:
 
 def tool_version() -> str:
     """Return the version of the generator."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("mcp-bindgen")
     except PackageNotFoundError:

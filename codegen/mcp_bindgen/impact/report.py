@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from mcp_bindgen.diagnostics import count
 from mcp_bindgen.diff.finding import Finding
-from mcp_bindgen.diff.report.sarif import FINGERPRINT, SCHEMA
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.emit.header import tool_version
 from mcp_bindgen.impact.bindings import PythonName
@@ -127,6 +126,8 @@ def as_json(impact: Impact) -> dict[str, Any]:
 
 def as_sarif(impact: Impact) -> dict[str, Any]:
     """Return the report as SARIF 2.1.0 (OASIS), which code scanning services read."""
+    from mcp_bindgen.diff.report.sarif import FINGERPRINT, SCHEMA
+
     rules = {touched.finding.rule.id: touched.finding.rule for touched in impact.touched}
     driver = {
         "name": "mcp-bindgen",
