@@ -133,6 +133,7 @@ diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 
 .PHONY: docs
 docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
+	$(BIN)/python scripts/picture.py
 	$(BIN)/python tests/support/requirement_table.py
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py tests/repo/test_templates.py \
 		tests/runtime/transports/http/test_precedence.py::test_the_page_has_the_table
@@ -227,6 +228,10 @@ bench: $(READY) $(BENCH_READY) ## Measure against the official SDKs, side by sid
 	@scripts/debian.sh wrk
 	MCP_BENCH_PYTHON=$(BENCH_VENV)/bin/python MCP_BENCH_NODE=$(abspath $(BENCH_NODE))/node_modules \
 		$(BIN)/python benchmarks/run.py $(if $(ONLY),$(addprefix --only ,$(ONLY)))
+
+.PHONY: compare
+compare: $(READY) ## Measure a small server in three frameworks, and print the table of docs/compare.md.
+	$(BIN)/python scripts/compare.py build/compare
 
 .PHONY: format
 format: $(READY) ## Sort imports, apply safe fixes and format.

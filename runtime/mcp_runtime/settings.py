@@ -79,7 +79,7 @@ class FanOut(Protocol):
         """Return what relays the changes of a server in this event loop.
 
         Args:
-            server: the server, an object of a generated `Server`.
+            server: the server, an instance of a generated `Server`.
             tell: notifies the clients of this process of a change, with its kind and the resource.
         """
         ...

@@ -27,6 +27,8 @@ def main() -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     shutil.copytree(HERE / "_static", source / "_static")
+    for picture in (ROOT / "docs").glob("*.svg"):
+        shutil.copy(picture, source)
     command = [
         "sphinx",
         "-b",
@@ -47,7 +49,7 @@ def main() -> int:
         return 1
     _write_generated(html)
     built = sorted(html.rglob("*.html"))
-    problems = [*mend(built), *broken_links(html), *addresses(built)]
+    problems = [*mend(built), *broken_links(html), *addresses(built), *_searched(html)]
     for line in problems:
         print(line, file=sys.stderr)
     if not problems:
@@ -62,6 +64,12 @@ def _write_generated(html: Path) -> None:
     subprocess.run([*tool, "export", "reference", "--out", str(page), "--rules", "rules.html", "-q"], check=True)
     options = ("--fail-on", "never", "--format", "html", "--output", str(report), "-q")
     subprocess.run([*tool, "diff", *list(released())[-2:], *options], check=True)
+
+
+def _searched(html: Path) -> list[str]:
+    """Return the words for which the search does not find the right page first."""
+    done = subprocess.run(["node", str(HERE / "search.cjs"), str(html)], capture_output=True, text=True, check=False)
+    return done.stderr.splitlines()
 
 
 def _all_pages() -> dict[str, str]:

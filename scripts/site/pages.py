@@ -6,7 +6,11 @@ from pathlib import Path, PurePosixPath
 
 INDEX = "index.md"
 _SECTION = re.compile(r"^## (?P<title>.+)$", re.MULTILINE)
+_WORDS = re.compile(r"^<!-- search: (?P<words>.+) -->$", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s:#]+\.?\w*)(?P<anchor>#[^)\s]*)?\)")
+"""A link, but not an image."""
+_LISTED = re.compile(r"^- " + _LINK.pattern, re.MULTILINE)
+"""A link at the beginning of an item of a list."""
 
 
 def handwritten(root: Path) -> dict[str, str]:
@@ -15,7 +19,9 @@ def handwritten(root: Path) -> dict[str, str]:
     found |= {"contributing.md": root / "CONTRIBUTING.md", "changelog.md": root / "CHANGELOG.md"}
     homes = {path.relative_to(root).as_posix(): page for page, path in found.items()}
     texts = {page: path.read_text("utf-8") for page, path in found.items()}
-    return {page: _relinked(text, page, found[page].relative_to(root), homes) for page, text in texts.items()}
+    return {
+        page: _found_for(_relinked(text, page, found[page].relative_to(root), homes)) for page, text in texts.items()
+    }
 
 
 def with_contents(index: str) -> str:
@@ -24,10 +30,21 @@ def with_contents(index: str) -> str:
     contents = ""
     for section, following in zip(starts, [*starts[1:], None], strict=True):
         text = index[section.end() : following.start() if following else len(index)]
-        links = [link for link in _LINK.finditer(text) if link["target"].endswith(".md")]
+        links = [link for link in _LISTED.finditer(text) if link["target"].endswith(".md")]
+        if not links:
+            continue
         entries = "\n".join(f"{link['text']} <{link['target'].removesuffix('.md')}>" for link in links)
         contents += f"\n```{{toctree}}\n:hidden:\n:caption: {section['title']}\n\n{entries}\n```\n"
     return index + contents
+
+
+def _found_for(text: str) -> str:
+    """Return a page with main entries of the index for the words in its comments: the search lists these first."""
+
+    def entries(match: re.Match[str]) -> str:
+        return f"```{{index}} {', '.join(f'! {word}' for word in match['words'].split(', '))}\n```"
+
+    return _WORDS.sub(entries, text)
 
 
 def _relinked(text: str, page: str, path: Path, homes: Mapping[str, str]) -> str:

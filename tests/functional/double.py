@@ -104,8 +104,8 @@ class Double:
 
     Args:
         package: the package of a revision.
-        server: an object of its `Server`.
-        handlers: an object of its `ClientHandlers`; without them the client answers nothing.
+        server: an instance of its `Server`.
+        handlers: an instance of its `ClientHandlers`; without them the client answers nothing.
         meta: the `_meta` of every request.
     """
 

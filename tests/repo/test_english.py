@@ -70,6 +70,13 @@ PHRASES = (
     Phrase(pattern=r"\b(?:in a circle|circles? of)\b", reason="not the technical word", instead="cycle"),
     Phrase(pattern=r"\bbreaks? nobody\b", reason="a program is a thing", instead="breaks no peer"),
     Phrase(pattern=r"\bif there is none\b", reason="repeated everywhere", instead="or None, may be empty, without one"),
+    Phrase(
+        pattern=r"\b(?:pass|give|objects?) (?:an )?objects? of (?:it|an?)\b", reason="translated", instead="instance"
+    ),
+    Phrase(pattern=r"\bobjects? of a generated\b", reason="translated", instead="an instance of a generated"),
+    Phrase(pattern=r"\bkeeps? to it\b", reason="translated", instead="follow it, stay within it"),
+    Phrase(pattern=r"\bdefines no\b", reason="translated", instead="no ... found"),
+    Phrase(pattern=r"\b(?:questions? is put|puts? (?:a|the) questions?)\b", reason="translated", instead="ask"),
     Phrase(pattern=r"\b(?:therein|thereof|wherein)\b", reason="legal language", instead="in it, of it, in which"),
 )
 """A short list: the worst phrases, each with the wording that replaced it."""

@@ -26,8 +26,8 @@ class Handlers(v.ClientHandlers):
     ("arguments", "said"),
     [
         ({"options": {"timeout": 5}}, r"options are an object, ClientOptions\(timeout=5\), not \{'timeout': 5\}"),
-        ({"handlers": Handlers}, r"Handlers is a class: pass an object of it, Handlers\(\)"),
-        ({"handlers": Tools()}, "an object of a generated ClientHandlers is needed, not <"),
+        ({"handlers": Handlers}, r"Handlers is a class; pass an instance: Handlers\(\)"),
+        ({"handlers": Tools()}, "expected an instance of a generated ClientHandlers, not <"),
         ({"require": "tools"}, r"require is a list of capabilities, such as \['tools'\], not 'tools'"),
         ({"require": ["tolls"]}, "no server declares 'tolls'; there are .*prompts, resources.*tools"),
         ({"require": ["tools.listchanged"]}, "no server declares 'tools.listchanged'"),
@@ -124,7 +124,7 @@ async def test_a_dictionary_for_options_leaves_no_open_request() -> None:
 
 def test_a_class_cannot_be_served() -> None:
     server: Any = Tools
-    with pytest.raises(TypeError, match=r"Tools is a class: pass an object of it, Tools\(\)"):
+    with pytest.raises(TypeError, match=r"Tools is a class; pass an instance: Tools\(\)"):
         serve_stdio(server)
 
 

@@ -1,4 +1,4 @@
-"""An extension of one's own works over every transport, and in each era as far as the protocol allows."""
+"""An extension of your own works over every transport, and in each era as far as the protocol allows."""
 
 import logging
 import subprocess
@@ -116,7 +116,9 @@ async def test_settings_that_do_not_fit_count_as_empty(
     assert lines[0].startswith(f"the peer's settings of {ID} do not fit and count as empty: /ovens: Input should be")
 
 
-async def test_settings_that_are_no_object_count_as_empty_too(package: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_settings_that_are_not_an_object_count_as_empty_too(
+    package: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     own = bakery()
     async with raw(shop(own)) as line:
         hello = {"protocolVersion": "2025-11-25", "capabilities": {"extensions": {ID: 7}}}

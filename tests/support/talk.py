@@ -76,7 +76,7 @@ async def talk(
     """Connect a client of the server's revision to it.
 
     Args:
-        server: an object of a generated `Server`.
+        server: an instance of a generated `Server`.
         handlers: answers the requests of the server.
         client: returns the options of the client; called with the trace hook.
         options: more options of the client.

@@ -16,7 +16,7 @@ class UseKind(StrEnum):
     """What a line does with a name of the bindings."""
 
     NAME = "names it"
-    TAKE = "accepts objects of it"
+    TAKE = "accepts instances of it"
     READ = "reads it"
     PASS = "passes it"
     BUILD = "builds it"

@@ -28,7 +28,7 @@ _MAX_REPORTED: Final = 256
 
 
 class Extension:
-    """Base class of extensions: pass objects of it as ``extensions=[...]`` to an App, a Server or `Client.open`.
+    """Base class of extensions: pass instances as ``extensions=[...]`` to an App, a Server or `Client.open`.
 
     An object serves any number of connections, of either side.
 

@@ -47,16 +47,16 @@ def check_opening(options: object, handlers: Iterable[object], require: object, 
 
 
 def check_handlers(given: object, kind: type[Handlers]) -> None:
-    """Check that a value is an object of a generated class, not the class itself.
+    """Check that a value is an instance of a generated class, not the class itself.
 
     Raises:
         TypeError: it is not.
     """
     if isinstance(given, type):
-        raise TypeError(f"{given.__name__} is a class: pass an object of it, {given.__name__}()")
+        raise TypeError(f"{given.__name__} is a class; pass an instance: {given.__name__}()")
     if not isinstance(given, kind) or isinstance(given, ServerHandlers) != (kind is ServerHandlers):
         base = "Server" if kind is ServerHandlers else "ClientHandlers"
-        raise TypeError(f"an object of a generated {base} is needed, not {_shown(given)}")
+        raise TypeError(f"expected an instance of a generated {base}, not {_shown(given)}")
 
 
 def check_extensions(capabilities: Mapping[str, Any]) -> None:

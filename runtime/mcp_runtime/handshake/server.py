@@ -107,7 +107,7 @@ def revisions_of(servers: Sequence[ServerHandlers]) -> Spoken:
     """Return the revisions of several servers.
 
     Raises:
-        TypeError: one of them is not an object of a generated `Server`.
+        TypeError: one of them is not an instance of a generated `Server`.
         ValueError: there is no server, or two servers have the same revision.
     """
     by_revision = _by_revision(servers)

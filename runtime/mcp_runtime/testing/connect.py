@@ -23,7 +23,7 @@ ClientT_co = TypeVar("ClientT_co", bound=Client, covariant=True)
 
 
 class Served(Protocol[ClientT_co]):
-    """An object of a generated `Server`, which has the client class of its revision."""
+    """An instance of a generated `Server`, which has the client class of its revision."""
 
     @classmethod
     def client_class(cls) -> type[ClientT_co]:
@@ -69,7 +69,7 @@ async def connect(
     The client asks for every log message; `heard_by` returns them, and everything else the server sent.
 
     Args:
-        server: an object of a generated `Server` or `App`.
+        server: an instance of a generated `Server` or `App`.
         client: the client class, which determines the revision; by default that of the server. A server of another
             revision is bridged to it.
         elicit: the user's answers, in order: a dictionary for a form that is filled in, ``"decline"``, ``"cancel"``, a
@@ -81,7 +81,7 @@ async def connect(
 
     Raises:
         AssertionError: the server asked more often, or less often, than there are answers.
-        TypeError: the server is not an object of a generated `Server`.
+        TypeError: the server is not an instance of a generated `Server`.
         ValueError: both answers and handlers are given, or the revision has no such requests.
         UnsupportedRevision: the server cannot be bridged to the revision of the client.
     """

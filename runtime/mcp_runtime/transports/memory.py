@@ -138,7 +138,7 @@ async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
     """Connect to a server within this process, for as long as the context lasts.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
 
     Raises:
         ValueError: there is no server, or two servers have the same revision.

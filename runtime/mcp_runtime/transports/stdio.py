@@ -258,7 +258,7 @@ def serve_stdio(*servers: "ServerHandlers", end_timeout: float = 3.0, **options:
     From here on, printed output goes to standard error. Uses uvloop if that is installed.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
         end_timeout: seconds that handlers have to end after that, in addition to the `grace` for queued messages; then
             the process exits with status 1.
         options: see `StdioServerOptions`.

@@ -73,7 +73,7 @@ async def test_then_the_path_and_then_the_root(server: Protected, issuer: Issuer
     assert issuer.count("/authorize", resource=own[:-4]) == 1
 
 
-async def test_html_is_no_metadata(server: Protected, issuer: Issuer) -> None:
+async def test_html_is_not_metadata(server: Protected, issuer: Issuer) -> None:
     server.documents[f"{ROOT}/mcp"] = 200, b"<!doctype html><title>All pages</title>"
     server.documents[ROOT] = 200, json.dumps(server.metadata).encode()
     await opened(server, issuer)

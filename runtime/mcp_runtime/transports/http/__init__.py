@@ -86,11 +86,11 @@ def asgi_app(*servers: "ServerHandlers", **options: "Unpack[HttpServerOptions]")
     own.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
         options: see `HttpServerOptions`.
 
     Raises:
-        TypeError: an argument is not an object of a generated `Server`.
+        TypeError: an argument is not an instance of a generated `Server`.
         ValueError: there is no server, two servers have the same revision, or a host or origin is not valid; or there
             are both `auth` and `principal`, or functions that need scopes and no `auth`.
     """
@@ -121,7 +121,7 @@ def serve_http(
     """Serve clients over HTTP until SIGINT or SIGTERM. Needs the extra ``mcp-bindgen[http]``.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
         host: the address to listen on; one that other machines can reach needs ``hosts``.
         port: the port; 0 for any free one.
         path: the path of the endpoint.
@@ -188,7 +188,7 @@ def sse_app(*servers: "ServerHandlers", **options: "Unpack[SseServerOptions]") -
     only for clients that cannot be updated.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
         options: see `SseServerOptions`.
 
     Raises:
