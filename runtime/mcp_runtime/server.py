@@ -120,8 +120,8 @@ async def serve(transport: Transport, *servers: ServerHandlers) -> str:
 
     Args:
         transport: the transport to the client.
-        servers: one instance of a generated `Server` per revision, or a bridged one (`mcp_runtime.bridge`). The client's
-            choice decides which one answers; in the modern era, with each request.
+        servers: one instance of a generated `Server` per revision, or a bridged one (`mcp_runtime.bridge`). The
+            client's choice decides which one answers; in the modern era, with each request.
 
     Raises:
         ValueError: there is no server, two servers have the same revision, or a method in `ServerOptions.cache` has no

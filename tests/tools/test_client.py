@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from mcp_bindgen.tool_clients.contract import GATED
-from mcp_bindings import v2024_11_05, v2025_11_25
+from mcp_bindings import App, v2024_11_05, v2025_11_25
+from mcp_runtime import testing
 from mcp_runtime.errors import McpError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.tools import (
@@ -27,6 +29,12 @@ from mcp_runtime.tools import (
 from support.talk import LEGACY, bindings, talk
 from support.tasking import Worker
 from tools.talking import load, objects, text_of, tool
+
+
+class Loaf(BaseModel):
+    grams: int
+    half: "Loaf | None" = None
+
 
 CITY: dict[str, Any] = objects(
     {
@@ -185,6 +193,42 @@ class TestAnswers:
             found = await module.WeatherTools(talking.client).wipe()
         assert isinstance(found.content[0], v2025_11_25.ImageContent)
         assert found.data is None and found.text == ""
+
+
+class TestBareOutputs:
+    """Since 2026-07-28, structured content can be any JSON value."""
+
+    async def test_it_has_the_type_of_the_value(self, tmp_path: Path) -> None:
+        app = App("kitchen")
+
+        @app.tool()
+        def word() -> str:
+            return "bread"
+
+        @app.tool()
+        def loaf(known: bool) -> Loaf | None:
+            return Loaf(grams=750) if known else None
+
+        @app.tool()
+        def loaves() -> list[Loaf]:
+            return [Loaf(grams=750, half=Loaf(grams=375))]
+
+        async with testing.connect(app) as client:
+            listed = [each.model_dump(mode="json") for each in (await client.list_tools()).tools]
+            generated = load(text_of(listed), tmp_path)
+            tools = generated.TestTools(client)
+            assert (await tools.word()).data == "bread"
+            assert [(await tools.loaf(known=known)).data for known in (True, False)][1] is None
+            [first] = (await tools.loaves()).data
+            assert (first.grams, first.half.grams) == (750, 375)
+
+    def test_a_value_of_another_type_is_not_returned(self, tmp_path: Path) -> None:
+        text = text_of([tool("word", {"type": "object"}, {"type": "string", "maxLength": 5})])
+        word = load(text, tmp_path).TestTools.__tools__["word"]
+        assert word.read("bread") == "bread"
+        for wrong in (None, 3, "longer", {"result": "bread"}):
+            with pytest.raises(ToolOutputError):
+                word.read(wrong)
 
 
 class TestHints:

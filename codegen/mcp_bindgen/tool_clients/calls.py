@@ -19,7 +19,7 @@ from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, digest
 from mcp_bindgen.tool_clients.hints import describe, effective
 from mcp_bindgen.tool_clients.kinds import MAX_DESCRIPTION, is_object
 from mcp_bindgen.tool_clients.names import convention
-from mcp_bindgen.tool_clients.plan import UNTYPED, Half, Plan, Planned
+from mcp_bindgen.tool_clients.plan import BOX, UNTYPED, Half, Plan, Planned
 
 MODULE = "tools"
 MAX_DEFAULT = 200
@@ -100,6 +100,7 @@ class _Views:
             input=None if one.arguments.type == UNTYPED else self._exact(one.arguments),
             output=self._exact(one.output),
             data=data,
+            is_bare=one.output.is_bare,
             wrapped="" if wrapped is None else self._names.attribute(self._struct(one.output), wrapped.wire_name),
             input_schema=one.arguments.schema,
             output_schema=one.output.schema,
@@ -123,6 +124,8 @@ class _Views:
     def _wrapped(self, one: Planned) -> Field | None:
         """Return the property that holds the data, if the server wrapped it."""
         schema = one.tool.output_schema
+        if one.output.is_bare:
+            return self._struct(one.output).field(BOX)
         if not is_object(schema) or schema.get(WRAPS) is not True:
             return None
         return self._struct(one.output).field(_WRAPPED)

@@ -1,19 +1,23 @@
 """From a contract to the types of its module: those of each tool's arguments and structured content."""
 
+import re
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import ANY, Definition, MapOf, Protocol, Ref, Struct, TypeRef, protocol_of
 from mcp_bindgen.tool_clients.contract import Contract, Tool, dump
 from mcp_bindgen.tool_clients.engine import Types, types_of
-from mcp_bindgen.tool_clients.kinds import is_object
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
 from mcp_bindgen.tool_clients.names import class_word, method_names, unique
-from mcp_bindgen.tool_clients.shape import Shape, Untypable, shape_of
+from mcp_bindgen.tool_clients.shape import Schema, Shape, Untypable, shape_of
 
 MAX_SCHEMA = 100_000
 """The maximum length of a tool's schema that the module contains, in characters."""
 UNTYPED = MapOf(value=ANY)
 """The type of what cannot be typed: an object."""
+BOX = "result"
+"""The property in which the type of an output holds a value that is not an object."""
+_REFERENCE = re.compile(r'"\$(?:dynamicR|r)ef": ?"([^"]*)"')
 _MEMBERS = {"inputSchema": ("Input", "arguments"), "outputSchema": ("Output", "structured content")}
 """The halves of a tool: the suffix of their types, and their description."""
 
@@ -25,10 +29,13 @@ class Half:
     Attributes:
         type: its type; None if the tool declares no schema.
         schema: the schema that jsonschema checks, as JSON; empty where the type is exact.
+        is_bare: whether values other than objects are structured content; the type and the schema put them into an
+            object with the property `BOX`.
     """
 
     type: TypeRef | None = None
     schema: str = ""
+    is_bare: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +102,10 @@ class _Planner:
         if schema is None:
             self._halves[tool.name, member] = Half(type=UNTYPED if member == "inputSchema" else None)
             return
-        self._halves[tool.name, member] = Half(type=UNTYPED, schema=self._carried(tool, member))
+        is_bare = member == "outputSchema" and is_object(schema) and _is_bare(schema)
+        schema = _boxed(schema) if is_bare else schema
+        half = Half(type=UNTYPED, schema=self._carried(tool, member, schema), is_bare=is_bare)
+        self._halves[tool.name, member] = half
         try:
             shape = shape_of(schema, unique(wanted, self._taken), self._taken)
         except (Untypable, RecursionError) as error:
@@ -119,7 +129,7 @@ class _Planner:
         if member == "outputSchema" and isinstance(whole, Struct) and not whole.fields and whole.extra:
             self._halves[tool.name, member] = Half(type=UNTYPED, schema=schema)
             return
-        self._halves[tool.name, member] = Half(type=Ref(name=shape.name), schema=schema)
+        self._halves[tool.name, member] = replace(half, type=Ref(name=shape.name), schema=schema)
         for definition in found.values():
             own = f"The {what} of the tool `{tool.name}`." if definition is whole else definition.doc
             self._define(definition, own or f"Part of the {what} of the tool `{tool.name}`.")
@@ -131,9 +141,8 @@ class _Planner:
     def _define(self, definition: Definition, doc: str) -> None:
         self._definitions[definition.name] = replace(definition, doc=doc)
 
-    def _carried(self, tool: Tool, member: str) -> str:
+    def _carried(self, tool: Tool, member: str, schema: object) -> str:
         """Return the schema for the module, empty if it is not needed."""
-        schema = tool.raw.get(member)
         where = tool.where.child(member)
         if not is_object(schema):
             return ""
@@ -145,3 +154,23 @@ class _Planner:
             self._diagnostics.warning(where, f"{tool.name!r}: too large for a module; only the server checks it")
             return ""
         return text
+
+
+def _is_bare(schema: Schema) -> bool:
+    """Whether a schema describes values other than objects (2026-07-28), and can be put into another schema."""
+    lists = [schema[name] for name in ("anyOf", "oneOf") if is_list(schema.get(name))]
+    branches = [schema, *(each for found in lists for each in found if is_object(each))]
+    if all(each.get("type", "object") == "object" for each in branches):
+        return False
+    try:
+        references = _REFERENCE.findall(dump(schema))
+    except RecursionError:
+        return False
+    return all(each.startswith(("#/$defs/", "#/definitions/")) for each in references)
+
+
+def _boxed(schema: Schema) -> Schema:
+    """Return the schema of an object that holds a value in `BOX`; references to definitions stay valid."""
+    shared = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
+    value = {name: schema[name] for name in schema if name not in shared}
+    return {**shared, "type": "object", "properties": {BOX: value}, "required": [BOX]}

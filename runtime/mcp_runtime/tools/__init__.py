@@ -91,6 +91,7 @@ class Tool(Generic[T]):
         output: the type of its structured content; None if it declares none.
         wrapped: the field of the output that holds the data, if the server wraps a value that is not an object;
             otherwise empty.
+        bare: the structured content is a value other than an object; the output and its schema hold it as `result`.
         input_schema: the JSON Schema of the arguments, if the type alone is not exact; otherwise empty.
         output_schema: the JSON Schema of the structured content, if the type alone is not exact; otherwise empty.
         digests: hashes of the properties of the contract.
@@ -106,6 +107,7 @@ class Tool(Generic[T]):
     input: Any = None
     output: Any = None
     wrapped: str = ""
+    bare: bool = False
     input_schema: str = ""
     output_schema: str = ""
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -164,7 +166,9 @@ class Tool(Generic[T]):
         """
         if self.output is None:
             return cast(T, None)
-        if not isinstance(structured, dict):
+        if self.bare:
+            structured = {"result": structured}
+        elif not isinstance(structured, dict):
             raise ToolOutputError(self.name, "", "the tool declares structured content, but the result has none")
         mismatch = mismatch_of(self.output_schema, structured)
         if mismatch is not None:

@@ -23,6 +23,7 @@ class Tool:
         input: the type of its arguments; None if they have no type.
         output: the type of its structured content; None if it declares none.
         data: the type of the data of its result.
+        is_bare: whether structured content is a value other than an object.
         wrapped: the property that contains the data, if the server wraps values other than objects; otherwise empty.
         input_schema: the JSON Schema that checks the arguments, where the types are not exact; otherwise empty.
         output_schema: the same for the structured content.
@@ -42,6 +43,7 @@ class Tool:
     input: Expression | None
     output: Expression | None
     data: Expression
+    is_bare: bool
     wrapped: str
     input_schema: str
     output_schema: str
