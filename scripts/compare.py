@@ -19,8 +19,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = 5
 CALLS = 1000
-LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-MODERN = "2026-07-28"
+RELEASED: list[dict[str, str]] = json.loads((ROOT / "schema" / "revisions.json").read_text("utf-8"))
+LEGACY = [each["revision"] for each in RELEASED if each["era"] == "legacy"]
+MODERN = next(each["revision"] for each in reversed(RELEASED) if each["era"] != "legacy")
 CLIENT: dict[str, Any] = {"name": "compare", "version": "1"}
 COUNT = """
 import importlib.metadata as metadata, json
