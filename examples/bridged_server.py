@@ -6,7 +6,7 @@ call, a legacy-era client in a separate request.
 
 import argparse
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     BooleanSchema,
     CallToolRequestParams,
     CallToolResult,

@@ -8,7 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     Client,
     CompleteRequestParamsArgument,
     CompleteRequestParamsContext,

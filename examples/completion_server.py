@@ -5,7 +5,7 @@ Earlier choices narrow later ones: the suggested files are those of the chosen l
 
 import argparse
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     CompleteRequestParams,
     CompleteResult,
     CompleteResultCompletion,

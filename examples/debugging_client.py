@@ -8,7 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings.v2025_11_25 import Client, TextContent
+from mcp_bindings import Client, TextContent
 from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("debugging_server.py")

@@ -6,7 +6,7 @@ it answers, and looks at one cause at a time.
 
 import argparse
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     Context,
     GetPromptRequestParams,
     GetPromptResult,

@@ -6,7 +6,7 @@ import ssl
 
 import httpx2
 
-from mcp_bindings.v2025_11_25 import Client
+from mcp_bindings import Client
 from mcp_runtime.errors import McpError
 from mcp_runtime.transports.http import connect_http
 

@@ -4,7 +4,7 @@ import argparse
 import base64
 import binascii
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     Context,
     ListResourcesResult,
     PaginatedRequestParams,

@@ -2,7 +2,7 @@
 
 import argparse
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     Context,
     GetPromptRequestParams,
     GetPromptResult,

@@ -8,7 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings.v2025_11_25 import CallToolResult, Client, TextContent
+from mcp_bindings import CallToolResult, Client, TextContent
 from mcp_runtime.errors import PeerError
 from mcp_runtime.transports.stdio import connect_stdio
 

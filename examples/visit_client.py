@@ -11,7 +11,7 @@ from pathlib import Path
 
 from terminal import ask
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     Client,
     ClientContext,
     ClientHandlers,

@@ -8,7 +8,7 @@ import asyncio
 from html import escape
 from urllib.parse import parse_qs
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     CallToolRequestParams,
     CallToolResult,
     Context,

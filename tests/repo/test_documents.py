@@ -71,6 +71,7 @@ def paste(page: str, command: Played) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # it may have to play the sessions of all pages first
 def test_the_code_has_no_type_errors(folder: Path) -> None:
     places: set[Path] = set()
     for page in pages():
