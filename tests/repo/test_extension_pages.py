@@ -52,7 +52,8 @@ def _page(id: str) -> Iterator[str]:
         yield f"### {name}\n\n{definition.doc}\n"
         if not isinstance(definition, Struct):
             text = spell(definition.type)
-            yield f"`{text if len(text) < 200 else text[:200] + '...'}`\n"
+            whole = f"`{text}`" if len(text) < 200 else f"`{text[:200]}...`, one of {text.count(' | ') + 1}"
+            yield f"{whole}\n"
             continue
         described = [field for field in definition.fields if field.doc]
         if described:
