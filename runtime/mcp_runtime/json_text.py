@@ -208,6 +208,40 @@ def _search(value: Any) -> None:
     raise NotIJson(f"nested deeper than {MAX_DEPTH}")
 
 
+MAX_VALUES: Final = 1_000_000
+"""How many values a message may have. A list counts as two, an object as three, and a name as one more."""
+MIN_COUNTED: Final = MAX_VALUES * 3 // 4
+"""The length in bytes of the shortest text that can have more: `{}` and a comma count as four."""
+_UNCOUNTED: Final = bytes(set(range(256)) - set(b'",:[{'))
+_IN_QUOTES: Final = re.compile(b'"[^"]*+"')
+_FEW_STRINGS: Final = 64
+_BACKSLASH: Final = 0x5C
+
+
+def has_too_many_values(text: bytes) -> bool:
+    """Whether a text has more than `MAX_VALUES`: made into objects, they would cost far more than their text."""
+    # What is long is usually a few strings, which end where the next quote is.
+    at = 0
+    rest = len(text)
+    for _ in range(_FEW_STRINGS):
+        start = text.find(b'"', at)
+        end = text.find(b'"', start + 1)
+        if start < 0 or end < 0 or text[end - 1] == _BACKSLASH:
+            break
+        rest -= end - start
+        at = end + 1
+    if rest <= MIN_COUNTED or _count(text.translate(None, _UNCOUNTED)) < MAX_VALUES:
+        return False
+    # Strings may contain separators as well; most of them contain none.
+    bare = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _UNCOUNTED).replace(b'""', b"")
+    # Each string is a name or a value.
+    return bare.count(b'"') > 2 * MAX_VALUES or _count(_IN_QUOTES.sub(b"", bare)) >= MAX_VALUES
+
+
+def _count(text: bytes) -> int:
+    return text.count(b",") + text.count(b":") + 2 * text.count(b"[") + 3 * text.count(b"{")
+
+
 MAX_SEARCHED: Final = 1 << 20
 """The longest text, in bytes, that is searched completely, which takes about ten milliseconds."""
 ENDS: Final = 4096

@@ -4,13 +4,15 @@ import random
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_runtime.middleware.json_schema import Check, UnusableSchema, states
+from mcp_runtime.middleware.json_schema import Check, UnusableSchema
+from mcp_runtime.middleware.schema_cost import states
 
 
 class TestSchemas:
@@ -129,7 +131,7 @@ class TestCost:
     @pytest.mark.parametrize("name", [pytest.param(name, marks=VERY_COSTLY.get(name, ())) for name in COSTLY])
     def test_costly_schemas_are_aborted(self, name: str, is_trusted: bool) -> None:
         schema, value = COSTLY[name]
-        with pytest.raises(UnusableSchema, match="too many steps"):
+        with pytest.raises(UnusableSchema, match=r"too many steps|const and enum"):
             Check(schema, is_trusted=is_trusted).find(value)
 
     @pytest.mark.parametrize("schema", LARGE, ids=["properties", "names"])
@@ -137,9 +139,25 @@ class TestCost:
         with pytest.raises(UnusableSchema, match=r"too many steps|not a valid JSON Schema"):
             Check(schema, is_trusted=False)
 
+    @pytest.mark.parametrize("name", ["const", "enum"])
+    def test_a_peers_constants_are_short(self, name: str) -> None:
+        for number, is_usable in ((6_000, True), (7_000, False)):
+            schema: dict[str, Any] = {"items": {name: [123_456_78] * number}}
+            with nullcontext() if is_usable else pytest.raises(UnusableSchema, match="65,536 characters"):
+                Check(schema, is_trusted=False)
+
+    def test_a_peers_schema_has_little_time(self) -> None:
+        schema, value = {"items": {"type": "integer"}}, list(range(2_000))
+        check = Check(schema, is_trusted=False)
+        assert check.find(value) is None
+        for expensive in (lambda: check.find(value, seconds=0), lambda: Check(schema, is_trusted=False, seconds=0)):
+            with pytest.raises(UnusableSchema, match="too many steps"):
+                expensive()
+        assert Check(schema, seconds=0).find(value, seconds=0) is None, "one's own has time"
+
     def test_values_are_compared_in_linear_time(self) -> None:
         for schema in ({"uniqueItems": True}, {"items": {"enum": OBJECTS}}):
-            assert Check(schema, is_trusted=False).find(OBJECTS) is None
+            assert Check(schema).find(OBJECTS) is None
         assert Check({"uniqueItems": True}, is_trusted=False).find([*OBJECTS, OBJECTS[0]]) is not None
 
     def test_ordinary_schemas_and_values_are_far_from_the_limit(self) -> None:

@@ -159,3 +159,24 @@ def test_all_readers_agree() -> None:
         for form in (compact, json.dumps(origin), json.dumps(origin, indent=1), f" {compact}\n"):
             read = parse(form.encode())
             assert read == json.loads(form) and repr(read) == repr(json.loads(form))
+
+
+WEIGHTS = {b"1": 1, b'""': 1, b"[]": 3, b"[[]]": 5, b"{}": 4, b'{"":[]}': 7, b'"a,b"': 1, b'"\\\\"': 1}
+"""What values in a list count, with the comma before them."""
+
+
+@pytest.mark.parametrize("value", WEIGHTS)
+def test_a_message_has_at_most_a_million_values(value: bytes) -> None:
+    def message(number: int) -> bytes:
+        return b'{"id":7,"method":"x","params":[%b]}' % b",".join([value] * number)
+
+    most = (1_000_000 - 11) // WEIGHTS[value]
+    assert len(parse(message(most))["params"]) == most
+    with pytest.raises(Fault, match="more than 1,000,000 values") as caught:
+        parse(message(most + 12))
+    assert (caught.value.code, caught.value.id) == (-32700, 7)
+
+
+def test_separators_in_texts_are_no_values() -> None:
+    text = ',:[{"\\\n' * 300_000
+    assert parse(json.dumps({"text": text, text: [text, ""]}).encode())["text"] == text

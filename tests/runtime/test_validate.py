@@ -1,6 +1,9 @@
 """Validation: wrong arguments, wrong results and missing arguments of prompts."""
 
 import asyncio
+import threading
+import time
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.features.subscriptions import list_changed
+from mcp_runtime.middleware.json_schema import Check
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import connect_memory
@@ -209,6 +213,36 @@ class TestResults:
             result = await client.call_tool(name="sum")
         assert result.structured_content == {"total": "three"}
         assert "patternProperties is not supported" in reported[0]
+
+    async def test_a_schema_that_takes_long_is_checked_in_a_thread(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        threads: list[threading.Thread] = []
+        find = Check.find
+
+        def watched(check: Check, value: Any, seconds: float = 1.0) -> Any:
+            threads.append(threading.current_thread())
+            return find(check, value, seconds)
+
+        monkeypatch.setattr(Check, "find", watched)
+        output = {**TOTAL, "properties": {"total": {"type": "number"}, "rows": {"items": {"type": "integer"}}}}
+        server = Unchecked(tool("sum", SUM, output), structured={"total": 3})
+        async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
+            for rows in ([1], [1], [*range(20_000), "one"]):
+                server.structured = {"total": 3, "rows": rows}
+                with nullcontext() if len(rows) == 1 else pytest.raises(RemoteProtocolError, match="is not of type"):
+                    await client.call_tool(name="sum")
+        own = threading.current_thread()
+        assert [each is own for each in threads] == [False, True, True, False], "compiled, short, too long, again"
+
+    async def test_a_schema_that_cannot_be_compiled_is_tried_once(self) -> None:
+        output = {**TOTAL, "properties": {f"p{number}": {"type": "string"} for number in range(30_000)}}
+        server = Unchecked(tool("sum", SUM, output), structured={"total": 3})
+        async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
+            before = time.process_time()
+            await client.call_tool(name="sum")
+            first = time.process_time() - before
+            for _ in range(5):
+                await client.call_tool(name="sum")
+            assert time.process_time() - before < 3 * first
 
     async def test_the_result_of_a_task_is_checked_too(self, caplog: pytest.LogCaptureFixture) -> None:
         class Tasked(Calculator):

@@ -1,16 +1,14 @@
-"""The cost of evaluating JSON Schema keywords, in steps of a few microseconds each.
-
-A step is what an evaluator spends on the simplest keyword. Some keywords take longer depending on the size of what they
-compare, look up or print, and a small schema can request that many times.
-"""
+"""JSON Schemas, compiled: a peer's own one takes little time, and no reference leads out of it."""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import count, islice
+from math import inf
+from time import thread_time
 from typing import Any, Final, cast
 
 from pydantic_core import SchemaError as PatternError
@@ -18,143 +16,20 @@ from pydantic_core import SchemaValidator, core_schema
 
 from mcp_runtime.errors import clipped
 from mcp_runtime.json_text import MAX_DEPTH
+from mcp_runtime.middleware.schema_cost import MAX_STEPS, Meter, TooManySteps, canonical, states
 from mcp_runtime.protocol.jsonrpc import spell_pointer
 
-MAX_STEPS: Final = 250_000
-"""The maximum number of steps per validation: one to two seconds."""
-_LIGHT: Final = 20
-"""How many properties or items an evaluator visits, or prints, in one step."""
-_COMPARED: Final = 4
-"""How many values are compared in one step."""
-_MATCHED: Final = 1000
-"""How many states of a pattern are tracked per character of text in one step."""
-_ENOUGH: Final = 1 << 40
-"""The largest number of states that is counted: nested repetitions multiply it."""
-_CHARACTERS: Final = 32
-"""How many characters of a text weigh as much as a value."""
-
-
-class TooManySteps(Exception):
-    """A validation exceeds the maximum number of steps."""
-
-
-class Meter:
-    """Counts the steps of one validation at a time.
-
-    Args:
-        schema: the schema, which must live as long as the meter.
-        max_steps: the maximum number of steps per validation.
-    """
-
-    def __init__(self, schema: Any, max_steps: int) -> None:
-        self._max_steps = max_steps
-        self._left = max_steps
-        self._weights: dict[int, int] = {}
-        self._size = self._weigh(schema, self._weights)
-        self._own: dict[int, int] = {}
-
-    def start(self, value: Any) -> None:
-        """Begin the validation of a value, which must live until the next one begins."""
-        self._left = self._max_steps
-        self._own = {}
-        self._weigh(value, self._own)
-
-    def spend(self, steps: int) -> None:
-        """Count steps.
-
-        Raises:
-            TooManySteps: the maximum is exceeded.
-        """
-        self._left -= steps
-        if self._left < 0:
-            raise TooManySteps
-
-    def keyword(self, name: str, argument: Any, instance: Any) -> None:
-        """Count the evaluation of a keyword; keywords inside it count themselves."""
-        match name:
-            case "$ref" | "$dynamicRef" | "$recursiveRef":
-                # A pointer is followed; anything else is searched for in the whole schema.
-                is_pointer = isinstance(argument, str) and argument.startswith("#/")
-                steps = 10 + (argument.count("/") if is_pointer else self._size // 2)
-            case "enum" | "const" | "uniqueItems":
-                steps = 1 + self.weight(instance) // _COMPARED
-            case "contains":
-                steps = 1 + 2 * _members(instance)
-            case _:
-                steps = 1 + (_members(argument) + _members(instance)) // _LIGHT
-        self.spend(steps)
-
-    def error(self, argument: Any, instance: Any) -> None:
-        """Count an error, whose text contains the value and what is expected."""
-        self.spend(1 + (self.weight(argument) + self.weight(instance)) // _LIGHT)
-
-    def match(self, states: int, text: str) -> None:
-        """Count the matching of a text with a pattern that has `states` states."""
-        self.spend(states * len(text) // _MATCHED)
-
-    def weight(self, value: Any) -> int:
-        """Return the number of values in a value of the schema, or in the one being validated."""
-        if isinstance(value, str):
-            return 1 + len(value) // _CHARACTERS
-        return self._own.get(id(value)) or self._weights.get(id(value)) or 1
-
-    def _weigh(self, value: Any, weights: dict[int, int]) -> int:
-        if isinstance(value, str):
-            return 1 + len(value) // _CHARACTERS
-        if not isinstance(value, Mapping | list | tuple):
-            return 1
-        held = cast("Mapping[str, Any] | list[Any]", value)
-        inner = held.values() if isinstance(held, Mapping) else held
-        weight = weights[id(held)] = 1 + sum(self._weigh(one, weights) for one in inner)
-        return weight
-
-
-def _members(value: Any) -> int:
-    return len(cast("Sized", value)) if isinstance(value, Mapping | list | tuple) else 0
-
-
-def canonical(value: Any) -> str:
-    """Return a text shared by JSON values that JSON Schema treats as equal: 1 and 1.0, but not 1 and true.
-
-    Raises:
-        ValueError: a number is too long.
-    """
-    if isinstance(value, Mapping):
-        members = sorted(cast("Mapping[str, Any]", value).items())
-        return "{" + ",".join(f"{json.dumps(name)}:{canonical(member)}" for name, member in members) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(canonical, cast("list[Any]", value))) + "]"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else json.dumps(value)
-
-
-# Linear for any pattern: a class that is not closed extends to the end, and a longer number is not a repetition.
-_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\\?\Z)|\{(\d{1,9}+)(,?)(\d{0,9}+)\}|.", re.DOTALL)
-
-
-def states(pattern: str) -> int:
-    """Return the approximate number of states of a regular expression's automaton, counting repetitions."""
-    outer: list[int] = []
-    whole, last = 0, 0
-    for token in _TOKEN.finditer(pattern):
-        text = token.group()
-        if text == "(":
-            outer.append(whole + last)
-            whole = last = 0
-        elif text == ")" and outer:
-            whole, last = outer.pop(), whole + last
-        elif token[1] is not None:
-            last = min(last * max(1, int(token[3] or token[1])), _ENOUGH)
-        elif text not in "*+?":
-            whole, last = whole + last, 1
-    return sum(outer) + whole + last
-
-
+MAX_SECONDS: Final = 0.8
+"""The maximum CPU time in seconds of compiling or evaluating a peer's schema; it is checked between keywords."""
+_MAX_CONSTANT: Final = 64 << 10
+"""The maximum length of ``const`` and ``enum`` in a peer's schema, as JSON text."""
 MAX_NODES: Final = 100_000
 """How many values a schema may consist of."""
 _MAX_ERRORS: Final = 20
 """Among how many errors the most relevant one is chosen."""
 _UNBOUNDED: Final = frozenset(("patternProperties", "unevaluatedItems", "unevaluatedProperties"))
 """Keywords whose cost is not bounded here, so they are refused in a peer's schema."""
+_TOO_SLOW: Final = "validation takes too many steps"
 _INSTALL: Final = "validation needs jsonschema: pip install 'mcp-bindgen[validation]'"
 
 
@@ -207,14 +82,24 @@ class Check:
     Args:
         schema: a JSON Schema, as parsed JSON.
         is_trusted: whether the schema is your own; a schema from a peer must not be able to freeze the program.
-        max_steps: the maximum number of steps per validation; `schema_cost` defines the cost of keywords.
+        max_steps: the maximum number of steps per validation; `Meter` defines the cost of keywords.
+        seconds: the maximum CPU time of compiling a schema that is not trusted.
 
     Raises:
         UnusableSchema: it is not valid, its dialect is unknown, or it is too large.
         ModuleNotFoundError: the validation library is not installed.
     """
 
-    def __init__(self, schema: Mapping[str, Any], *, is_trusted: bool = True, max_steps: int = MAX_STEPS) -> None:
+    def __init__(
+        self,
+        schema: Mapping[str, Any],
+        *,
+        is_trusted: bool = True,
+        max_steps: int = MAX_STEPS,
+        seconds: float = MAX_SECONDS,
+    ) -> None:
+        self._is_trusted = is_trusted
+        until = self._until(seconds)
         library = _load("jsonschema.validators")
         name = schema.get("$schema", library.Draft202012Validator.META_SCHEMA["$id"])
         dialect = library.validator_for({"$schema": name}, default=None) if isinstance(name, str) else None
@@ -223,17 +108,24 @@ class Check:
         plain = _plain(schema, frozenset() if is_trusted else _UNBOUNDED)
         if is_trusted:
             _check_schema(dialect, plain)
-        elif found := _Evaluator(dialect, _plain(dialect.META_SCHEMA), max_steps).find(plain):
+        elif found := _Evaluator(dialect, _plain(dialect.META_SCHEMA), max_steps, until).find(plain, until):
             raise UnusableSchema(f"not a valid JSON Schema: {clipped(str(found), 200)}")
-        self._evaluator = _Evaluator(dialect, plain, max_steps, needs_linear_patterns=not is_trusted)
+        self._evaluator = _Evaluator(dialect, plain, max_steps, until, needs_linear_patterns=not is_trusted)
 
-    def find(self, value: Any) -> Mismatch | None:
+    def find(self, value: Any, seconds: float = MAX_SECONDS) -> Mismatch | None:
         """Return where a value does not match the schema; None if it does.
+
+        Args:
+            value: the value.
+            seconds: the maximum CPU time, if the schema is not trusted.
 
         Raises:
             UnusableSchema: a reference cannot be resolved, or the schema is too expensive to evaluate.
         """
-        return self._evaluator.find(value)
+        return self._evaluator.find(value, self._until(seconds))
+
+    def _until(self, seconds: float) -> float:
+        return inf if self._is_trusted else thread_time() + seconds
 
 
 def _plain(
@@ -251,6 +143,8 @@ def _plain(
         members = cast("Mapping[str, Any]", value)
         if found := without & members.keys():
             raise UnusableSchema(f"{min(found)} is not supported in a peer's schema")
+        if without and any(len(json.dumps(members.get(name))) > _MAX_CONSTANT for name in ("const", "enum")):
+            raise UnusableSchema(f"const and enum of a peer's schema have at most {_MAX_CONSTANT:,} characters")
         return {
             name: _plain(member, without, depth + 1, nodes)
             for name, member in members.items()
@@ -289,8 +183,13 @@ def _check_schema(dialect: Any, schema: Any) -> None:
 class _Evaluator:
     """Evaluates a schema, and counts the steps."""
 
-    def __init__(self, dialect: Any, schema: Any, max_steps: int, *, needs_linear_patterns: bool = False) -> None:
-        self._meter = Meter(schema, max_steps)
+    def __init__(
+        self, dialect: Any, schema: Any, max_steps: int, until: float, *, needs_linear_patterns: bool = False
+    ) -> None:
+        try:
+            self._meter = Meter(schema, max_steps, until)
+        except TooManySteps:
+            raise UnusableSchema(_TOO_SLOW) from None
         self._needs_linear_patterns = needs_linear_patterns
         self._patterns: dict[str, tuple[Callable[[str], bool], int]] = {}
         self._constants: dict[int, frozenset[str]] = {}
@@ -304,11 +203,11 @@ class _Evaluator:
         bounded = _load("jsonschema.validators").extend(dialect, keywords)
         self._validator = bounded(schema, registry=_registry())
 
-    def find(self, value: Any) -> Mismatch | None:
+    def find(self, value: Any, until: float) -> Mismatch | None:
         exceptions = _load("jsonschema.exceptions")
         unresolvable: type[Exception] = _load("referencing.exceptions").Unresolvable
         try:
-            self._meter.start(value)
+            self._meter.start(value, until)
             error = exceptions.best_match(islice(self._validator.iter_errors(value), _MAX_ERRORS))
         except unresolvable as unresolved:
             reference = clipped(str(getattr(unresolved, "ref", "")), 100)
@@ -316,7 +215,7 @@ class _Evaluator:
         except RecursionError:
             raise UnusableSchema("the schema or the value is nested too deeply") from None
         except TooManySteps:
-            raise UnusableSchema("validation takes too many steps") from None
+            raise UnusableSchema(_TOO_SLOW) from None
         except (ArithmeticError, TypeError, ValueError) as broken:
             raise UnusableSchema(f"the schema cannot be evaluated: {clipped(str(broken), 100)}") from None
         if error is None:
@@ -350,7 +249,13 @@ class _Evaluator:
             yield _error(f"{value!r} was expected")
 
     def _unique_items(self, validator: Any, argument: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        if argument and validator.is_type(instance, "array") and len(set(map(canonical, instance))) < len(instance):
+        if not argument or not validator.is_type(instance, "array"):
+            return
+        found: set[str] = set()
+        for item in instance:
+            self._meter.check()
+            found.add(canonical(item))
+        if len(found) < len(instance):
             yield _error(f"{instance!r} has non-unique elements")
 
     def _pattern(self, validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:

@@ -9,6 +9,8 @@ import json
 import logging
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
+from threading import Lock
+from time import thread_time
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -16,10 +18,12 @@ from pydantic import BaseModel
 
 from mcp_runtime.connection.calls import Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.connection.threads import THREADS
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.features.catalogue import Catalogue
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.middleware.json_schema import MAX_STEPS, Check, Mismatch, UnusableSchema, check_installed
+from mcp_runtime.middleware.json_schema import MAX_SECONDS, Check, Mismatch, UnusableSchema, check_installed
+from mcp_runtime.middleware.schema_cost import MAX_STEPS
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
@@ -31,6 +35,8 @@ INVALID_INPUT_IN_RESULT: Final = "2025-11-25"
 itself; earlier ones list them among the protocol errors (server/tools, Error Handling)."""
 _MAX_CHECKS: Final = 1_000
 """How many compiled schemas are kept."""
+_BRIEF: Final = 0.05
+"""Seconds of CPU time for which a check of a result may block the event loop; beyond that it runs in a thread."""
 _MAX_TASKS: Final = 10_000
 """How many tasks with unchecked results are remembered."""
 
@@ -38,11 +44,12 @@ _MAX_TASKS: Final = 10_000
 class _Schema:
     """A listed schema of a tool, compiled on first use."""
 
-    __slots__ = ("check", "model")
+    __slots__ = ("check", "model", "refused")
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.check: Check | None = None
+        self.refused: UnusableSchema | None = None
 
 
 class _Tool:
@@ -120,6 +127,7 @@ class Validate:
         self._ask = ask
         self._invalid_input = invalid_input
         self._max_steps = max_steps
+        self._lock = Lock()
         self._checks: OrderedDict[tuple[bool, str], Check] = OrderedDict()
         self._known: WeakKeyDictionary[Connection, dict[str, _Known]] = WeakKeyDictionary()
 
@@ -208,7 +216,7 @@ class Validate:
         if connection.side is Side.SERVER:
             self._check_own_result(connection, tool.output, outcome, clipped(name, 100))
         else:
-            self._check_their_result(exchange, tool.output, outcome, clipped(name, 100))
+            await self._check_their_result(exchange, tool.output, outcome, clipped(name, 100))
 
     def _check_own_result(self, connection: Connection, schema: _Schema, outcome: Mapping[str, Any], name: str) -> None:
         mismatch = _MISSING
@@ -219,11 +227,13 @@ class Validate:
             connection.log_limited(logging.ERROR, text, name, mismatch)
             raise PeerError(INTERNAL_ERROR, f"tool {name} failed: its result is not valid")
 
-    def _check_their_result(self, exchange: Exchange, schema: _Schema, outcome: Mapping[str, Any], name: str) -> None:
+    async def _check_their_result(
+        self, exchange: Exchange, schema: _Schema, outcome: Mapping[str, Any], name: str
+    ) -> None:
         mismatch = _MISSING
         try:
             if _STRUCTURED in outcome:
-                mismatch = self._check(schema, is_trusted=False).find(outcome[_STRUCTURED])
+                mismatch = await self._theirs(schema, outcome[_STRUCTURED])
         except UnusableSchema as error:
             reason = f"the outputSchema of tool {name} cannot be used, so its result is not checked: {error}"
             exchange.connection.report_error(_broken(exchange, "", reason))
@@ -231,6 +241,31 @@ class Validate:
         if mismatch is not None:
             pointer = f"/{_STRUCTURED}{mismatch.pointer}"
             raise _broken(exchange, pointer, f"does not match the outputSchema of tool {name}: {mismatch.reason}")
+
+    async def _theirs(self, schema: _Schema, value: Any) -> Mismatch | None:
+        """Validate against a schema of the server, in a thread if that takes long; raises UnusableSchema."""
+        if schema.refused is not None:
+            raise schema.refused
+        if schema.check is not None and self._lock.acquire(blocking=False):
+            began = thread_time()
+            try:
+                return schema.check.find(value, _BRIEF)
+            except UnusableSchema:
+                if thread_time() - began < _BRIEF:
+                    raise
+            finally:
+                self._lock.release()
+        return await THREADS.run(self._slowly, schema, value)
+
+    def _slowly(self, schema: _Schema, value: Any) -> Mismatch | None:
+        with self._lock:
+            began = thread_time()
+            try:
+                check = self._check(schema, is_trusted=False)
+            except UnusableSchema as error:
+                schema.refused = error
+                raise
+            return check.find(value, MAX_SECONDS - (thread_time() - began))
 
     def _own(self, connection: Connection, schema: _Schema, value: Any, what: str) -> Mismatch | None:
         """Validate against a schema of this server, whose defects must not be exposed to clients."""

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 
 from pydantic_core import to_json
 
-from mcp_runtime.json_text import NotIJson, envelope_of, read
+from mcp_runtime.json_text import MAX_VALUES, MIN_COUNTED, NotIJson, envelope_of, has_too_many_values, read
 
 Id: TypeAlias = int | str
 
@@ -153,8 +153,10 @@ def parse(text: bytes) -> Any:
     """Parse JSON text in UTF-8.
 
     Raises:
-        Fault: it is not I-JSON.
+        Fault: it is not I-JSON, or has more than `MAX_VALUES`.
     """
+    if len(text) > MIN_COUNTED and has_too_many_values(text):
+        raise unreadable(PARSE_ERROR, f"it has more than {MAX_VALUES:,} values", text)
     try:
         return read(text)
     except NotIJson as error:

@@ -47,7 +47,7 @@ class StdioServerOptions(TypedDict, total=False):
     Attributes:
         stdin: the file descriptor to read, 0; any other one belongs to the transport from `start` on.
         stdout: the file descriptor to write, 1; any other one belongs to the transport from `start` on.
-        max_message_bytes: longer messages are skipped, and reported to `Receiver.message_refused`; 64 MiB.
+        max_message_bytes: longer messages are skipped, and reported to `Receiver.message_refused`; 16 MiB.
         grace: seconds that `close` gives the client to read what is queued; 2.
     """
 

@@ -11,7 +11,7 @@ from mcp_runtime.transports.pipes import LineWriter, line_writer
 from mcp_runtime.transports.process import Child, child_environment, how_it_ended
 from mcp_runtime.transports.reader import LineReader, StderrCallback, StderrReader
 
-DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+DEFAULT_MAX_MESSAGE_BYTES = 16 << 20
 """The maximum size of an incoming message in bytes."""
 DEFAULT_GRACE = 2.0
 """Seconds for each step of a shutdown."""
@@ -30,7 +30,7 @@ class StdioClientOptions(TypedDict, total=False):
         cwd: its working directory; by default that of this process.
         stderr: called with each line of its standard error, whose last lines are then part of the error if it dies; by
             default it shares our standard error.
-        max_message_bytes: longer messages are skipped, and reported to `Receiver.message_refused`; 64 MiB.
+        max_message_bytes: longer messages are skipped, and reported to `Receiver.message_refused`; 16 MiB.
         grace: seconds that each step of `close` waits; 2.
     """
 

@@ -54,7 +54,7 @@ class HttpClientOptions(TypedDict, total=False):
         headers: headers of every request.
         auth: obtains access tokens, such as `mcp_runtime.auth.OAuth`; or authenticates requests as in httpx2: a pair of
             name and password, or an `httpx2.Auth`.
-        max_message_bytes: the maximum size of a message from the server, decompressed; 64 MiB.
+        max_message_bytes: the maximum size of a message from the server, decompressed; 16 MiB.
         connect_timeout: seconds to connect, and to wait for a free connection; 10.
         write_timeout: seconds to send a piece of a request; 30.
         read_timeout: seconds without a byte from the server after which a stream counts as lost; 300.
@@ -127,7 +127,7 @@ class Endpoint:
         self.version = ""
         self.close_timeout = options.get("close_timeout", 5.0)
         self._url = parsed
-        self._max_bytes = options.get("max_message_bytes", 64 << 20)
+        self._max_bytes = options.get("max_message_bytes", 16 << 20)
         self._given = options.get("http")
         self._http = self._given or _client(options)
         given = options.get("headers") or {}
