@@ -6,7 +6,7 @@ const { createContext, runInContext } = require("node:vm");
 
 // What people type, and the page that answers them. A page that names a word in `<!-- search: ... -->` is found first for it.
 const WANTED = {
-  auth: "http",
+  auth: "authorization",
   deploy: "deployment",
   docker: "deployment",
   state: "app",

@@ -3,7 +3,7 @@
 import re
 import sys
 from runpy import run_path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -19,10 +19,10 @@ TWINS = [PEERS / "fastmcp_tracker.py", PEERS / "mcpserver_tracker.py"]
 
 
 @pytest.fixture
-def app() -> App:
+def app() -> App[Any]:
     made: Any = run_path(str(TRACKER))["app"]
     assert isinstance(made, App)
-    return made
+    return cast("App[Any]", made)
 
 
 async def test_it_asks_the_user_and_the_model(app: App) -> None:
