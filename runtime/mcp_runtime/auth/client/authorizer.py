@@ -1,15 +1,14 @@
 """Keeps access tokens current: they are stored, refreshed once for all that use them, and obtained again if refused."""
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
 from mcp_runtime.auth.client.discovery import Challenge, Issuer, Resource, find_issuer, find_resource
 from mcp_runtime.auth.client.receiver import SIGNING_IN
-from mcp_runtime.auth.client.store import MemoryStore, Store
+from mcp_runtime.auth.client.store import MemoryStore, Shared, Store
 from mcp_runtime.auth.client.tokens import Registered, Rejected, Token, post_form, read_record, request_token
 from mcp_runtime.auth.fetching import Reach, check_url, is_public
 from mcp_runtime.errors import AuthorizationError, clipped
@@ -17,8 +16,6 @@ from mcp_runtime.errors import AuthorizationError, clipped
 MAX_ASKED: Final = 3
 """How many authorization requests one call may lead to."""
 _INSUFFICIENT: Final = "insufficient_scope"
-
-T = TypeVar("T")
 
 
 class Authorizer(ABC):
@@ -45,8 +42,8 @@ class Authorizer(ABC):
         self._send_resource = send_resource
         self._insecure = insecure
         self._held: dict[str, Token | None] = {}
-        self._signing_in = _Shared[Token](may_cancel=True)
-        self._refreshing = _Shared[Token | None](may_cancel=False)
+        self._signing_in = Shared[Token](may_cancel=True)
+        self._refreshing = Shared[Token | None](may_cancel=False)
 
     async def token(self, url: str) -> str:
         """Return the access token for a server, refreshed if necessary; empty without one.
@@ -248,31 +245,6 @@ class Authorizer(ABC):
         document = self._store.read()
         clients = {name: kept for name, kept in document.get("clients", {}).items() if name != client.issuer}
         self._store.write({**document, "clients": clients})
-
-
-class _Shared(Generic[T]):
-    """Work that several callers wait for, by key. It is cancelled when none of them waits any longer, if it may be."""
-
-    def __init__(self, *, may_cancel: bool) -> None:
-        self._may_cancel = may_cancel
-        self._running: dict[str, tuple[asyncio.Task[T], list[object]]] = {}
-
-    async def run(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> tuple[T, bool]:
-        """Return the result of the work, and whether this caller has started it."""
-        running = self._running.get(key)
-        is_first = running is None or running[0].done()
-        if running is None or is_first:
-            running = self._running[key] = asyncio.create_task(work()), []
-        task, waiting = running
-        caller = object()
-        waiting.append(caller)
-        try:
-            return await asyncio.shield(task), is_first
-        finally:
-            waiting.remove(caller)
-            if self._running.get(key) is running and (task.done() or (self._may_cancel and not waiting)):
-                del self._running[key]
-                task.cancel()
 
 
 def _key(url: str) -> str:

@@ -1,14 +1,14 @@
-"""Where tokens and registrations are kept between programs."""
+"""Where tokens and registrations are kept between programs, and work that several callers share."""
 
 import asyncio
 import json
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from mcp_runtime.errors import AuthorizationError
 from mcp_runtime.protocol.jsonrpc import is_object
@@ -16,6 +16,8 @@ from mcp_runtime.protocol.jsonrpc import is_object
 POLL: Final = 0.02
 """Seconds between two attempts to lock a file."""
 STORING: Final = "storing tokens"
+
+T = TypeVar("T")
 
 
 class Store(ABC):
@@ -134,3 +136,28 @@ class FileStore(Store):
 
     def _problem(self, what: str) -> AuthorizationError:
         return AuthorizationError(STORING, "", f"{self.path}: {what}", "repair or delete the file")
+
+
+class Shared(Generic[T]):
+    """Work that several callers wait for, by key. It is cancelled when none of them waits any longer, if it may be."""
+
+    def __init__(self, *, may_cancel: bool) -> None:
+        self._may_cancel = may_cancel
+        self._running: dict[str, tuple[asyncio.Task[T], list[object]]] = {}
+
+    async def run(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> tuple[T, bool]:
+        """Return the result of the work, and whether this caller has started it."""
+        running = self._running.get(key)
+        is_first = running is None or running[0].done()
+        if running is None or is_first:
+            running = self._running[key] = asyncio.create_task(work()), []
+        task, waiting = running
+        caller = object()
+        waiting.append(caller)
+        try:
+            return await asyncio.shield(task), is_first
+        finally:
+            waiting.remove(caller)
+            if self._running.get(key) is running and (task.done() or (self._may_cancel and not waiting)):
+                del self._running[key]
+                task.cancel()

@@ -113,8 +113,7 @@ class Signing:
         status = response.status_code
         if status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) or self._attempt == MAX_RENEWALS:
             return False
-        stream = response.extensions.get("network_stream")
-        server = stream.get_extra_info("server_addr") if stream is not None else None
+        connection = response.extensions.get("network_stream")
         header = ", ".join(response.headers.get_list("www-authenticate"))
         with patience.paused() if may_ask else nullcontext():
             token, asked = await self._authorizer.renew(
@@ -122,7 +121,7 @@ class Signing:
                 self._token,
                 status,
                 header,
-                address=str(server[0]) if server else "",
+                address=str(((connection and connection.get_extra_info("server_addr")) or [""])[0]),
                 attempt=self._attempt,
                 asked=self._asked,
                 may_ask=may_ask,
