@@ -18,7 +18,7 @@ are installed; {WITHOUT_EXTRA},
 or 'mcp-bindgen[codegen]' for those that write Python or compare revisions.
 
 Example:  mcp-bindgen run server.py
-See also: docs/start/server.md
+See also: mcp-bindgen docs start/server (extra cli)
 """
 """The output of `--help` if the extra `cli` is not installed."""
 

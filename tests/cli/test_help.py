@@ -2,13 +2,16 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from mcp_bindgen.cli.app import app
+from support.at_terminal import at_terminal
 from support.command import Cli
 from support.documents import ROOT
 
@@ -32,8 +35,8 @@ def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_ends_with_an_example_and_a_page(cli: Cli, path: tuple[str, ...]) -> None:
     lines = cli(*path, "--help").out.splitlines()
     example, page = (line.strip() for line in lines[-2:])
-    assert page.startswith("See also: ")
-    assert (ROOT / page.removeprefix("See also: ")).is_file()
+    name = page.removeprefix("See also: mcp-bindgen docs ")
+    assert (ROOT / "docs" / f"{name}.md").is_file()
     assert example.startswith(" ".join(["Example:  mcp-bindgen", *path]))
     words = shlex.split(example)[2:]
     # Parses the example as a call of the command that it names, which need not be the one with the help: the whole
@@ -60,10 +63,26 @@ def test_no_line_is_wider_than_the_terminal(cli: Cli, path: tuple[str, ...]) -> 
 
 def test_the_help_of_the_whole_tool_fits_a_screen(cli: Cli) -> None:
     lines = cli("--help").out.splitlines()
-    assert len(lines) <= 28
+    assert len(lines) <= 30
     assert [line for line in lines if line.endswith("...") and not line.startswith("Usage")] == []
     for path, command in ALL.items():
         if len(path) == 1:
             assert any(f" {path[0]} " in line and command.short_help in line for line in lines)
     for task in {command.rich_help_panel for path, command in ALL.items() if len(path) == 1}:
         assert sum(line.startswith(f"  {task} ") for line in lines) == 1
+
+
+def test_docs_lists_pages_and_shows_one(cli: Cli) -> None:
+    listed = cli("docs").out
+    assert re.search(r"^start/server +\S", listed, re.MULTILINE) and re.search(
+        r"^diff +Breaking changes$", listed, re.MULTILINE
+    )
+    text = (ROOT / "docs" / "diff.md").read_text("utf-8")
+    assert cli("docs", "diff").out == cli("docs", "docs/diff.md").out == text
+    assert "did you mean diff" in cli("docs", "dif", expect=2).err
+
+
+def test_a_terminal_shows_a_page_formatted() -> None:
+    command = str(Path(sys.executable).with_name("mcp-bindgen"))
+    shown = at_terminal(command, "docs", "testing", answers=[], COLUMNS="80")
+    assert "\n# " not in shown and "```" not in shown and "pytest" in shown

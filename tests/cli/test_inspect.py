@@ -5,11 +5,15 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.live import inspected, target
+from mcp_bindgen.live.arguments import parse_arguments
+from mcp_bindgen.live.mask import Mask
+from mcp_bindgen.tool_clients.listing import spell_arguments
 from support import answering
 from support.command import Cli
 
@@ -272,6 +276,68 @@ class TestSecrets:
                 assert secret not in done.out + done.err
         assert "hunter2" in cli("inspect", "--no-mask", "--call", "t", *command).out
         assert cli("inspect", "--format", "json", *env, *command).json["tools"][0]["inputSchema"] == schema
+
+    def test_only_the_values_of_secret_headers_are_masked(self) -> None:
+        mask = Mask.of({"X-Role": "author", "Authorization": "Bearer s3cret-1"}, {})
+        said = {"author": "the author", "said": "Bearer s3cret-1", "twice": "s3cret-1"}
+        assert mask.listing(said) == {"author": "the author", "said": "***", "twice": "***"}
+
+
+class TestReferences:
+    SCHEMA: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "issues": {"type": "array", "items": {"$ref": "#/$defs/NewIssue"}},
+            "level": {"$ref": "#/$defs/Level"},
+            "parent": {"anyOf": [{"$ref": "#/$defs/NewIssue"}, {"type": "null"}]},
+            "lost": {"$ref": "#/$defs/Nowhere"},
+        },
+        "required": ["issues"],
+        "$defs": {
+            "NewIssue": {
+                "type": "object",
+                "properties": {"title": {"type": "string"}, "parts": {"$ref": "#/$defs/NewIssue"}},
+                "required": ["title"],
+            },
+            "Level": {"enum": ["low", "high"], "type": "string"},
+            "Loop": {"$ref": "#/$defs/Loop"},
+        },
+    }
+
+    def test_arguments_are_spelled_with_their_fields(self, tmp_path: Path, cli: Cli) -> None:
+        assert spell_arguments(self.SCHEMA) == (
+            "issues: NewIssue[], level?: low|high, parent?: NewIssue|null, lost?: any;"
+            " NewIssue {title: string, parts?: NewIssue}"
+        )
+        loop = {"properties": {"a": {"$ref": "#/$defs/Loop"}}, "$defs": self.SCHEMA["$defs"]}
+        assert spell_arguments(loop) == "a?: any"
+        command = server_with(tmp_path, tools_list=tools("t", schema=self.SCHEMA))
+        assert "NewIssue[]" in cli("inspect", *command).out
+
+    def test_values_are_read_as_the_type_that_is_referred_to(self) -> None:
+        tool = {"name": "t", "inputSchema": self.SCHEMA}
+        assert parse_arguments(tool, ['issues=[{"title": "a"}]', "level=low", "parent=null"]) == {
+            "issues": [{"title": "a"}],
+            "level": "low",
+            "parent": None,
+        }
+        with pytest.raises(InputError, match=r"issues: must be of type NewIssue\[\]"):
+            parse_arguments(tool, ["issues=3"])
+
+
+class TestPackage:
+    def test_a_generated_package_is_spoken(self, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "own").mkdir()
+        text = "from mcp_bindings.v2025_06_18 import BINDING, Client, ClientHandlers, ElicitResult, ListRootsResult"
+        (tmp_path / "own" / "mcp.py").write_text(text, "utf-8")
+        monkeypatch.chdir(tmp_path)
+        assert "revision      2025-06-18" in cli("inspect", "--package", "own.mcp", *SUM).out
+
+    @pytest.mark.parametrize(
+        ("name", "why"), [("os", "has no bindings"), ("nowhere.x", "cannot be imported"), ("1", "not a package")]
+    )
+    def test_what_is_not_a_package_of_bindings_is_refused(self, name: str, why: str, cli: Cli) -> None:
+        assert why in cli("inspect", "--package", name, *SUM, expect=2).err
 
 
 class TestHostileServers:

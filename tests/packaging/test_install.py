@@ -166,7 +166,7 @@ def test_the_command_without_its_extra_answers_what_it_can(bare: Environment) ->
     assert any("mcp-bindgen[cli]" in line for line in lines)
     assert max(map(len, lines)) <= 80
     assert lines[-2] == "Example:  mcp-bindgen run server.py"
-    assert (REPOSITORY / lines[-1].removeprefix("See also: ")).is_file()
+    assert lines[-1] == "See also: mcp-bindgen docs start/server (extra cli)"
 
 
 def test_the_installed_generator_writes_the_committed_bindings(complete: Environment) -> None:

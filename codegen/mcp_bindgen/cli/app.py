@@ -6,6 +6,7 @@ import typer
 
 from mcp_bindgen.cli.bridge import bridge
 from mcp_bindgen.cli.diff import diff
+from mcp_bindgen.cli.docs import docs
 from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.export import export
 from mcp_bindgen.cli.generate import generate
@@ -60,6 +61,7 @@ bindings.add(show, "Show a method or a definition.", "show tools/call --revision
 bindings.add(
     verify, "Compare a shipped revision with an official schema.", "verify 2025-11-25 --against schema.json", _READINGS
 )
+bindings.add(docs, "Show a page of the documentation.", "docs bindings", "docs/index.md")
 bindings.add(errata, "List where schema.json contradicts schema.ts.", "errata 2026-07-28", _READINGS)
 
 app.add_typer(export, name="export", short_help="Write the protocol as documents.", rich_help_panel=bindings.title)

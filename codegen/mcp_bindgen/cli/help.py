@@ -8,12 +8,14 @@ from typing import Any
 from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 
+from mcp_bindgen.cli.docs import page_name
+
 _LABEL_WIDTH = 10
 
 
 def more(example: str, page: str) -> str:
-    """Return the end of a help page: a command line, and a page of the documentation as a path in the repository."""
-    return f"\b\nExample:  {example}\nSee also: {page}"
+    """Return the end of a help page: a command line, and one that shows a page of the documentation (``docs/X.md``)."""
+    return f"\b\nExample:  {example}\nSee also: mcp-bindgen docs {page_name(page)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

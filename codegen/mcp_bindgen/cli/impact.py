@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import QuietOption, VerboseOption, revision_option
+from mcp_bindgen.cli.options import PackageOption, QuietOption, VerboseOption, revision_option
 from mcp_bindgen.cli.output import answer, answer_json, report
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.sources import public_name
@@ -54,10 +54,7 @@ def impact(
         ),
     ],
     new: Annotated[str, revision_option("The version to move to, given the same way.", "--to", metavar="NEW")],
-    package: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The package of the bindings, such as acme.mcp, if you generated your own."),
-    ] = None,
+    package: PackageOption = None,
     checker: Annotated[CheckerName, typer.Option(help="The type checker that infers types.")] = CheckerName.TY,
     marks: Annotated[
         Path | None,

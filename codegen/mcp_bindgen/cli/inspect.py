@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, MaskOption, revision_option
+from mcp_bindgen.cli.options import FormatOption, MaskOption, PackageOption, revision_option
 from mcp_bindgen.cli.output import Format, answer, answer_json, table
 from mcp_bindgen.cli.split import words_behind
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
@@ -44,6 +44,7 @@ def inspect(
     ] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Print every message in both directions to stderr.")] = False,
     revision: Annotated[str | None, revision_option("The revision to use; by default the newest one.")] = None,
+    package: PackageOption = None,
     env: EnvOption = None,
     cwd: CwdOption = None,
     header: HeaderOption = None,
@@ -52,11 +53,15 @@ def inspect(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show what a server offers, or call a tool, read a resource or get a prompt."""
+    from mcp_bindgen.live.bindings import own_package, packages_of, revisions
     from mcp_bindgen.live.inspected import contents_text, seen_text, shortened, skills_text
     from mcp_bindgen.live.mask import Mask, traced_text
     from mcp_bindgen.live.target import talk, target_of
     from mcp_bindgen.live.visit import Visit
 
+    if package and revision:
+        raise InputError.at(_HERE, "use only one of --revision and --package")
+    packages = (own_package(package),) if package else packages_of(reversed(revisions(revision)))
     command, pairs = _parted(words or (), words_behind(context))
     if sum(wish is not None for wish in (call, read, prompt)) + skills > 1:
         raise InputError.at(_HERE, "use only one of --call, --read, --prompt and --skills")
@@ -75,7 +80,7 @@ def inspect(
             target_of(server),
             said,
             timeout=timeout,
-            revision=revision,
+            packages=packages,
             trace=(lambda record: _tell(traced_text(record, masking))) if trace else None,
             masked=mask,
         )

@@ -44,6 +44,10 @@ ExtensionOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--extension", metavar="ID[=FILE]", help="An extension, shipped or in a schema.ts of yours."),
 ]
+PackageOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The package of the bindings, such as acme.mcp, if you generated your own."),
+]
 CheckOption: TypeAlias = Annotated[
     bool, typer.Option("--check", help="Write nothing; show a diff and exit with 1 if files differ.")
 ]

@@ -66,6 +66,16 @@ def answer_document(text: str, output: Path | None) -> None:
         write_file(output, text)
 
 
+def answer_markdown(text: str) -> None:
+    """Print a page of the documentation, formatted if stdout is a terminal."""
+    if not sys.stdout.isatty():
+        answer_verbatim(text)
+        return
+    from rich.markdown import Markdown
+
+    _console(sys.stdout).print(Markdown(text))
+
+
 def write_file(path: Path, text: str) -> None:
     """Write a file atomically.
 

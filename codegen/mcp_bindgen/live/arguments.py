@@ -29,10 +29,10 @@ def parse_arguments(tool: Mapping[str, Any], pairs: Sequence[str]) -> dict[str, 
     for name, text in _split(pairs):
         if name not in properties and properties and not schema.get("additionalProperties"):
             raise _unknown(str(tool.get("name")), name, list(properties))
-        found[name] = _read(name, text, as_object(properties.get(name)))
+        found[name] = _read(name, text, as_object(properties.get(name)), schema)
     for name in as_list(schema.get("required")):
         if isinstance(name, str) and name not in found:
-            what = spell_type(as_object(properties.get(name)))
+            what = spell_type(as_object(properties.get(name)), schema)
             raise InputError.at(name, f"{tool.get('name')} requires this argument: {name}={what}")
     _check(schema, found)
     return found
@@ -67,9 +67,9 @@ def _split(pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name, text
 
 
-def _read(name: str, text: str, schema: Mapping[str, Any]) -> Any:
+def _read(name: str, text: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """Read a value as the type that its schema asks for; a schema that asks for none takes JSON, or else a text."""
-    types = types_of(schema)
+    types = types_of(schema, root)
     if types == ["string"]:
         return text
     value = _json(text)
@@ -82,7 +82,7 @@ def _read(name: str, text: str, schema: Mapping[str, Any]) -> Any:
         return text
     if "boolean" in types and text.lower() in _BOOLEANS:
         return _BOOLEANS[text.lower()]
-    wanted = spell_type(schema)
+    wanted = spell_type(schema, root)
     hint = " (as JSON)" if {"array", "object"} & set(types) else ""
     raise InputError.at(name, f"must be of type {wanted}{hint}, not {clip(text, MAX_TEXT)!r}")
 

@@ -41,7 +41,7 @@ class Mask:
         from mcp_runtime.middleware.masking import Masker
 
         masker = Masker()
-        values = [*headers.values(), *(value for name, value in env.items() if masker.is_secret(name))]
+        values = [value for name, value in (*headers.items(), *env.items()) if masker.is_secret(name)]
         # "Bearer x" is a secret as a whole, and its last word alone.
         words = [word for value in values for word in (value, value.rpartition(" ")[2]) if len(word) >= _MIN_SECRET]
         return cls(tuple(sorted(set(words), key=len, reverse=True)))
@@ -71,7 +71,7 @@ class Mask:
         if isinstance(value, str):
             return self.text(value)
         if is_object(value):
-            return {self.text(name): self._without(inner) for name, inner in value.items()}
+            return {name: self._without(inner) for name, inner in value.items()}
         return [self._without(inner) for inner in value] if is_list(value) else value
 
     @cached_property

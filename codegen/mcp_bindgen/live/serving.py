@@ -28,7 +28,7 @@ def serve_file(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="mcp-bindgen run",
         description="Serve the App or Server of a Python file, over stdio or HTTP, in every revision.",
-        epilog="Example:  mcp-bindgen run server.py --http --port 8000\nSee also: docs/app.md",
+        epilog="Example:  mcp-bindgen run server.py --http --port 8000\nSee also: mcp-bindgen docs app",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", metavar="FILE[:NAME]", help="a Python file, and the variable if it defines several")

@@ -54,7 +54,7 @@ class Visit:
         target: the server.
         said: what its lines go to.
         timeout: seconds for the whole visit.
-        revision: the revision to speak; None for the newest that it does.
+        packages: the bindings to speak with, the first choice first; by default all, the newest first.
         trace: is told of every message; None for nobody.
         masked: whether the messages that it is told of have their secrets masked.
     """
@@ -65,13 +65,13 @@ class Visit:
         said: Said,
         *,
         timeout: float,
-        revision: str | None = None,
+        packages: Sequence[Any] = (),
         trace: "Callable[[Traced], None] | None" = None,
         masked: bool = True,
     ) -> None:
         self._target = target
         self._said = said
-        self._packages: Sequence[Any] = packages_of(reversed(revisions(revision)))
+        self._packages: Sequence[Any] = packages or packages_of(reversed(revisions()))
         self._trace = trace
         self._probe_timeout = probe_timeout(timeout)
         self._masked = masked

@@ -12,6 +12,10 @@ MAX_CELL = 60
 """How much of a description a cell shows, in characters."""
 MAX_SHOWN = 20
 """How many names are shown."""
+MAX_HOPS = 8
+"""How many references in a row are followed."""
+
+_DEFINITIONS = "#/$defs/", "#/definitions/"
 
 
 def rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
@@ -21,26 +25,44 @@ def rows(contract: Contract) -> Iterator[tuple[str, str, str, str]]:
 
 
 def spell_arguments(schema: object) -> str:
-    """Spell the arguments of a tool: ``a: number, b?: string``, where ``?`` means optional."""
-    known = as_object(schema)
-    required = set(map(str, as_list(known.get("required"))))
-    shown = list(as_object(known.get("properties")).items())[: MAX_SHOWN * 5]
-    return ", ".join(f"{name}{'' if name in required else '?'}: {spell_type(as_object(one))}" for name, one in shown)
+    """Spell the arguments of a tool: ``a: number, b?: Box[]; Box {side: number}``, where ``?`` means optional."""
+    root, named = as_object(schema), list[str]()
+    parts = [_spell_properties(root, root, named)]
+    for name in named:  # It grows.
+        parts.append(f"{name} {{{_spell_properties(_definition(name, root), root, named)}}}")
+    return "; ".join(parts)
 
 
-def spell_type(schema: Mapping[str, Any]) -> str:
-    """Spell in a word or two what a schema asks for."""
-    if options := as_list(schema.get("enum")):
+def _spell_properties(schema: Mapping[str, Any], root: Mapping[str, Any], named: list[str]) -> str:
+    required = set(map(str, as_list(schema.get("required"))))
+    shown = list(as_object(schema.get("properties")).items())[: MAX_SHOWN * 5]
+    return ", ".join(
+        f"{name}{'' if name in required else '?'}: {spell_type(as_object(one), root, named)}" for name, one in shown
+    )
+
+
+def spell_type(schema: Mapping[str, Any], root: Mapping[str, Any], named: list[str] | None = None) -> str:
+    """Spell in a word or two what a schema inside `root` asks for; `named` collects the objects that it only names."""
+    name, target = _followed(schema, root)
+    if name and "properties" in target:
+        if named is not None and name not in named and len(named) < MAX_SHOWN:
+            named.append(name)
+        return name[:MAX_CELL]
+    if options := as_list(target.get("enum")):
         shown = "|".join(option if isinstance(option, str) else json.dumps(option) for option in options[:6])
         return clip(shown, MAX_CELL)
-    types = types_of(schema)
-    if types == ["array"] and (inner := as_object(schema.get("items"))):
-        return f"{spell_type(inner)}[]"[:60]
-    return "|".join(types)[:60] or "any"
+    types = types_of(target, root)
+    if types == ["array"] and (inner := as_object(target.get("items"))):
+        return f"{spell_type(inner, root, named)}[]"[:MAX_CELL]
+    alternatives = [one for keyword in ("anyOf", "oneOf") for one in as_list(target.get(keyword))[:MAX_SHOWN]]
+    if any("$ref" in as_object(one) for one in alternatives):
+        types = list(dict.fromkeys(spell_type(as_object(one), root, named) for one in alternatives))
+    return "|".join(types)[:MAX_CELL] or "any"
 
 
-def types_of(schema: Mapping[str, Any]) -> list[str]:
-    """Return the types that a schema names, also in its alternatives."""
+def types_of(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[str]:
+    """Return the types that a schema inside `root` names, also in its alternatives and through references."""
+    _, schema = _followed(schema, root)
     named: Any = schema.get("type")
     if isinstance(named, str):
         return [named]
@@ -49,10 +71,26 @@ def types_of(schema: Mapping[str, Any]) -> list[str]:
     found: dict[str, None] = {}
     for keyword in ("anyOf", "oneOf"):
         for one in as_list(schema.get(keyword))[:MAX_SHOWN]:
-            inner: Any = as_object(one).get("type")
+            inner: Any = _followed(as_object(one), root)[1].get("type")
             if isinstance(inner, str):
                 found[inner] = None
     return list(found)
+
+
+def _followed(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Follow references to definitions of `root`; return the last one's name, empty without one, and the schema."""
+    name = ""
+    for _ in range(MAX_HOPS):
+        reference = schema.get("$ref")
+        if not isinstance(reference, str) or not reference.startswith(_DEFINITIONS):
+            break
+        name = reference.rpartition("/")[2]
+        schema = _definition(name, root)
+    return name, schema
+
+
+def _definition(name: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    return as_object(as_object(root.get("$defs") or root.get("definitions")).get(name))
 
 
 def as_object(value: Any) -> dict[str, Any]:
