@@ -119,7 +119,7 @@ def _extension_request(asked: Settings, stated: str, settings: Settings) -> Requ
     if not plain.chosen_place and table.schema:
         raise InputError.at("--package", f"name a package for {table.id}, such as acme.orders")
     home = plain.home if plain.chosen_place else plain.home / EXTENSIONS / table.module
-    file = f"={_from_here(table.schema)}" if "=" in stated else ""
+    file = f"={from_here(table.schema)}" if "=" in stated else ""
     option = f"--extension {shlex.quote(table.id + file)}"
     schema = (table.schema,) if table.schema else ()
     options = (option, *plain.options)
@@ -178,10 +178,10 @@ def _options(asked: Settings) -> list[str]:
     """Return the options as typed in the current folder: absolute paths differ between machines."""
     stated = [*(("--schema", place) for place in asked.schema), ("--out", asked.out)]
     stated += [("--package", asked.package), ("--templates", asked.templates)]
-    return [f"{option} {shlex.quote(_from_here(value))}" for option, value in stated if value]
+    return [f"{option} {shlex.quote(from_here(value))}" for option, value in stated if value]
 
 
-def _from_here(value: str | Path) -> str:
+def from_here(value: str | Path) -> str:
     """Return an absolute path relative to the current folder; anything else unchanged."""
     if isinstance(value, str) and is_url(value):
         return public_name(value)

@@ -64,11 +64,28 @@ class TestGenerate:
     def test_the_same_contract_gives_the_same_bytes(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "one.py", "--class", "X")
         cli("tools", "generate", "--from", saved(LISTED[::-1], tmp_path), "--out", "two.py", "--class", "X")
-        assert (tmp_path / "one.py").read_bytes() == (tmp_path / "two.py").read_bytes()
+        one, two = ((tmp_path / name).read_text("utf-8").splitlines() for name in ("one.py", "two.py"))
+        assert [*one[:4], *one[5:]] == [*two[:4], *two[5:]]
+        assert one[4].startswith("#   command:  mcp-bindgen tools generate --out one.py --from ")
+        assert one[4].endswith(" --class X")
         lock = tmp_path / "tools.lock.json"
         cli("tools", "generate", "--from", lock, "--out", "three.py", "--class", "X", "--lock", "three.json")
-        assert (tmp_path / "three.py").read_bytes() == (tmp_path / "one.py").read_bytes()
+        three = (tmp_path / "three.py").read_text("utf-8").splitlines()
+        assert [*one[:4], *one[5:]] == [*three[:4], *three[5:]]
         assert (tmp_path / "three.json").read_bytes() == lock.read_bytes()
+
+    def test_the_header_has_no_secret(self, tmp_path: Path, cli: Cli) -> None:
+        program = tmp_path / "server.py"
+        made = "from mcp_bindings import App\napp = App('t', version='1')\n"
+        program.write_text(f"{made}@app.tool()\ndef say() -> str:\n    'Says it.'\n    return ''\napp.run()\n", "utf-8")
+        server = ("--env", "API_KEY=abcdefg", "--", sys.executable, program, "--token", "hunter22")
+        cli("tools", "generate", "--out", "acme.py", *server)
+        text = (tmp_path / "acme.py").read_text("utf-8")
+        assert "--env 'API_KEY=***'" in text and "--token '***'" in text
+        assert "abcdefg" not in text and "hunter22" not in text
+        assert (
+            cli("tools", "generate", "--out", "acme.py", "--check", "--from", "tools.lock.json").out == "up to date\n"
+        )
 
     def test_check_prints_the_differences(self, tmp_path: Path, cli: Cli) -> None:
         arguments = ("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "acme.py")

@@ -7,6 +7,8 @@ of tools as the server lists them. That of ``tools check`` is that of ``mcp-bind
 """
 
 import difflib
+import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,6 +51,8 @@ from mcp_bindgen.cli.tool_sources import (
 )
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count
 from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.request import from_here
 
 if TYPE_CHECKING:
     from mcp_bindgen.tool_clients.contract import Contract
@@ -90,7 +94,7 @@ def generate(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Write a typed client for a server's tools, and the lock file with their contract."""
-    from mcp_bindgen.tool_clients.module import make, refuse_misnamed
+    from mcp_bindgen.tool_clients.module import COMMAND, make, refuse_misnamed
     from mcp_bindgen.tool_clients.servers import LOCK, module_path
 
     one = described(command, from_, env=env, cwd=cwd, header=header)
@@ -102,12 +106,17 @@ def generate(
     else:
         _refuse_options(out=out, lock=lock, client=client)
         servers = tuple(found for found in of_project(server) if found.module is not None)
+    paths = {"--out": out, "--lock": lock, "--from": from_, "--cwd": cwd}
+    words = [word for option, path in paths.items() if path for word in (option, from_here(path))]
+    words += ["--class", client] if client else []
+    whole = _whole([*words, *_each("--env", env), *_each("--header", header)], command or ())
     diagnostics = Diagnostics()
     made: list[Made] = []
     for found in servers:
         refuse_misnamed(found)
         contract = read(found, timeout, diagnostics, find_gated=True)
-        made.append(make(found, contract, diagnostics, keep_lock=lock is None))
+        again = f"{COMMAND} --server {shlex.quote(found.name)}" if one is None else whole
+        made.append(make(found, contract, diagnostics, keep_lock=lock is None, command=None if check else again))
     for each in made if not check else ():
         _write(each)
     if format_ is Format.JSON:
@@ -229,6 +238,19 @@ task.add(
 task.add(list_, "List the tools of a server with their arguments.", "list -- python server.py", _PAGE)
 task.add(check, "Check servers against their lock files.", "check --lock tools.lock.json -- python server.py", _PAGE)
 task.add(export, "Write the contract as OpenRPC.", "export --lock tools.lock.json", "docs/reference.md")
+
+
+def _each(option: str, values: Sequence[str] | None) -> list[str]:
+    return [word for value in values or () for word in (option, value)]
+
+
+def _whole(options: Sequence[str], server: Sequence[str]) -> str:
+    """Spell a command for the header of a file, without secrets."""
+    from mcp_bindgen.live.mask import masked_words
+    from mcp_bindgen.tool_clients.module import COMMAND
+
+    dashes = ["--"] if server and not is_url(server[0]) else []
+    return f"{COMMAND} {shlex.join(masked_words([*options, *dashes, *server]))}"
 
 
 def _write(made: "Made") -> None:

@@ -1,7 +1,7 @@
 """Hide secrets in what is printed of servers and messages."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -85,6 +85,14 @@ class Mask:
         from mcp_runtime.middleware.masking import Masker
 
         return Masker(secrets=())
+
+
+def masked_words(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line without their secrets."""
+    from mcp_runtime.middleware.masking import Masker
+
+    found: list[str] = Masker().mask(list(words))
+    return found
 
 
 def traced_text(record: "Traced", mask: Mask) -> str:

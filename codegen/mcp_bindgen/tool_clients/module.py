@@ -1,6 +1,7 @@
 """From a contract to the files of a server: the source text of its module, and the lock file."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,12 +18,13 @@ from mcp_bindgen.tool_clients.plan import plan
 from mcp_bindgen.tool_clients.servers import Server
 
 TEMPLATE = "tools.py.j2"
+COMMAND = "mcp-bindgen tools generate"
 MAX_FORMATTED = 1_000
 """How many tools a module may have to be formatted by black, which takes about 20 ms for each."""
 
 
-def module(contract: Contract, client: str, diagnostics: Diagnostics) -> str:
-    """Return the module that calls the tools of a contract: the same for the same contract, and formatted by black."""
+def module(contract: Contract, client: str, diagnostics: Diagnostics, command: str = COMMAND) -> str:
+    """Return the module that calls the tools of a contract, formatted by black; `command` generates it again."""
     view = client_view(contract, client, plan(contract, client, diagnostics), diagnostics)
     methods = {tool.method for tool in view.tools}
     page = Page(
@@ -32,14 +34,14 @@ def module(contract: Contract, client: str, diagnostics: Diagnostics) -> str:
         bound=names_in(view) | methods,
         is_formatted=len(contract.tools) <= MAX_FORMATTED,
     )
-    return Templates().render([page], _header(contract))[page.path]
+    return Templates().render([page], _header(contract, command))[page.path]
 
 
-def _header(contract: Contract) -> tuple[str, ...]:
+def _header(contract: Contract, command: str) -> tuple[str, ...]:
     return (
         f"server:   {contract.server} {contract.version}".rstrip(),
         f"contract: {digest(json.loads(contract.lock()))}, {len(contract.tools)} tools",
-        *header("mcp-bindgen tools generate"),
+        *header(command),
     )
 
 
@@ -79,8 +81,12 @@ def refuse_misnamed(server: Server) -> None:
         raise InputError.at(server.module, "was not generated, so it is not replaced; name another file")
 
 
-def make(server: Server, contract: Contract, diagnostics: Diagnostics, *, keep_lock: bool) -> Made:
+def make(
+    server: Server, contract: Contract, diagnostics: Diagnostics, *, keep_lock: bool, command: str | None = None
+) -> Made:
     """Generate the files of a server; `keep_lock` refuses to replace the contract of another one.
+
+    `command` is the one that generates them again; by default that of the file on disk.
 
     Raises:
         InputError: the lock file belongs to another server, whose module is in the same folder, or cannot be read.
@@ -94,8 +100,10 @@ def make(server: Server, contract: Contract, diagnostics: Diagnostics, *, keep_l
                 f"contains the contract of {found}, not of {contract.server}; choose another lock file with --lock"
             )
             raise InputError.at(server.lock, message)
+    stated = re.search(r"^#   command:  (mcp-bindgen tools generate.*)$", old[server.module] or "", re.MULTILINE)
+    again = command or (stated[1] if stated else COMMAND)
     name = server.client or client_name(contract.server)
-    files = {server.module: module(contract, name, diagnostics), server.lock: contract.lock()}
+    files = {server.module: module(contract, name, diagnostics, again), server.lock: contract.lock()}
     return Made(server=server, contract=contract, client=name, files=files, old=old)
 
 
