@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from mcp_bindgen.live.pump import MAX_AHEAD
@@ -204,13 +206,13 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            ((), "error: proxy: give the server's command after --"),
+            ((), "error: proxy: give one server: a URL, or a command after --"),
             (("--", "no-such-program"), "error: no-such-program: cannot start no-such-program: no such command"),
             (("--log", "/no/such/folder/x", "--", "cat"), "error: /no/such/folder/x: cannot be written"),
-            (("cat",), "unexpected extra argument"),
+            (("cat",), "error: cat: is not a URL"),
             (
                 ("--", "http://localhost/mcp"),
-                "error: http://localhost/mcp: is a URL; the proxy starts a program",
+                "error: http://localhost/mcp: is a URL; write it before --",
             ),
         ],
     )
@@ -335,3 +337,25 @@ def _settled(number: Callable[[], int]) -> int:
 def _written(pid: int) -> int:
     rows = Path(f"/proc/{pid}/io").read_text("utf-8").splitlines()
     return next(int(row.split()[1]) for row in rows if row.startswith("wchar"))
+
+
+class TestUrls:
+    @pytest.mark.slow
+    def test_messages_between_http_clients_and_a_server_are_judged(self, cli: Cli) -> None:
+        served = (sys.executable, "-m", "tools.http_served", "Bearer s3cret-value")
+        pipe = subprocess.PIPE
+        with subprocess.Popen(served, cwd=TESTS, stdout=pipe, text=True) as server:
+            assert server.stdout is not None
+            url = server.stdout.readline().strip()
+            with subprocess.Popen([*PROXY, url, "--port", "0"], cwd=TESTS, stderr=pipe, text=True) as process:
+                assert process.stderr is not None
+                place = process.stderr.readline().strip().removeprefix("proxy: connect to ")
+                seen = cli("inspect", "--revision", "2025-06-18", place).out
+                answer = httpx2.post(place, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
+                process.send_signal(signal.SIGINT)
+                report = process.stderr.read()
+            server.terminate()
+        assert "over-http 1.0" in seen
+        assert answer.status_code == 200 or answer.json()["error"]["code"] == -32602
+        assert "client to server, initialize, id 1: /params/protocolVersion: Field required" in report
+        assert re.search(r"proxy: \d+ messages, 1 broken; the proxy was stopped", report)

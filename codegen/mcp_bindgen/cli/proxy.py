@@ -25,6 +25,10 @@ _STANDARD_ERROR: Final = 2
 def proxy(
     *,
     context: typer.Context,
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="The server, to be reached over HTTP.")] = None,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Where clients of a URL connect; 0 for a free one.")
+    ] = 8000,
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report to a file instead of standard error.")
     ] = None,
@@ -32,22 +36,29 @@ def proxy(
     mask: MaskOption = True,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Relay messages between a client and a server over stdio, and report each one that violates the protocol.
+    """Relay messages between a client and a server, and report each one that violates the protocol.
 
-    Put `mcp-bindgen proxy --` before the server's command in the client's configuration.
+    Put `mcp-bindgen proxy --` before the server's command in the client's configuration. For a server with a URL, let
+    the client connect to the URL that the proxy prints.
     """
+    from mcp_bindgen.live.http_proxy import run_http_proxy
     from mcp_bindgen.live.proxy import run_proxy
     from mcp_bindgen.live.report import Report
     from mcp_bindgen.tool_clients.servers import is_url
 
     words = words_behind(context)
-    if not words:
-        raise InputError.at("proxy", "give the server's command after -- (proxy -- COMMAND...)")
-    if is_url(words[0]):
-        raise InputError.at(words[0], "is a URL; the proxy starts a program that uses stdio")
+    if bool(words) is (url is not None):
+        raise InputError.at("proxy", "give one server: a URL, or a command after -- (proxy -- COMMAND...)")
+    if words and is_url(words[0]):
+        raise InputError.at(words[0], "is a URL; write it before --")
+    if url is not None and not is_url(url):
+        raise InputError.at(url, "is not a URL; give a command after -- (proxy -- COMMAND...)")
     with _opened(log) as out:
         report = Report(out, mask=mask, as_json=format_ is Format.JSON)
-        passed = run_proxy(words, report.tell)
+        if url is not None:
+            passed = run_http_proxy(url, port, report.tell, lambda place: report.note(f"connect to {place}"))
+        else:
+            passed = run_proxy(words, report.tell)
         if not passed.is_stuck:
             report.end(passed.broken)
             left = f", {passed.unjudged:,} not judged" if passed.unjudged else ""
