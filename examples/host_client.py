@@ -3,6 +3,7 @@
 python examples/host_client.py
 """
 
+import argparse
 import asyncio
 import logging
 import sys
@@ -42,4 +43,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(main())
