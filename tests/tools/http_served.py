@@ -4,6 +4,8 @@ python -m tools.http_served TOKEN        # in tests/
 """
 
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from mcp_bindings import v2025_06_18 as v
 from mcp_runtime.errors import PeerError
@@ -18,7 +20,7 @@ class Served(v.Server):
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
         """Return the tool."""
-        if ctx.exchange.requester.headers.get("authorization") != sys.argv[1]:
+        if ctx.principal is None or ctx.principal.subject != sys.argv[1]:
             raise PeerError(-32000, "who are you?")
         return v.ListToolsResult(tools=[v.Tool(name="say", input_schema=v.ToolInputSchema())])
 
@@ -27,5 +29,11 @@ class Served(v.Server):
         return v.CallToolResult(content=[])
 
 
+def token(scope: Mapping[str, Any]) -> str | None:
+    """Return what a request states in its header `Authorization`, as the name of its sender."""
+    found: bytes | None = dict(scope["headers"]).get(b"authorization")
+    return found.decode("ascii") if found else None
+
+
 if __name__ == "__main__":
-    serve_http(Served(), port=0, started=lambda url: print(f"{url}/mcp", flush=True))
+    serve_http(Served(), port=0, principal=token, started=lambda url: print(f"{url}/mcp", flush=True))
