@@ -3,7 +3,7 @@
 import re
 import sys
 from runpy import run_path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -20,9 +20,8 @@ TWINS = [PEERS / "fastmcp_tracker.py", PEERS / "mcpserver_tracker.py"]
 
 @pytest.fixture
 def app() -> App[Any]:
-    made: Any = run_path(str(TRACKER))["app"]
-    assert isinstance(made, App)
-    return cast("App[Any]", made)
+    made: App[Any] = run_path(str(TRACKER))["app"]
+    return made
 
 
 async def test_it_asks_the_user_and_the_model(app: App) -> None:

@@ -171,6 +171,6 @@ def _is_bare(schema: Schema) -> bool:
 
 def _boxed(schema: Schema) -> Schema:
     """Return the schema of an object that holds a value in `BOX`; references to definitions stay valid."""
-    shared = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
+    shared: Schema = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
     value = {name: schema[name] for name in schema if name not in shared}
     return {**shared, "type": "object", "properties": {BOX: value}, "required": [BOX]}
