@@ -177,6 +177,6 @@ def test_a_message_has_at_most_a_million_values(value: bytes) -> None:
     assert (caught.value.code, caught.value.id) == (-32700, 7)
 
 
-def test_separators_in_texts_are_no_values() -> None:
+def test_separators_in_texts_do_not_count() -> None:
     text = ',:[{"\\\n' * 300_000
     assert parse(json.dumps({"text": text, text: [text, ""]}).encode())["text"] == text

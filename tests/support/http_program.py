@@ -12,7 +12,14 @@ from support.http_server import chatty
 def main() -> None:
     """Serve until SIGTERM."""
     grace = float(sys.argv[1]) if len(sys.argv) > 1 else 10
-    serve_http(chatty("2025-11-25"), port=0, sse="/sse", grace=grace, started=lambda url: print(url, flush=True))
+    serve_http(
+        chatty("2025-11-25"),
+        port=0,
+        sse="/sse",
+        grace=grace,
+        shows_sessions=True,
+        started=lambda url: print(url, flush=True),
+    )
 
 
 if __name__ == "__main__":

@@ -113,6 +113,7 @@ def serve_http(
     port: int = 8000,
     path: str = "/mcp",
     health: str = "/health",
+    shows_sessions: bool = False,
     sse: str = "",
     grace: float = 10.0,
     started: Callable[[str], None] | None = None,
@@ -126,7 +127,8 @@ def serve_http(
         port: the port; 0 for any free one.
         path: the path of the endpoint.
         health: the path of a page that reports whether the server is healthy (200) or stopping (503); empty for none.
-            It shows the number of sessions, and does not check the Host header.
+            Like the endpoint, it refuses a Host that is not one of ``hosts``.
+        shows_sessions: whether that page gives the number of sessions.
         sse: the path of HTTP+SSE, for clients of 2024-11-05; empty for none. See `sse_app`.
         grace: seconds in which calls may finish when the server shuts down.
         started: called with the URL, without the path, once clients can connect.
@@ -150,7 +152,8 @@ def serve_http(
         "auth": options.get("auth"),
         "limits": options.get("limits") or HttpLimits(),
     }
-    site = Site(asgi_app(*servers, **options), path, health, (sse_app(*servers, **shared), sse) if sse else None)
+    old = (sse_app(*servers, **shared), sse) if sse else None
+    site = Site(asgi_app(*servers, **options), path, health, old, shows_sessions=shows_sessions)
     run(site, host=host, port=port, grace=grace, started=started)
 
 

@@ -18,6 +18,7 @@ from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http, connect_sse, serve_http
 from mcp_runtime.transports.http.server import serving
+from support.http_server import chatty
 from support.stdio_peers import eventually
 
 TESTS = Path(__file__).parents[3]
@@ -47,6 +48,7 @@ async def test_the_pages_of_a_server() -> None:
         assert (health.status_code, health.json()) == (200, {"status": "ok", "sessions": 0})
         assert (await http.head("/health")).status_code == 200
         assert (await http.post("/health")).status_code == 405
+        assert (await http.get("/health", headers={"host": "evil.example"})).status_code == 403
         assert (await http.get("/")).status_code == 404
         assert "server" not in health.headers
         async with connect_http(f"{url}/mcp") as peer:
@@ -55,6 +57,12 @@ async def test_the_pages_of_a_server() -> None:
             async with connect_sse(f"{url}/sse") as other:
                 await mcp.Client.open(other)
                 assert (await http.get("/health")).json()["sessions"] == 2
+
+
+async def test_the_health_page_counts_no_sessions_unless_asked_to() -> None:
+    site = serving.Site(asgi_app(chatty("2025-11-25")), "/mcp", "/health")
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(site), base_url="http://localhost") as http:
+        assert (await http.get("/health")).json() == {"status": "ok"}
 
 
 @pytest.mark.parametrize(

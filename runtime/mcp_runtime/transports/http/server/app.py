@@ -188,10 +188,7 @@ class Application(ABC):
             await self.start()  # mounted without its lifespan
         reply = Reply(send, self._delays.write)
         try:
-            headers = headers_of(scope, self.limits.max_header_bytes)
-            client = scope.get("client")
-            host = client[0] if client else None
-            self._places.check(headers, host)
+            headers, host = self.checked_headers(scope)
             if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
                 await auth.metadata_app(scope, receive, send)
                 return
@@ -205,6 +202,18 @@ class Application(ABC):
                 await reply.refuse(refusal)
         except Disconnected:
             pass
+
+    def checked_headers(self, scope: Scope) -> tuple[Headers, str | None]:
+        """Return the headers of a request, and the address that it comes from.
+
+        Raises:
+            Refusal: they are malformed or too large, or name a host or an origin that is not allowed.
+        """
+        headers = headers_of(scope, self.limits.max_header_bytes)
+        client = scope.get("client")
+        address = client[0] if client else None
+        self._places.check(headers, address)
+        return headers, address
 
     @property
     def metadata_paths(self) -> frozenset[str]:

@@ -40,13 +40,22 @@ class Site:
         endpoint: the endpoint.
         path: the path of the endpoint.
         health: the path of the health page; empty for none.
+        shows_sessions: whether the health page gives the number of sessions.
         sse: the endpoint of HTTP+SSE and its path; None for none.
 
     Attributes:
         write_timeout: see `HttpLimits`.
     """
 
-    def __init__(self, endpoint: HttpApp, path: str, health: str, sse: tuple[SseApp, str] | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: HttpApp,
+        path: str,
+        health: str,
+        sse: tuple[SseApp, str] | None = None,
+        *,
+        shows_sessions: bool = False,
+    ) -> None:
         paths = [path, *((health,) if health else ()), *((sse[1],) if sse else ())]
         for given in paths:
             if not given.startswith("/"):
@@ -56,6 +65,7 @@ class Site:
         self.write_timeout = endpoint.limits.write_timeout
         self._path = path
         self._health = health
+        self._shows_sessions = shows_sessions
         self._endpoints: dict[str, HttpApp | SseApp] = {path: endpoint}
         self._metadata = endpoint.metadata_paths
         if sse is not None:
@@ -96,13 +106,18 @@ class Site:
         await asyncio.gather(*(endpoint.aclose() for endpoint in self._endpoints.values()))
 
     async def _tell_health(self, scope: Scope, send: Send) -> None:
-        if scope["method"] not in ("GET", "HEAD"):
-            await Reply(send).refuse(Refusal(Case.HEALTH, headers=[(b"allow", b"GET, HEAD")]))
+        try:
+            self._endpoints[self._path].checked_headers(scope)
+            if scope["method"] not in ("GET", "HEAD"):
+                raise Refusal(Case.HEALTH, headers=[(b"allow", b"GET, HEAD")])
+        except Refusal as refusal:
+            await Reply(send).refuse(refusal)
             return
         endpoints = self._endpoints.values()
         is_well = not any(endpoint.is_stopping for endpoint in endpoints)
-        sessions = sum(len(endpoint.sessions) for endpoint in endpoints)
-        said = {"status": "ok" if is_well else "stopping", "sessions": sessions}
+        said: dict[str, Any] = {"status": "ok" if is_well else "stopping"}
+        if self._shows_sessions:
+            said["sessions"] = sum(len(endpoint.sessions) for endpoint in endpoints)
         body = dump(said) if scope["method"] == "GET" else b""
         await Reply(send).respond(
             (Case.ANSWERED if is_well else Case.UNHEALTHY).status, body, headers=[(b"cache-control", b"no-store")]
