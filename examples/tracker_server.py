@@ -52,7 +52,7 @@ async def close_issue(number: int, ctx: Context) -> Issue:
     """Close an issue, once the user has given a reason."""
     issue = find(number)
     closing = await ask(ctx, f"Why can {issue.title!r} be closed?", Closing)
-    if closing is None:
+    if not closing:
         raise ToolFailure("the user does not want to close it")
     await ctx.log("info", {"closed": number, "reason": closing.reason})
     issue.state = "closed"

@@ -151,7 +151,13 @@ class LocalProtocolError(ProtocolViolation):
 
 
 class RemoteProtocolError(ProtocolViolation):
-    """The peer sent something that the protocol forbids."""
+    """The peer sent something that the protocol forbids.
+
+    Attributes:
+        raw: the result as received, if it is a result that is not valid; otherwise None.
+    """
+
+    raw: Any = None
 
 
 class MethodNotImplemented(McpError):
@@ -233,8 +239,11 @@ class UnsupportedRevision(McpError):
 
     def __init__(self, wanted: tuple[str, ...], offered: tuple[str, ...], because: str = "") -> None:
         said = f"the peer speaks {' or '.join(offered)}" if offered else "the peer did not say what it speaks"
-        theirs = because or said
-        super().__init__(f"no revision in common: this side speaks {' or '.join(wanted)}, {theirs}; {_MORE_REVISIONS}")
+        ours = f"no revision in common: this side speaks {' or '.join(wanted)}"
+        if both := [revision for revision in offered if revision in wanted]:
+            super().__init__(f"the peer refused {' and '.join(both)}, which it lists as supported")
+        else:
+            super().__init__(f"{ours}, {because or said}; {_MORE_REVISIONS}")
         self.wanted = wanted
         self.offered = offered
         self.because = because

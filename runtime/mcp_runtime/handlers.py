@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mcp_runtime.connection.connection import Connection, Exchange
     from mcp_runtime.connection.on_behalf import Extends
     from mcp_runtime.connection.requester import Handler, Principal, Requester
+    from mcp_runtime.options import LogLevel
     from mcp_runtime.settings import ServerOptions
 
     StateT = typing_extensions.TypeVar("StateT", default=Any)
@@ -136,7 +137,7 @@ class Context(Generic[PeerT]):
         """
         await self.exchange.report_progress(progress, total, message)
 
-    async def log(self, level: str, data: Any, *, logger: str | None = None) -> None:
+    async def log(self, level: "LogLevel", data: Any, *, logger: str | None = None) -> None:
         """Send a log message to the peer, if it asked for messages of that level.
 
         Args:

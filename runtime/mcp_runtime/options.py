@@ -36,6 +36,9 @@ class CacheHint:
         return int(self.seconds * 1000)
 
 
+LogLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""The severity of a log message (RFC 5424)."""
+
 Trace: TypeAlias = Callable[[str, bytes], None]
 """Called with each message before anything else sees it: ``received`` or ``sent``, and its bytes."""
 
@@ -48,6 +51,8 @@ class Limits:
         timeout: seconds to wait for an answer or the next progress report; None to wait indefinitely.
         max_time: seconds to wait in total, regardless of progress; None for no limit.
         strict: whether to reject null for a property that may only be absent; otherwise null counts as absent.
+        unknown_content: whether to ``refuse`` messages with content blocks that the revision does not have, or to
+            ``drop`` these blocks and log it once.
         check_sent: whether to validate outgoing messages as if a peer had sent them.
         check_capabilities: whether to refuse to send messages that need a capability the peer did not declare.
         max_in_flight: how many of the peer's requests are handled at once, and how many notifications.
@@ -71,6 +76,7 @@ class Limits:
     timeout: float | None = 60.0
     max_time: float | None = 600.0
     strict: bool = False
+    unknown_content: Literal["refuse", "drop"] = "refuse"
     check_sent: bool = False
     check_capabilities: bool = True
     max_in_flight: int = 256

@@ -1,10 +1,10 @@
 """Serve clients over a transport, and name the capabilities that a handler needs."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import wraps
-from inspect import unwrap
 from traceback import walk_tb
 from typing import Any, TypeVar, cast
 
@@ -205,7 +205,7 @@ class _Lifespan:
                 self.state.set_result(state)
                 await self.over.wait()
         except Exception as error:
-            where = f"{self._place(error)}lifespan {getattr(self._open, '__name__', '')}".rstrip()
+            where = f"{_place(error)}lifespan {getattr(self._open, '__name__', '')}".rstrip()
             if self.state.done():
                 log.error("%s failed after the last request", where, exc_info=error)
                 return
@@ -215,12 +215,8 @@ class _Lifespan:
         finally:
             self.state.cancel()
 
-    def _place(self, error: Exception) -> str:
-        """Return the line of the lifespan's own file that led to an error."""
-        code = getattr(unwrap(self._open), "__code__", None) if callable(self._open) else None
-        lines = [
-            f"{frame.f_code.co_filename}:{line}: "
-            for frame, line in walk_tb(error.__traceback__)
-            if code is not None and frame.f_code.co_filename == code.co_filename
-        ]
-        return lines[-1] if lines else ""
+
+def _place(error: Exception) -> str:
+    """Return the author's line that led to an error in a lifespan."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    return next((f"{file}:{line}: " for file, line in frames if file not in (__file__, contextlib.__file__)), "")

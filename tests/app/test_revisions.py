@@ -74,5 +74,5 @@ def test_the_handlers_have_the_names_of_the_generated_ones(revision: str) -> Non
 def test_the_decorators_match_the_revision(revision: str) -> None:
     module = package(revision)
     options = set(inspect.signature(module.App.tool).parameters) - {"self", "structured"}
-    expected = set(module.Tool.model_fields) - {"input_schema", "output_schema"} | {"description"}
+    expected = set(module.Tool.model_fields) - {"output_schema"} | {"description"}
     assert options == expected

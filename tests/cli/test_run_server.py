@@ -187,3 +187,10 @@ async def test_over_http_clients_of_both_eras_are_served_under_the_names_that_ar
         process.terminate()
         await process.communicate()
     assert process.returncode == 0
+
+
+def test_inspect_says_when_a_program_never_serves(tmp_path: Path, cli: Cli) -> None:
+    program = tmp_path / "server.py"
+    program.write_text("print('no app.run()')", "utf-8")
+    error = cli("inspect", "--", sys.executable, str(program), expect=2).err
+    assert "exited with status 0; it does not serve: is app.run() missing?" in error

@@ -104,6 +104,12 @@ ENUMS: dict[str, Any] = {
 }
 
 
+NAME: dict[str, Any] = {
+    "message": "What is your name?",
+    "requestedSchema": {"type": "object", "properties": {}, "required": ["name"]},
+}
+
+
 class Everything(ServerHandlers):
     """The handlers, with the models of the client's revision."""
 

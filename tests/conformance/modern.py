@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.everything import NONE, Everything, text_of
+from conformance.everything import NAME, NONE, Everything, text_of
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.features.subscriptions import list_changed
@@ -12,10 +12,6 @@ from mcp_runtime.server import ServerOptions
 
 ASKING = "test_input_required_result_"
 REGION = {"type": "string", "x-mcp-header": "Region"}
-NAME: dict[str, Any] = {
-    "message": "What is your name?",
-    "requestedSchema": {"type": "object", "properties": {}, "required": ["name"]},
-}
 
 
 class Everything20260728(Everything, v.Server):

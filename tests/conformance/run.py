@@ -23,15 +23,16 @@ TESTS: Final = Path(__file__).parents[1]
 EXTENSION: Final = "extension"
 """In place of a revision: the scenarios of extensions."""
 LEGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "2025-03-26": ("server", "client"),
-    "2025-06-18": ("server", "client"),
-    "2025-11-25": ("server", "client"),
-    "2026-07-28": ("server", "client"),
+    "2025-03-26": ("server", "app", "client"),
+    "2025-06-18": ("server", "app", "client"),
+    "2025-11-25": ("server", "app", "client"),
+    "2026-07-28": ("server", "app", "client"),
     EXTENSION: ("server", "client"),
 }
-"""The revisions, and which sides of each are run."""
+"""The revisions, and which sides of each are run: a server per revision, one App for all of them, a client."""
 NEWEST: Final = "2026-07-28"
-SIDES: Final = ("server", "client")
+SIDES: Final = ("server", "app", "client")
+_ROLES: Final = {"app": "server"}
 SECONDS: Final = 120
 NOT_OURS: Final = ("authorization-", "tasks-", "auth/dpop")
 """Beginnings of the names of scenarios of authorization servers, and of extensions that are not run here."""
@@ -53,6 +54,7 @@ class Suite:
 
     def scenarios(self, side: str, revision: str) -> list[str]:
         """Return the scenarios of one side that must pass in a revision."""
+        side = _ROLES.get(side, side)
         listed = self._run("list", *_within(revision)).stdout
         part = listed.partition(f"{side.capitalize()} scenarios")[2].partition("\n\n")[0]
         found = [match[1] for line in part.splitlines() if (match := _LINE.match(line)) and revision in match[2]]
@@ -63,12 +65,13 @@ class Suite:
         file = packages / "node_modules/@modelcontextprotocol/conformance/requirements" / f"{revision}.yaml"
         if not file.is_file():
             return set()
-        section = re.search(rf"^{side}:\n((?:  .*\n|\n)*)", file.read_text("utf-8"), re.MULTILINE)
+        section = re.search(rf"^{_ROLES.get(side, side)}:\n((?:  .*\n|\n)*)", file.read_text("utf-8"), re.MULTILINE)
         found = re.findall(r"^  - (\S+)$", section[1], re.MULTILINE) if section else []
         return {name for name in found if not name.startswith(NOT_OURS)}
 
     def problem(self, side: str, revision: str, scenario: str, url: str) -> str:
         """Run one scenario; returns why it failed, empty if it passed."""
+        side = _ROLES.get(side, side)
         with tempfile.TemporaryDirectory() as folder:
             target = ("--url", url) if side == "server" else ("--command", f"{sys.executable} -m conformance.client")
             scenario_of = ("--scenario", scenario, *_within(revision))
@@ -102,9 +105,9 @@ def problem_of(checks: list[dict[str, str]]) -> str:
 
 
 @contextmanager
-def serving() -> Generator[str]:
-    """Start the server; yields its URL."""
-    command = (sys.executable, "-m", "conformance.server")
+def serving(*arguments: str) -> Generator[str]:
+    """Start a server; yields its URL."""
+    command = (sys.executable, "-m", "conformance.server", *arguments)
     with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -122,10 +125,11 @@ def main() -> int:
     parser.add_argument("--scenario", action="append")
     given = parser.parse_args()
     suite, failed = Suite(given.packages), 0
-    with serving() as url:
+    with serving() as own, serving("app") as decorated:
         for revision in given.revision or LEGS:
             for side in given.side or LEGS[revision]:
                 wanted = [name for name in suite.scenarios(side, revision) if name in (given.scenario or (name,))]
+                url = decorated if side == "app" else own
                 problems = {name: suite.problem(side, revision, name, url) for name in wanted}
                 for name, problem in problems.items():
                     if problem:

@@ -1,10 +1,13 @@
-"""The server that the official conformance suite talks to, in every revision that has Streamable HTTP.
+"""The servers that the official conformance suite talks to, in every revision that has Streamable HTTP.
 
-python -m conformance.server        # in tests/; prints its URL
+python -m conformance.server        # in tests/; one server per revision; prints its URL
+python -m conformance.server app    # one App, bridged to every revision
 """
 
+import sys
 from pathlib import Path
 
+from conformance.decorated import app
 from conformance.everything import Everything
 from conformance.modern import Everything20260728
 from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25
@@ -34,7 +37,8 @@ def main() -> None:
         Everything20251125(),
         Everything20260728(extensions=[Skills(SKILLS)]),
     )
-    serve_http(*servers, port=0, started=lambda url: print(f"{url}/mcp", flush=True))
+    chosen = (app,) if sys.argv[1:] == ["app"] else servers
+    serve_http(*chosen, port=0, started=lambda url: print(f"{url}/mcp", flush=True))
 
 
 if __name__ == "__main__":

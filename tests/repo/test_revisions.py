@@ -15,6 +15,10 @@ TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 REASONS = {"reason", "says"}
 """The arguments of a row that say why it is there."""
 LISTED = {
+    (
+        "runtime/mcp_runtime/app/asking.py",
+        "_LABELS",
+    ): "client/elicitation: both spellings of labels are valid in later schemas",
     ("runtime/mcp_runtime/middleware/validate.py", "INVALID_INPUT_IN_RESULT"): (
         "server/tools, Error Handling: no schema says how invalid arguments are answered"
     ),

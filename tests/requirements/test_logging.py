@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.connection.reports import LEVELS
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.middleware.log_handler import McpLogHandler
 from mcp_runtime.server import ServerOptions
@@ -42,7 +43,7 @@ async def test_an_invalid_level_is_refused_and_the_last_one_stays(revision: str)
         assert (await line.ask("logging/setLevel", {"level": "warning"}, id_=1))["result"] == {}
         for id_, level in enumerate(("loud", "WARNING", "", 3, None), 2):
             assert (await line.ask("logging/setLevel", {"level": level}, id_=id_))["error"]["code"] == -32602
-        for level in ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"):
+        for level in LEVELS:
             await line.server.log(level, level)
         assert [each["level"] for each in logged(line)] == ["warning", "error", "critical", "alert", "emergency"]
 
@@ -103,7 +104,7 @@ async def test_invalid_log_messages_are_neither_sent_nor_delivered(revision: str
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
         with pytest.raises(ValueError, match="unknown log level 'loud'"):
-            await line.server.log("loud", "x")
+            await line.server.log("loud", "x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         assert not logged(line)
     seen: list[Any] = []
 

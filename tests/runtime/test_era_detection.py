@@ -77,6 +77,9 @@ async def test_a_modern_server_is_not_mistaken_for_a_legacy_one() -> None:
     async with connect_stdio(sys.executable, PROGRAM, "other") as peer:
         with pytest.raises(UnsupportedRevision, match="speaks 2025-11-25 or 2026-07-28, the peer speaks 2099-01-01"):
             await open_any(peer, v.Client, v2025_11_25.Client)
+    async with connect_stdio(sys.executable, PROGRAM, "same") as peer:
+        with pytest.raises(UnsupportedRevision, match=r"^the peer refused 2026-07-28, which it lists as supported$"):
+            await open_any(peer, v.Client, v2025_11_25.Client)
     async with connect_stdio(sys.executable, PROGRAM, "-32021") as peer:
         with pytest.raises(PeerError, match="what"):
             await open_any(peer, v.Client, v2025_11_25.Client)

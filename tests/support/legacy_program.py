@@ -2,7 +2,7 @@
 
 Run as ``legacy_program.py HOW``: ``silent``, ``crash``, ``late``, ``garbage``, or an error code, with ``null`` after
 it for an answer that does not name its request. Modern ways are ``legacy-only`` (it lists legacy revisions only) and
-``other`` (it speaks another modern revision only).
+``other`` (it speaks another modern revision only); ``same`` refuses the one that it says it speaks.
 """
 
 import json
@@ -30,8 +30,9 @@ def discovered(id_: Any) -> None:
             tell(id=id_, result={"supportedVersions": "all"})
         case ["legacy-only"]:
             tell(id=id_, result={"supportedVersions": ["2025-06-18"], "capabilities": {}, "resultType": "complete"})
-        case ["other"]:
-            error = {"code": -32022, "message": "no", "data": {"supported": ["2099-01-01"], "requested": "x"}}
+        case ["other" | "same"]:
+            revision = "2099-01-01" if HOW == ["other"] else "2026-07-28"
+            error = {"code": -32022, "message": "no", "data": {"supported": [revision], "requested": "x"}}
             tell(id=id_, error=error)
         case [code, *null]:
             tell(id=None if null else id_, error={"code": int(code), "message": "what?"})

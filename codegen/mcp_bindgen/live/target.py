@@ -178,6 +178,8 @@ def talk(
         first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
         if isinstance(target, Endpoint) and first.endswith(_UNAUTHORIZED):
             first = f"{first}; run: mcp-bindgen login {name_of(target)}"
+        elif first.endswith("exited with status 0"):
+            first = f"{first}; it does not serve: is app.run() missing?"
         raise InputError.at(where, f"{failed}: {first}", lines=lines) from None
 
 

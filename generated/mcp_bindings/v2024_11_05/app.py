@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from mcp_runtime import app
 
@@ -19,12 +20,16 @@ from .server import Server
 class App(app.Application[app.StateT], Server):
     """A server made of decorated functions: ``app = App("name")``."""
 
-    def tool(self, name: str | None = None, *, description: str | None = None) -> Callable[[app.F], app.F]:
+    def tool(
+        self, name: str | None = None, *, description: str | None = None, input_schema: Mapping[str, Any] | None = None
+    ) -> Callable[[app.F], app.F]:
         """Make a function a tool of this server.
 
         Args:
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
+            input_schema: The JSON Schema of the arguments, which the function takes as one mapping; by
+                default from its parameters.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.
@@ -33,6 +38,7 @@ class App(app.Application[app.StateT], Server):
             "tool",
             name=name,
             description=description,
+            input_schema=input_schema,
         )
 
     def resource(

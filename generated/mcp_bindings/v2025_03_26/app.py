@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from mcp_runtime import app
 
@@ -25,6 +26,7 @@ class App(app.Application[app.StateT], Server):
         *,
         description: str | None = None,
         annotations: models.ToolAnnotations | None = None,
+        input_schema: Mapping[str, Any] | None = None,
     ) -> Callable[[app.F], app.F]:
         """Make a function a tool of this server.
 
@@ -32,6 +34,8 @@ class App(app.Application[app.StateT], Server):
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
             annotations: Hints about the tool's behavior; do not trust them unless you trust the server.
+            input_schema: The JSON Schema of the arguments, which the function takes as one mapping; by
+                default from its parameters.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.
@@ -41,6 +45,7 @@ class App(app.Application[app.StateT], Server):
             name=name,
             description=description,
             annotations=annotations,
+            input_schema=input_schema,
         )
 
     def resource(

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp_runtime import app
@@ -28,6 +28,7 @@ class App(app.Application[app.StateT], Server):
         title: str | None = None,
         annotations: models.ToolAnnotations | None = None,
         meta: dict[str, Any] | None = None,
+        input_schema: Mapping[str, Any] | None = None,
         structured: bool = True,
     ) -> Callable[[app.F], app.F]:
         """Make a function a tool of this server.
@@ -38,6 +39,8 @@ class App(app.Application[app.StateT], Server):
             title: Display name; by default the one in `annotations`, then `name`.
             annotations: Hints about the tool's behavior; do not trust them unless you trust the server.
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+            input_schema: The JSON Schema of the arguments, which the function takes as one mapping; by
+                default from its parameters.
             structured: Whether to derive an output schema from the return type.
 
         Raises:
@@ -50,6 +53,7 @@ class App(app.Application[app.StateT], Server):
             title=title,
             annotations=annotations,
             meta=meta,
+            input_schema=input_schema,
             structured=structured,
         )
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp_runtime import app
@@ -30,6 +30,7 @@ class App(app.Application[app.StateT], Server):
         execution: models.ToolExecution | None = None,
         annotations: models.ToolAnnotations | None = None,
         meta: dict[str, Any] | None = None,
+        input_schema: Mapping[str, Any] | None = None,
         structured: bool = True,
     ) -> Callable[[app.F], app.F]:
         """Make a function a tool of this server.
@@ -42,6 +43,8 @@ class App(app.Application[app.StateT], Server):
             execution: Whether the tool can run as a task.
             annotations: Hints about the tool's behavior; do not trust them unless you trust the server.
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+            input_schema: The JSON Schema of the arguments, which the function takes as one mapping; by
+                default from its parameters.
             structured: Whether to derive an output schema from the return type.
 
         Raises:
@@ -56,6 +59,7 @@ class App(app.Application[app.StateT], Server):
             execution=execution,
             annotations=annotations,
             meta=meta,
+            input_schema=input_schema,
             structured=structured,
         )
 

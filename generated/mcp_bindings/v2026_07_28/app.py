@@ -10,7 +10,8 @@ from __future__ import annotations
 
 # pyright: reportDeprecated=false
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from mcp_runtime import app
 
@@ -30,6 +31,7 @@ class App(app.Application[app.StateT], Server):
         icons: list[models.Icon] | None = None,
         annotations: models.ToolAnnotations | None = None,
         meta: models.MetaObject | None = None,
+        input_schema: Mapping[str, Any] | None = None,
         structured: bool = True,
     ) -> Callable[[app.F], app.F]:
         """Make a function a tool of this server.
@@ -41,6 +43,8 @@ class App(app.Application[app.StateT], Server):
             icons: Icons in several sizes and themes; clients that show icons support at least PNG and JPEG.
             annotations: Hints about the tool's behavior; do not trust them unless you trust the server.
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
+            input_schema: The JSON Schema of the arguments, which the function takes as one mapping; by
+                default from its parameters.
             structured: Whether to derive an output schema from the return type.
 
         Raises:
@@ -54,6 +58,7 @@ class App(app.Application[app.StateT], Server):
             icons=icons,
             annotations=annotations,
             meta=meta,
+            input_schema=input_schema,
             structured=structured,
         )
 

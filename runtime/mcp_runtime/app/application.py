@@ -4,20 +4,22 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
+from mcp_runtime.app.changes import Subscription, tell
 from mcp_runtime.app.completions import Completes, Completion, completed
-from mcp_runtime.app.errors import DefinitionError
+from mcp_runtime.app.errors import unknown
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource, Resources
 from mcp_runtime.app.signature import name_of
 from mcp_runtime.app.tools import Tool
-from mcp_runtime.errors import PeerError, clipped
 from mcp_runtime.handlers import ServerHandlers, StateT, connections_of
 from mcp_runtime.protocol.names import (
     COMPLETION_COMPLETE,
     PROMPTS_GET,
     RESOURCES_READ,
+    RESOURCES_SUBSCRIBE,
     RESOURCES_TEMPLATES_LIST,
+    RESOURCES_UNSUBSCRIBE,
     TOOLS_CALL,
     TOOLS_LIST,
     listing,
@@ -39,8 +41,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 PAGE_SIZE: Final = 50
 """How many tools, resources or prompts are listed per page."""
 
-_INVALID_PARAMS: Final = -32602
-_MAX_SHOWN: Final = 100
 _AREAS: Final[Mapping[str, tuple[str, ...]]] = {
     "tools": (TOOLS_LIST, TOOLS_CALL),
     "resources": (listing("resources"), RESOURCES_TEMPLATES_LIST, RESOURCES_READ),
@@ -48,6 +48,8 @@ _AREAS: Final[Mapping[str, tuple[str, ...]]] = {
     "completions": (COMPLETION_COMPLETE,),
 }
 """The kinds of things a server may have, and the methods it then answers."""
+_SUBSCRIBING: Final = frozenset((RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE))
+"""What a server with a subscription answers in the legacy era."""
 
 
 class Application(ServerHandlers, Generic[StateT]):
@@ -82,8 +84,8 @@ class Application(ServerHandlers, Generic[StateT]):
         extensions: "Sequence[Extends]" = (),
         page_size: int = PAGE_SIZE,
     ) -> None:
-        said: dict[str, Any] = {"name": name, "version": version, "title": title}
-        said |= {"instructions": instructions, "lifespan": lifespan}
+        said: dict[str, Any] = {"name": name, "version": version, "title": title, "lifespan": lifespan}
+        said["instructions"] = instructions
         self._own = {option: value for option, value in said.items() if value}
         if extensions:
             options = (options or super().effective_options()).extended(extensions, self.__binding__.revision)
@@ -94,6 +96,7 @@ class Application(ServerHandlers, Generic[StateT]):
         self._resources = Resources()
         self._prompts: Registry[Prompt] = Registry()
         self._completions: Registry[Completes] = Registry()
+        self._subscriptions: Registry[Subscription] = Registry()
         self._parts: Mapping[str, Sized] = {
             "tools": self._tools,
             "resources": self._resources,
@@ -106,12 +109,14 @@ class Application(ServerHandlers, Generic[StateT]):
         from dataclasses import replace
 
         options = self._given or super().effective_options()
-        return replace(options, list_changed=options.list_changed or True, **self._own)
+        updates = options.resource_updates or len(self._subscriptions) > 0
+        return replace(options, list_changed=options.list_changed or True, resource_updates=updates, **self._own)
 
     def answered(self) -> frozenset[str]:
         """Return the methods that this server answers: those of its own handlers, and of its decorated functions."""
         absent = [method for area, methods in _AREAS.items() if not self._has(area) for method in methods]
-        return super().answered() - {method for method in absent if self._is_ours(method)}
+        more = _SUBSCRIBING & self.__handlers__.keys() if len(self._subscriptions) else frozenset[str]()
+        return super().answered() - {method for method in absent if self._is_ours(method)} | more
 
     def scopes_for(self, method: str, name: str | None = None) -> tuple[str, ...]:
         """Return the scopes that a request needs: those of its handler, and of the decorated function that it calls.
@@ -136,6 +141,8 @@ class Application(ServerHandlers, Generic[StateT]):
         from asyncio import get_running_loop
 
         self._loop = get_running_loop()
+        for subscription in self._subscriptions:
+            subscription.install(self, connection)
 
     def decorator(self, kind: str, **said: Any) -> Callable[[F], F]:
         """Return a decorator that registers a function as a tool, resource or prompt; the generated decorators call it.
@@ -172,15 +179,32 @@ class Application(ServerHandlers, Generic[StateT]):
             TypeError: not exactly one of `prompt` and `resource` is given, or it has no such argument or variable.
             DefinitionError: the function has the wrong parameters, or the argument already has a completion.
         """
-        self._check_completed(argument, prompt, resource)
+        if (prompt is None) == (resource is None):
+            raise TypeError("completion() needs either prompt= or resource=")
         kind, name = ("prompt", prompt) if prompt is not None else ("resource", str(resource))
+        found, template = self._prompts.get(prompt or ""), self._resources.template(resource or "")
+        known = [parameter.name for parameter in found.function.parameters] if found else template and template.names
+        if argument not in (known or ()):
+            what = f"{'template' if resource else kind} {name}"
+            raise TypeError(f"{what} has no {argument} to complete; define it before its completion")
 
         def decorate(function: F) -> F:
             made = Completion(function, self.__binding__, f"{argument} of {kind} {name}")
-            _add(self._completions, f"{kind} {name} {argument}", made, f"completion of {argument}")
+            self._completions.define(f"{kind} {name} {argument}", made, f"completion of {argument}")
             return function
 
         return decorate
+
+    def subscription(self) -> Callable[[F], F]:
+        """Let clients subscribe to resources. The function takes the URI, and refuses one by `NotFound`.
+
+        It is called before a client is subscribed; `mcp_runtime.features.subscriptions.resource_updated` notifies
+        subscribers.
+
+        Raises:
+            DefinitionError: the function takes anything else, or there is one already.
+        """
+        return self.decorator("subscription")
 
     def files(
         self,
@@ -289,7 +313,7 @@ class Application(ServerHandlers, Generic[StateT]):
         """Answer ``tools/call``."""
         tool = self._tools.get(params.name)
         if tool is None:
-            raise _unknown("tool", params.name)
+            raise unknown("tool", params.name)
         return await tool.call(params.arguments or {}, ctx)
 
     async def list_resources(self, params: Any, ctx: Any) -> Any:
@@ -312,7 +336,7 @@ class Application(ServerHandlers, Generic[StateT]):
         """Answer ``prompts/get``."""
         prompt = self._prompts.get(params.name)
         if prompt is None:
-            raise _unknown("prompt", params.name)
+            raise unknown("prompt", params.name)
         return await prompt.get(params.arguments or {}, ctx)
 
     async def complete(self, params: Any, ctx: Any) -> Any:
@@ -320,7 +344,7 @@ class Application(ServerHandlers, Generic[StateT]):
         name = getattr(params.ref, "name", None)
         kind, key = ("resource", params.ref.uri) if name is None else ("prompt", name)
         if (self._resources.get(key) if name is None else self._prompts.get(key)) is None:
-            raise _unknown(kind, key)
+            raise unknown(kind, key)
         completion = self._completions.get(f"{kind} {key} {params.argument.name}")
         if completion is None:
             return completed(self.__binding__, [])
@@ -329,30 +353,20 @@ class Application(ServerHandlers, Generic[StateT]):
 
     def _add_tool(self, function: Callable[..., Any], **said: Any) -> None:
         tool = Tool(function, self.__binding__, **said)
-        _add(self._tools, tool.function.name, tool, f"tool {tool.function.name}")
+        self._tools.define(tool.function.name, tool, f"tool {tool.function.name}")
         self._changed("tools")
 
     def _add_prompt(self, function: Callable[..., Any], **said: Any) -> None:
         prompt = Prompt(function, self.__binding__, **said)
-        _add(self._prompts, prompt.function.name, prompt, f"prompt {prompt.function.name}")
+        self._prompts.define(prompt.function.name, prompt, f"prompt {prompt.function.name}")
         self._changed("prompts")
+
+    def _add_subscription(self, function: Callable[..., Any]) -> None:
+        self._subscriptions.define("", Subscription(function), "subscription")
 
     def _add_resource(self, function: Callable[..., Any], *, uri: str, **said: Any) -> None:
         self._resources.add(uri, FunctionResource(function, self.__binding__, uri=uri, **said))
         self._changed("resources")
-
-    def _check_completed(self, argument: str, prompt: str | None, resource: str | None) -> None:
-        if (prompt is None) == (resource is None):
-            raise TypeError("completion() needs either prompt= or resource=")
-        if prompt is not None:
-            found = self._prompts.get(prompt)
-            known = [parameter.name for parameter in found.function.parameters] if found else []
-        else:
-            template = self._resources.template(resource or "")
-            known = list(template.names) if template else []
-        if argument not in known:
-            what = f"prompt {prompt}" if prompt is not None else f"template {resource}"
-            raise TypeError(f"{what} has no {argument} to complete; define it before its completion")
 
     def _page(self, method: str, items: str, registry: Registry[Any], params: Any) -> Any:
         found: Any = self.__binding__.methods[method]
@@ -373,8 +387,6 @@ class Application(ServerHandlers, Generic[StateT]):
     def _changed(self, area: str) -> bool:
         """Notify clients that a list has changed; returns True."""
         if self._loop is not None and connections_of(self):
-            from mcp_runtime.app.changes import tell
-
             tell(self, self._loop, area)
         return True
 
@@ -383,14 +395,3 @@ def _print_url(path: str) -> Callable[[str], None]:
     import sys
 
     return lambda url: print(f"serving at {url}{path}", file=sys.stderr, flush=True)
-
-
-def _unknown(kind: str, name: str) -> PeerError:
-    return PeerError(_INVALID_PARAMS, f"there is no {kind} {clipped(name, _MAX_SHOWN)}", {"pointer": "/name"})
-
-
-def _add(registry: Registry[Any], key: str, entry: Any, what: str) -> None:
-    taken = registry.get(key)
-    if taken is not None:
-        raise DefinitionError(entry.where, what, f"already defined ({taken.where})")
-    registry.add(key, entry)

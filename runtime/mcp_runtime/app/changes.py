@@ -1,12 +1,21 @@
-"""Notifies clients that a list has changed, from any thread."""
+"""What clients learn of changes: notifications from any thread, and functions that let them subscribe to resources."""
 
-import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from mcp_runtime.features.subscriptions import list_changed
-from mcp_runtime.handlers import ServerHandlers, connections_of
+from mcp_runtime.app.functions import Function
+from mcp_runtime.errors import PeerError
+from mcp_runtime.handlers import Context, ServerHandlers, connections_of
+from mcp_runtime.protocol.names import RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from mcp_runtime.connection.connection import Connection
 
 
-def tell(server: ServerHandlers, loop: asyncio.AbstractEventLoop, area: str) -> None:
+def tell(server: ServerHandlers, loop: "asyncio.AbstractEventLoop", area: str) -> None:
     """Schedule a notification of the clients of a server.
 
     Args:
@@ -19,5 +28,61 @@ def tell(server: ServerHandlers, loop: asyncio.AbstractEventLoop, area: str) -> 
 
 
 def _spawn(server: ServerHandlers, area: str) -> None:
+    from mcp_runtime.features.subscriptions import list_changed
+
     for connection in connections_of(server)[:1]:
         connection.spawn(list_changed(server, area))
+
+
+class Subscription:
+    """A function that is called when a client wants to subscribe to a resource.
+
+    Args:
+        function: takes the URI.
+
+    Raises:
+        DefinitionError: the function takes anything else.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = Function(function, "subscription", None)
+        if [parameter.annotation for parameter in self._function.parameters] != [str]:
+            raise self._function.signature.error("it must take the URI: (uri: str)")
+
+    @property
+    def where(self) -> str:
+        """The file and line where the function is defined."""
+        return self._function.signature.where
+
+    async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
+        """Call the function; return False if it refuses the URI, as the modern era does without an error."""
+        try:
+            await self._call(uri, ctx)
+        except PeerError:
+            return False
+        return True
+
+    def release(self, uris: Iterable[str]) -> None:
+        """Do nothing: the function is not interested."""
+
+    def install(self, server: ServerHandlers, connection: "Connection") -> None:
+        """Call the function for the subscriptions of clients of either era."""
+        from mcp_runtime.features.listeners import listeners_of
+        from mcp_runtime.method import RequestMethod
+
+        for name in (RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE):
+            method = connection.requester.method(name)
+            if isinstance(method, RequestMethod):
+                connection.handle(method, partial(self._answer, method))
+        for listeners in listeners_of(connection):
+            if listeners.server is server:
+                listeners.subscriber = self
+
+    async def _answer(self, method: Any, params: Any, ctx: Context[Any]) -> Any:
+        if method.name == RESOURCES_SUBSCRIBE:
+            await self._call(params.uri, ctx)
+        return method.result.build({})
+
+    async def _call(self, uri: str, ctx: Context[Any]) -> None:
+        [parameter] = self._function.parameters
+        await self._function.call({parameter.name: uri}, ctx)

@@ -12,6 +12,11 @@ def is_content(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, WireModel)
 
 
+def is_result(value: Any, result: type[Any]) -> bool:
+    """Whether a return value is a whole result: of the usual type, or one that asks for input (2026-07-28)."""
+    return isinstance(value, result) or (isinstance(value, WireModel) and hasattr(value, "result_type"))
+
+
 def blocks_of(value: Any) -> list[Any]:
     """Return the content blocks for a return value: blocks of the revision as they are, anything else as text.
 

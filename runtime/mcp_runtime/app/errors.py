@@ -2,8 +2,10 @@
 
 from typing import Final
 
-from mcp_runtime.errors import AuthorError, McpError, PeerError
+from mcp_runtime.errors import AuthorError, McpError, PeerError, clipped
 
+_INVALID_PARAMS: Final = -32602
+_MAX_SHOWN: Final = 100
 _RESOURCE_NOT_FOUND: Final = -32002
 """The error code of the legacy era; the runtime translates it for clients of the modern era."""
 
@@ -34,6 +36,11 @@ class ToolFailure(McpError):
 
     Any other exception is logged, and the client is only told that the tool failed.
     """
+
+
+def unknown(kind: str, name: str) -> PeerError:
+    """Return the error for a tool or a prompt that a client names and that does not exist."""
+    return PeerError(_INVALID_PARAMS, f"there is no {kind} {clipped(name, _MAX_SHOWN)}", {"pointer": "/name"})
 
 
 class NotFound(PeerError):

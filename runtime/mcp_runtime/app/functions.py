@@ -24,6 +24,7 @@ class Function:
         function: the function.
         kind: what it becomes: ``tool``, ``resource``, ``prompt`` or ``completion``.
         name: the name to register it under; None for its own.
+        schema: the JSON Schema of the arguments that it takes as one mapping; None for one argument per parameter.
 
     Attributes:
         name: its name.
@@ -34,7 +35,9 @@ class Function:
         DefinitionError: it cannot become that.
     """
 
-    def __init__(self, function: Callable[..., Any], kind: str, name: str | None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], kind: str, name: str | None, schema: Mapping[str, Any] | None = None
+    ) -> None:
         self.name = name or name_of(function)
         self.signature = read_signature(function, f"{kind} {self.name}".rstrip())
         if not self.name:
@@ -46,7 +49,8 @@ class Function:
         self._injected = Injected(self.signature)
         self._is_reported = False
         self.parameters = tuple(p for p in self.signature.parameters if p.name not in self._injected.names)
-        if not all(is_plain(p.annotation) and _is_simple(p.default) for p in self.parameters):
+        self._schema = schema
+        if schema is not None or not all(is_plain(p.annotation) and _is_simple(p.default) for p in self.parameters):
             # Report types without a JSON Schema now; for all others pydantic can be loaded later.
             _ = self.arguments
 
@@ -63,13 +67,17 @@ class Function:
     @cached_property
     def arguments(self) -> "Arguments":
         """The arguments that clients pass."""
-        from mcp_runtime.app.schemas import Arguments
+        from mcp_runtime.app.schemas import Arguments, RawArguments
 
+        if self._schema is not None:
+            return RawArguments(self.signature, self.parameters, self._schema)
         return Arguments(self.signature, self.parameters)
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
         """The JSON Schema of the arguments, with the descriptions of the docstring."""
+        if self._schema is not None:
+            return self._schema
         descriptions = argument_descriptions(self.signature.function)
         properties = {
             name: {"description": descriptions[name], **stated} if name in descriptions else stated

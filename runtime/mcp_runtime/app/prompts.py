@@ -79,10 +79,11 @@ class Prompt:
             raise PeerError(_INVALID_PARAMS, text, {"pointer": "/arguments"}) from None
         returned = await self.function.call(values, ctx)
         method: Any = self._binding.methods[PROMPTS_GET]
-        from mcp_runtime.protocol.jsonrpc import is_array  # It loads pydantic_core.
+        from mcp_runtime.app.content import is_result  # It loads pydantic.
+        from mcp_runtime.protocol.jsonrpc import is_array
 
         result: type[Any] = method.result.load()
-        if isinstance(returned, result):
+        if is_result(returned, result):
             return returned
         messages = returned if is_array(returned) else [returned]
         return result(messages=[_message(message) for message in messages], description=self._description)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import count, islice
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from mcp_runtime.app.errors import DefinitionError
 from mcp_runtime.errors import PeerError
 
 T = TypeVar("T")
@@ -45,6 +46,16 @@ class Registry(Generic[T]):
         """Add an entry under an unused key."""
         self._entries[key] = (next(self._numbers), entry)
 
+    def define(self, key: str, entry: T, what: str) -> None:
+        """Add an entry that a function of the author defines.
+
+        Raises:
+            DefinitionError: there is one with that key already.
+        """
+        if (taken := self.get(key)) is not None:
+            raise DefinitionError(_where(entry), what, f"already defined ({_where(taken)})")
+        self.add(key, entry)
+
     def remove(self, key: str) -> bool:
         """Remove an entry; return whether it existed."""
         return self._entries.pop(key, None) is not None
@@ -60,6 +71,10 @@ class Registry(Generic[T]):
         taken = list(islice(rest, size + 1))
         page = taken[:size]
         return [entry for _, entry in page], str(page[-1][0]) if len(taken) > size else None
+
+
+def _where(entry: Any) -> str:
+    return str(entry.where)
 
 
 def _number(cursor: str) -> int:

@@ -199,12 +199,13 @@ def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> A
     Raises:
         ValueError: JSON cannot express the value.
     """
+    from mcp_runtime.app.content import is_result
     from mcp_runtime.app.schemas import text_of
     from mcp_runtime.model import WireModel
 
     method: Any = binding.methods[RESOURCES_READ]
     result: type[Any] = method.result.load()
-    if isinstance(value, result):
+    if is_result(value, result):
         return value
     if isinstance(value, WireModel):
         value = [value]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Any, Final, LiteralString, get_args
+from typing import Annotated, Any, Final, LiteralString, get_args, get_origin
 
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
@@ -123,6 +123,44 @@ class Arguments:
     def _values(self, model: Any) -> dict[str, Any]:
         values = model.__dict__
         return {name: values[field] for name, field in zip(self._names, self._fields, strict=True)}
+
+
+class RawArguments(Arguments):
+    """The arguments of a function that has the JSON Schema of its author, and takes them as one mapping.
+
+    Args:
+        signature: the signature of the function.
+        parameters: the parameters that clients pass: one.
+        schema: the JSON Schema.
+
+    Raises:
+        DefinitionError: the function does not take one mapping, or the schema cannot be used.
+        ModuleNotFoundError: the validation library is not installed (``mcp-bindgen[validation]``).
+    """
+
+    def __init__(self, signature: Signature, parameters: Sequence[Parameter], schema: Mapping[str, Any]) -> None:
+        from mcp_runtime.middleware.json_schema import Check, UnusableSchema
+
+        kinds = [get_origin(parameter.annotation) or parameter.annotation for parameter in parameters]
+        if len(kinds) != 1 or kinds[0] not in (dict, Mapping):
+            raise signature.error("with input_schema= it takes all arguments as one: arguments: dict[str, Any]")
+        if schema.get("type") != "object":
+            raise signature.error('input_schema must have "type": "object"')
+        try:
+            self._check = Check(schema)
+        except UnusableSchema as error:
+            raise signature.error(f"input_schema: {error}") from None
+        self._name = parameters[0].name
+
+    def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the function takes them.
+
+        Raises:
+            ValueError: they do not match the schema.
+        """
+        if mismatch := self._check.find(arguments):
+            raise ValueError(str(mismatch))
+        return {self._name: dict(arguments)}
 
 
 class Output:

@@ -27,6 +27,7 @@ class Tool:
         binding: the revision being served.
         name: its name; by default that of the function.
         description: what it is for; by default the first paragraph of the docstring.
+        input_schema: the JSON Schema of its arguments, which it takes as one mapping; None to derive it.
         structured: whether the return type becomes an output schema.
         said: further properties that tools have in the revision.
 
@@ -44,10 +45,11 @@ class Tool:
         *,
         name: str | None,
         description: str | None,
+        input_schema: Mapping[str, Any] | None = None,
         structured: bool = False,
         **said: Any,
     ) -> None:
-        self.function = Function(function, "tool", name)
+        self.function = Function(function, "tool", name, input_schema)
         self._binding = binding
         self._said = said_of(name=self.function.name, description=description or self.function.summary, **said)
         if "description" not in self._said:
@@ -112,9 +114,9 @@ class Tool:
         return Output(signature, _takes_any_json(self._result))
 
     def _succeeded(self, returned: Any) -> Any:
-        from mcp_runtime.app.content import blocks_of
+        from mcp_runtime.app.content import blocks_of, is_result
 
-        if isinstance(returned, self._result):
+        if is_result(returned, self._result):
             return returned
         if self._output is None:
             return self._result(content=blocks_of(returned))

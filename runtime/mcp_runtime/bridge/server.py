@@ -47,7 +47,7 @@ def _asking(connection: Connection, method: RequestMethod[Any, Any], own: Handle
             asked: dict[str, Any] = result.input_requests or {}
             answers = {key: await _ask(connection, request) for key, request in asked.items()}
             more: dict[str, Any] = {"input_responses": answers or None, "request_state": result.request_state}
-            params = params.model_copy(update=more)
+            params = ctx.exchange.params = params.model_copy(update=more)
         raise _broken(connection, method.name, f"the handler asked for input {MAX_ROUNDS} times")
 
     return handler

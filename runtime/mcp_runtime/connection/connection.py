@@ -16,7 +16,7 @@ from mcp_runtime.connection.threads import unblocked
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
-from mcp_runtime.options import CallOptions, Limits
+from mcp_runtime.options import CallOptions, Limits, LogLevel
 from mcp_runtime.protocol.jsonrpc import Notification, Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
@@ -69,7 +69,7 @@ class Exchange(Call):
         if self.book is not None and (self.is_open or not self.is_modern):
             await self.connection.report_progress(self, progress, total, message)
 
-    async def log(self, level: str, data: Any, logger: str | None = None) -> None:
+    async def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
         """Send a log message to the peer, if it asked for messages of that level.
 
         Args:
@@ -284,7 +284,9 @@ class Connection(KnowsPeer, Hooks):
         # Middleware may change what one call carries without affecting other calls.
         return copy(found) if self.middleware else found
 
-    async def log(self, level: str, data: Any, logger: str | None = None, *, exchange: Exchange | None = None) -> None:
+    async def log(
+        self, level: LogLevel, data: Any, logger: str | None = None, *, exchange: Exchange | None = None
+    ) -> None:
         """Send a log message to the client, if it asked for messages of that level; see `Limits.log_rate`.
 
         Args:

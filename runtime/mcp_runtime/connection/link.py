@@ -92,7 +92,8 @@ class Link:
 
     def reader(self, revision: str) -> Reader:
         """Return a reader for messages of a revision."""
-        return Reader(revision, lenient=not self.limits.strict, report=self.report)
+        limits = self.limits
+        return Reader(revision, lenient=not limits.strict, report=self.report, drops=limits.unknown_content == "drop")
 
     def opened(self, call: Call) -> None:
         """Keep the channel of a request, since that is open on it."""

@@ -27,7 +27,7 @@ from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, Wir
 from mcp_runtime.options import NO_OPTIONS, CallOptions, Progress, call_options
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import NEVER, Progressed, SentCall
-from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
+from mcp_runtime.protocol.jsonrpc import Failure, Id, Result, is_object
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_MESSAGE, UNRELATED
 from mcp_runtime.protocol.rules import LEAVING
@@ -257,6 +257,8 @@ class Outbound:
                 found, type_ = wire.incoming(method, "result", found, text, requester.reader), call.type
             value = requester.reader.read(type_, found, method.name)
         except RemoteProtocolError as error:
+            received = jsonrpc.parse(text)  # again, since bridges change a result in place
+            error.raw = received["result"] if is_object(received) else result.result
             self._link.report(error)
             call.future.set_exception(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)

@@ -6,7 +6,7 @@ A newer report makes an older one nearly worthless, so reports over the limit ar
 
 import logging
 from math import isfinite
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, get_args
 
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.link import Link
@@ -15,9 +15,10 @@ from mcp_runtime.connection.timers import Gate
 from mcp_runtime.connection.transport import MAX_UNREAD, Channel
 from mcp_runtime.errors import clipped
 from mcp_runtime.method import NotificationMethod
+from mcp_runtime.options import LogLevel
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
 
-LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)
 """The levels of RFC 5424, from least to most severe."""
 
 

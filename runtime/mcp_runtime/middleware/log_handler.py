@@ -19,6 +19,7 @@ from mcp_runtime.errors import McpError
 from mcp_runtime.features.utilities import LOGGING
 from mcp_runtime.handlers import ServerHandlers, connections_of
 from mcp_runtime.middleware.masking import Masker
+from mcp_runtime.options import LogLevel
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 __all__ = ["McpLogHandler"]
@@ -29,7 +30,7 @@ _SEVERITIES: Final = ((70, 7), (60, 6), (50, 5), (40, 4), (30, 3), (25, 2), (20,
 """Maps Python's levels to those of RFC 5424; custom levels reach the ones without a Python name."""
 
 
-def level_of(levelno: int) -> str:
+def level_of(levelno: int) -> LogLevel:
     """Return the RFC 5424 level for a level of Python's `logging`."""
     return LEVELS[next((index for least, index in _SEVERITIES if levelno >= least), 0)]
 
@@ -165,14 +166,14 @@ class _Said:
 
     __slots__ = ("data", "exchange", "level", "record")
 
-    def __init__(self, record: logging.LogRecord, level: str, data: Any, exchange: Exchange | None) -> None:
+    def __init__(self, record: logging.LogRecord, level: LogLevel, data: Any, exchange: Exchange | None) -> None:
         self.record = record
-        self.level = level
+        self.level: LogLevel = level
         self.data = data
         self.exchange = exchange
 
 
-async def _quietly(target: Connection | Exchange, level: str, data: Any, logger: str) -> None:
+async def _quietly(target: Connection | Exchange, level: LogLevel, data: Any, logger: str) -> None:
     with suppress(McpError):
         await target.log(level, data, logger)
 

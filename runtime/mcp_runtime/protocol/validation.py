@@ -1,6 +1,7 @@
 """Validates a peer's messages with the generated types, strictly or leniently, and locates errors in them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from importlib import import_module
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -112,6 +113,8 @@ MAX_ERRORS = 3
 """How many locations an error message names."""
 MAX_REPORTED = 1000
 """How many different repairs are reported."""
+MAX_KIND = 100
+"""How many characters of an unknown type are reported."""
 MAX_FOUND = 10_000
 """How many errors of one message are examined."""
 MAX_ROUNDS = 20
@@ -125,13 +128,15 @@ class Reader:
         revision: the revision in use.
         lenient: whether null counts as absent where the schema does not allow it.
         report: called once for each location that was repaired.
+        drops: whether to take items of unknown types out of lists, such as content blocks of later revisions.
     """
 
-    __slots__ = ("_lenient", "_report", "_reported", "_revision")
+    __slots__ = ("_drops", "_lenient", "_report", "_reported", "_revision")
 
-    def __init__(self, revision: str, *, lenient: bool, report: Report) -> None:
+    def __init__(self, revision: str, *, lenient: bool, report: Report, drops: bool = False) -> None:
         self._revision = revision
         self._lenient = lenient
+        self._drops = drops
         self._report = report
         self._reported: set[int] | None = None  # hashes; created on demand, since most peers need no repair
 
@@ -146,10 +151,32 @@ class Reader:
         Raises:
             RemoteProtocolError: it does not match the type.
         """
-        try:
-            return type_.validate(value)
-        except ValidationError as error:
-            return self._repaired(type_, value, method, error)
+        rounds = MAX_ROUNDS if self._drops else 0
+        while True:
+            try:
+                return type_.validate(value)
+            except ValidationError as error:
+                if not rounds or not self._take_out(error, value, method):
+                    return self._repaired(type_, value, method, error)
+                rounds -= 1
+
+    def _take_out(self, error: ValidationError, value: Any, method: str) -> bool:
+        """Take the items of an unknown type out of a list; return whether there are any.
+
+        An item may contain the value of that type, as the message of a prompt does.
+        """
+        if error.error_count() > MAX_FOUND:
+            return False
+        details = error.errors(include_url=False, include_context=False)[0]
+        path, kind = locate(details, value), _kind(details["input"])
+        index = next((place for place in reversed(range(len(path))) if isinstance(path[place], int)), None)
+        if details["type"] != "union_tag_invalid" or index is None:
+            return False
+        items: list[Any] = reduce(_child, path[:index], value)
+        items[:] = [item for item in items if _kind(reduce(_child, path[index + 1 :], item)) != kind]
+        reason = f"items of a type that is not known here are left out: {clipped(str(kind), MAX_KIND)}"
+        self._report_once(method, spell_pointer(path[:index]), reason)
+        return True
 
     def _repaired(self, type_: WireType[T], value: dict[str, Any], method: str, error: ValidationError) -> T:
         """Validate a value without each null that stands for absence.
@@ -171,17 +198,16 @@ class Reader:
                 error, errors = left, _judged(left, given, type_)
                 continue
             for pointer in pointers:
-                self._report_null(method, pointer)
+                self._report_once(method, pointer, "null is not allowed for this property; it was treated as absent")
             return read
         raise self._violation(error, errors, given, method) from None
 
-    def _report_null(self, method: str, pointer: str) -> None:
+    def _report_once(self, method: str, pointer: str, reason: str) -> None:
         reported = self._reported = self._reported or set()
-        known = hash((method, pointer))
+        known = hash((method, pointer, reason))
         if known in reported or len(reported) >= MAX_REPORTED:
             return
         reported.add(known)
-        reason = "null is not allowed for this property; it was treated as absent"
         self._report(RemoteProtocolError(revision=self._revision, method=method, pointer=pointer, reason=reason))
 
     def _violation(
@@ -222,6 +248,10 @@ def _judged(error: ValidationError, value: Any, type_: WireType[Any]) -> list[Er
     if error.error_count() > MAX_FOUND:
         return []
     return judged(error.errors(include_url=False, include_context=False), value, type_.package)
+
+
+def _kind(value: Any) -> Any:
+    return value.get("type") if is_object(value) else None
 
 
 def _null_at(details: ErrorDetails, value: Any) -> Path | None:

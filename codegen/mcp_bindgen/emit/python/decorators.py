@@ -20,7 +20,7 @@ _READ_FROM_FUNCTION = frozenset(
     ("name", "description", "uri", "uriTemplate", "size", "arguments", "inputSchema", "outputSchema")
 )
 """Properties that every decorator takes explicitly, and those derived from the function."""
-_OUTPUT = "outputSchema"
+_INPUT, _OUTPUT = "inputSchema", "outputSchema"
 
 _NAME = views.Parameter(
     name="name", field="name", type=either(STR, NONE), default=NONE, doc="The name; by default the function's name."
@@ -36,6 +36,13 @@ _DESCRIPTION = replace(
     name="description",
     field="description",
     doc="What it is for; by default the first paragraph of the docstring.",
+)
+_INPUT_SCHEMA = views.Parameter(
+    name="input_schema",
+    field="input_schema",
+    type=either(expression(Symbol("collections.abc.Mapping"), "[", STR, ", ", Symbol("typing.Any"), "]"), NONE),
+    default=NONE,
+    doc="The JSON Schema of the arguments, which the function takes as one mapping; by default from its parameters.",
 )
 _STRUCTURED = views.Parameter(
     name="structured",
@@ -58,9 +65,10 @@ def decorators(protocol: Protocol, stubs: StubViews) -> Iterator[views.Decorator
         )
         left_out = _READ_FROM_FUNCTION | {field.wire_name for field in first.fields if field.wire_name not in shared}
         known = stubs.described(first, left_out)
+        schema = (_INPUT_SCHEMA,) if first.field(_INPUT) else ()
         structured = (_STRUCTURED,) if first.field(_OUTPUT) else ()
         key = (_URI, _NAME) if name == "resource" else (_NAME,)
-        yield views.Decorator(name=name, parameters=(*key, _DESCRIPTION, *known, *structured))
+        yield views.Decorator(name=name, parameters=(*key, _DESCRIPTION, *known, *schema, *structured))
 
 
 def _item(protocol: Protocol, method: str) -> Struct | None:

@@ -159,7 +159,7 @@ class Refusal(Exception):
     def __init__(
         self, case: Case, *values: object, headers: Iterable[tuple[bytes, bytes]] = (), id_: int | str | None = None
     ) -> None:
-        self.status = case.status
+        self.case, self.status = case, case.status
         self.reason = case.reason.format(*values)
         super().__init__(self.reason)
         self.headers = [*headers, *([(b"retry-after", b"%d" % case.retry)] if case.retry else ())]

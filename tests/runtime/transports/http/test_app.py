@@ -111,3 +111,13 @@ def test_an_endpoint_needs_no_http_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+async def test_a_refused_host_is_logged_once_and_not_more_than_twenty(caplog: pytest.LogCaptureFixture) -> None:
+    async with raw_client(asgi_app(chatty(NEWEST))) as client:
+        for number in range(50):
+            for _ in range(2):
+                assert (await client.post(PING, host=f"evil-{number}.example")).status_code == 403
+    said = [record.getMessage() for record in caplog.records if "are refused" in record.getMessage()]
+    assert said[0] == "requests to the host 'evil-0.example' are refused; hosts= names those that are allowed"
+    assert len(said) == 20

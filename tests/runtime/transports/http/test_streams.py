@@ -222,6 +222,25 @@ async def test_what_is_cancelled_is_not_answered() -> None:
         assert server.ended == ["tea is ready"]
 
 
+async def test_the_stream_of_a_cancelled_call_can_be_resumed_and_ends() -> None:
+    server = chatty(NEWEST)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(NEWEST)
+        async with client.stream(call("wait", "w")) as waiting:
+            primed = await waiting.event()
+            assert primed is not None
+            await server.begun.wait()
+            await client.tell("notifications/cancelled", {"requestId": "w"})
+            assert await waiting.message() is None
+        for _ in range(2):
+            answer = await client.http.get("/mcp", headers=_resuming(client, primed.id))
+            assert (answer.status_code, messages_of(answer.text)) == (200, [])
+        # Nothing follows an answer that the client has, either.
+        [*_, answered] = events_of((await client.post(call("log"))).text)
+        again = await client.http.get("/mcp", headers=_resuming(client, answered["id"]))
+        assert (again.status_code, messages_of(again.text)) == (200, [])
+
+
 async def test_a_stream_that_is_not_read_is_cut_and_can_be_resumed() -> None:
     limits = HttpLimits(stream_after=0.02, max_unread=300_000, write_timeout=1.5)
     events = MemoryEventStore(max_session_bytes=64 << 20)

@@ -14,6 +14,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mcp_runtime.connection.link import log
 from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.transports.http.server.app import LOOPBACK, HttpApp, without_port
 from mcp_runtime.transports.http.server.asgi import Receive, Reply, Scope, Send
@@ -44,6 +45,7 @@ class Site:
         sse: the endpoint of HTTP+SSE and its path; None for none.
 
     Attributes:
+        path: the path of the endpoint.
         write_timeout: see `HttpLimits`.
     """
 
@@ -63,7 +65,7 @@ class Site:
             if paths.count(given) > 1:
                 raise ValueError(f"the endpoint, its health page and HTTP+SSE cannot both be at {given}")
         self.write_timeout = endpoint.limits.write_timeout
-        self._path = path
+        self.path = path
         self._health = health
         self._shows_sessions = shows_sessions
         self._endpoints: dict[str, HttpApp | SseApp] = {path: endpoint}
@@ -73,15 +75,15 @@ class Site:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or handle the lifespan of the server."""
-        path = scope["path"] if scope["type"] == "http" else self._path
+        path = scope["path"] if scope["type"] == "http" else self.path
         if path in self._metadata:
-            path = self._path
+            path = self.path
         if (endpoint := self._endpoints.get(path)) is not None:
             await endpoint(scope, receive, send)
         elif self._health and path == self._health:
             await self._tell_health(scope, send)
         else:
-            await Reply(send).refuse(Refusal(Case.NOWHERE, self._path))
+            await Reply(send).refuse(Refusal(Case.NOWHERE, self.path))
 
     @property
     def is_busy(self) -> bool:
@@ -95,7 +97,7 @@ class Site:
 
     async def start(self) -> None:
         """Enter the lifespans of the servers."""
-        await self._endpoints[self._path].start()
+        await self._endpoints[self.path].start()
 
     async def end_sessions(self) -> None:
         """End all sessions."""
@@ -160,9 +162,12 @@ class Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         await self._site.start()  # uvicorn would log its failure, in several lines
         await super().startup(sockets)
-        if self.started and self._told is not None:
+        if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
-            self._told(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+            url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            log.info("serving at %s%s", url, self._site.path)
+            if self._told is not None:
+                self._told(url)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -82,6 +82,7 @@ class HttpSession(Transport):
     __slots__ = (
         "_loop",
         "_next",
+        "_silent",
         "_streams",
         "address",
         "common",
@@ -128,6 +129,7 @@ class HttpSession(Transport):
         self.common: Stream = CommonStream(self, sender)
         self._streams: dict[int, Stream] = {}
         self._next = 1
+        self._silent: tuple[int, ...] = ()  # the last that ended without a message: their calls were cancelled
 
     def begin(self) -> None:
         """Handle that the handshake has succeeded."""
@@ -177,6 +179,8 @@ class HttpSession(Transport):
     def finished(self, stream: Stream) -> None:
         """Forget a stream that has ended; its events are stored for a while."""
         if self._streams.pop(stream.number, None) is not None:
+            if stream.outlet is not None and not stream.last:
+                self._silent = (*self._silent[-99:], stream.number)
             self.receiver.channel_lost(stream, None)
 
     def enter(self) -> None:
@@ -222,10 +226,11 @@ class HttpSession(Transport):
         """Return a stream that has ended, with its stored messages."""
         if self.events is None or not 0 < number < self._next:
             raise LookupError(number)
-        if not (kept := await self.events.after(self.id, number, after)):
+        kept = await self.events.after(self.id, number, after)
+        if kept is None and (after or number not in self._silent):
             raise LookupError(number)
         stream = Stream(self, number, {}, self.sender)
-        stream.last = kept[-1][0]
+        stream.last = kept[-1][0] if kept else after
         stream.is_finished = True
         return stream
 
@@ -300,14 +305,8 @@ class Sessions:
         """
         if not self._pool.has_room(sender.peer):
             self._expire(oldest_unused(self.unused, self._pool, sender.peer))
-        session = HttpSession(
-            secrets.token_hex(ID_BYTES),
-            self._limits,
-            self._events,
-            unread=self.unread,
-            journal=self._journal,
-            sender=sender,
-        )
+        id_, limits = secrets.token_hex(ID_BYTES), self._limits
+        session = HttpSession(id_, limits, self._events, unread=self.unread, journal=self._journal, sender=sender)
         session.connection = await start_session(session, *self._servers)
         return session
 
