@@ -10,8 +10,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from mcp_runtime.connection.link import log
-from mcp_runtime.errors import LifespanError, clipped
+from mcp_runtime.errors import LifespanError
 from mcp_runtime.handshake.server import revisions_of
 from mcp_runtime.server import lifespans
 from mcp_runtime.transports.http.events import EventLog, EventStore, HttpLimits
@@ -31,6 +30,7 @@ from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
     REMEMBERED,
     Arriving,
+    RefusedHosts,
     check_accept,
     headers_of,
 )
@@ -147,10 +147,6 @@ def without_port(host: str) -> str:
     return name if colon and port.isdecimal() and (":" not in name or name.endswith("]")) else host
 
 
-MAX_REFUSED_HOSTS: Final = 20
-"""How many hosts that are not allowed an endpoint logs."""
-
-
 class Application(ABC):
     """An ASGI application that answers every path that it is asked for.
 
@@ -178,7 +174,7 @@ class Application(ABC):
         self.limits = limits
         self._delays = Delays(limits)
         self.arriving = Arriving(limits, self._delays.body)
-        self._refused: set[bytes] = set()
+        self._refused = RefusedHosts()
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opened = AsyncExitStack()
@@ -205,7 +201,7 @@ class Application(ABC):
             await self._answer(scope, headers, sender, receive, reply)
         except Refusal as refusal:
             if refusal.case is Case.HOST:
-                self._report_host(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
+                self._refused.report(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
             with suppress(Disconnected):
                 await reply.refuse(refusal)
         except Disconnected:
@@ -222,14 +218,6 @@ class Application(ABC):
         address = client[0] if client else None
         self._places.check(headers, address)
         return headers, address
-
-    def _report_host(self, host: bytes) -> None:
-        """Log a refused host once, and not more than `MAX_REFUSED_HOSTS`: clients name any."""
-        if host not in self._refused and len(self._refused) < MAX_REFUSED_HOSTS:
-            self._refused.add(host)
-            log.warning(
-                "requests to the host %s are refused; hosts= names those that are allowed", clipped(repr(host)[1:], 100)
-            )
 
     @property
     def metadata_paths(self) -> frozenset[str]:

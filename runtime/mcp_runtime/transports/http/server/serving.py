@@ -109,7 +109,7 @@ class Site:
 
     async def _tell_health(self, scope: Scope, send: Send) -> None:
         try:
-            self._endpoints[self._path].checked_headers(scope)
+            self._endpoints[self.path].checked_headers(scope)
             if scope["method"] not in ("GET", "HEAD"):
                 raise Refusal(Case.HEALTH, headers=[(b"allow", b"GET, HEAD")])
         except Refusal as refusal:
