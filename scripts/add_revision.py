@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"{schema / revision} is written", *left, "now run: make generate check", sep="\n")
+    print(f"{schema / revision} is written", *left, "now run: make generate docs check", sep="\n")
     return 0
 
 

@@ -113,7 +113,7 @@ CASES: dict[str, Case] = {
     "alias-changed": Case(
         old="export type Key = string;",
         new="export type Key = string | number[];",
-        found=(("alias-changed", "Key", "-", "integer[]"),),
+        found=(("alias-changed", "Key", "-", "number[]"),),
     ),
 }
 

@@ -146,6 +146,7 @@ def test_the_suite_passes_with_a_new_revision(tmp_path: Path) -> None:
         text = text.replace(before, after)
     capabilities.write_text(text, "utf-8")
     ran(repository, environment, "-m", "mcp_bindgen", "generate")
+    ran(repository, environment, "scripts/picture.py")
     quick = "not slow and not packaging and not interop and not soak"
     pytest_ = ("-m", "pytest", "-q", "-n", "2", "-m", quick, *(f"--deselect={test}" for test in NOT_IN_THE_COPY))
     if os.environ.get("LONG"):

@@ -45,6 +45,11 @@ class Threads:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a function is running, or waits for a thread."""
+        return self._count > self._idle or bool(self._ready)
+
     async def run(self, function: Callable[..., T], *args: Any) -> T:
         """Run a function in a thread, in a copy of the caller's context variables, and return its result.
 

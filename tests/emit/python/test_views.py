@@ -103,7 +103,7 @@ def test_fields(package: views.Package) -> None:
         "Its name.",
     )
     assert (str(radius.plain), str(radius.default), radius.is_required, radius.is_nullable) == (
-        "int",  # what a schema.ts calls a number is an integer, unless something says otherwise
+        "float",  # a number of a schema.ts alone may have a fraction, unless something says otherwise
         "None",
         False,
         False,

@@ -7,7 +7,7 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import Boolean, Integer, OPEN, WireModel
+from mcp_runtime.model import Boolean, Number, OPEN, WireModel
 from pydantic import Field
 
 
@@ -64,7 +64,7 @@ class Moon(WireModel):
     name: str | None = None
     phase: Annotated[Literal["new", "full"] | str, OPEN] | None = None
     """How it looks; others are possible."""
-    weight: Integer | None = None
+    weight: Number | None = None
     """Deprecated in revision 2099-01-01."""
 
 

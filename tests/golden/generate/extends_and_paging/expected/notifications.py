@@ -7,7 +7,7 @@
 
 from typing import Literal
 
-from mcp_runtime.model import Integer, WireModel
+from mcp_runtime.model import Number, WireModel
 
 
 class MoonRoseNotificationParams(WireModel):
@@ -16,7 +16,7 @@ class MoonRoseNotificationParams(WireModel):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    at: Integer
+    at: Number
 
 
 class MoonRoseNotification(WireModel):
