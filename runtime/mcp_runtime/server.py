@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from functools import wraps
 from traceback import walk_tb
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
@@ -144,8 +144,7 @@ async def serving(transport: Transport, *servers: ServerHandlers) -> AsyncGenera
             await connection.aclose()
 
 
-@asynccontextmanager
-async def lifespans(servers: Sequence[ServerHandlers]) -> AsyncGenerator[None]:
+def lifespans(servers: Sequence[ServerHandlers]) -> AbstractAsyncContextManager[None]:
     """Keep the lifespans of servers open (`ServerOptions.lifespan`); each is entered once, however many need it.
 
     Args:
@@ -154,11 +153,21 @@ async def lifespans(servers: Sequence[ServerHandlers]) -> AsyncGenerator[None]:
     Raises:
         LifespanError: one of them failed.
     """
+    for server in servers:
+        check_handlers(server, ServerHandlers)
+    living = [server for server in servers if server.effective_options().lifespan is not None]
+    return _all_entered(living) if living else _NOTHING
+
+
+_NOTHING: Final = nullcontext()
+"""Shared, since it is kept for each idle connection in memory."""
+
+
+@asynccontextmanager
+async def _all_entered(servers: Sequence[ServerHandlers]) -> AsyncGenerator[None]:
     async with AsyncExitStack() as stack:
         for server in servers:
-            check_handlers(server, ServerHandlers)
-            if server.effective_options().lifespan is not None:
-                await stack.enter_async_context(_entered(server))
+            await stack.enter_async_context(_entered(server))
         yield
 
 

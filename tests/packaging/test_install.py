@@ -25,6 +25,7 @@ PLACES = {
     "generated/mcp_bindings": "mcp_bindings",
     "templates": "mcp_bindgen/templates",
     "schema": "mcp_bindgen/schema",
+    "docs": "mcp_bindgen/docs",
 }
 
 MAX_CLI_PACKAGES = 24

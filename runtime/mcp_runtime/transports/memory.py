@@ -145,12 +145,14 @@ async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
         LifespanError: a lifespan of the servers failed.
     """
     from mcp_runtime.peer import Peer
-    from mcp_runtime.server import serving
+    from mcp_runtime.server import lifespans, start_server
 
     here, there = memory_pair()
-    async with serving(there, *servers):
+    async with lifespans(servers):
+        connection = await start_server(there, *servers)
         peer = Peer(here)
         try:
             yield peer
         finally:
             await peer.aclose()
+            await connection.aclose()
