@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindings import App
+from mcp_runtime.handlers import ServerHandlers
 from mcp_runtime.host import ServerEntry
 from mcp_runtime.peer import Peer
 from mcp_runtime.transports.memory import connect_memory
@@ -24,7 +25,7 @@ def program(*words: str, **more: Any) -> dict[str, Any]:
 class InMemory(ServerEntry):
     """A server in this process, a new one for each connection."""
 
-    make: Callable[[], App]
+    make: Callable[[], ServerHandlers]
 
     def connect(self, stderr: Callable[[str], None], auth: Any = None) -> AbstractAsyncContextManager[Peer]:
         return connect_memory(self.make())

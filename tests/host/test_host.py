@@ -16,6 +16,8 @@ import pytest
 from host.serving import InMemory, app_of, program
 from mcp_bindings import Client
 from mcp_bindings import v2025_06_18 as legacy
+from mcp_bindings import v2026_07_28 as modern
+from mcp_runtime.connection import Exchange
 from mcp_runtime.host import (
     ConfigurationError,
     Decision,
@@ -28,6 +30,9 @@ from mcp_runtime.host import (
     ask_unless_read_only,
     read_only,
 )
+from mcp_runtime.options import CacheHint
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.settings import ClientOptions, Proceed
 from support.stdio_peers import eventually
 
 
@@ -127,6 +132,32 @@ async def test_a_tool_that_a_call_adds_appears(client: type[Any]) -> None:
         assert host.tools().number > before.number
         assert "one__more" not in before.tools  # a snapshot
         assert (await host.view().call("one__more", {"q": "hi"})).text() == "hi"
+
+
+async def test_lists_that_have_expired_are_fetched_again() -> None:
+    class Listing(modern.Server):
+        options = ServerOptions(cache={"tools/list": CacheHint(seconds=0.01)})
+
+        async def list_tools(
+            self, params: modern.PaginatedRequestParams, ctx: modern.Context
+        ) -> modern.ListToolsResult:
+            return modern.ListToolsResult(tools=[])
+
+    listed = 0
+
+    async def count(exchange: Exchange, proceed: Proceed) -> Any:
+        nonlocal listed
+        listed += exchange.method.name == "tools/list"
+        return await proceed()
+
+    entry_ = InMemory(name="s", command=("x",), make=Listing)
+    async with Host([entry_], Client, options=ClientOptions(middleware=(count,))) as host:
+        before = host.tools().number
+        await asyncio.sleep(0.05)
+        host.tools()
+        await eventually(lambda: listed == 2)
+        await asyncio.sleep(0.05)
+        assert host.tools().number == before  # nothing else has changed
 
 
 async def test_a_lazy_host_connects_a_server_when_it_is_used() -> None:

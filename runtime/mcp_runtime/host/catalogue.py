@@ -100,7 +100,7 @@ class Offer:
     prompts: Sequence[Mapping[str, Any]] = ()
     resources: Sequence[Mapping[str, Any]] = ()
     templates: Sequence[Mapping[str, Any]] = ()
-    until: float = float("inf")
+    until: float = field(default=float("inf"), compare=False)
     is_stale: bool = False
 
 

@@ -151,9 +151,9 @@ class Host(Generic[ClientT]):
             self._catalogue = catalogue_of(self._catalogue.number + 1, offers)
             self._is_current = True
         now = time.monotonic()
-        for name, offer in self._catalogue.offers.items():
-            if offer.until < now:
-                self._servers[name].refresh()
+        for server in self._servers.values():
+            if server.offer.until < now:
+                server.refresh()
         return self._catalogue
 
     def view(self, allow: Sequence[str] = ("*",), deny: Sequence[str] = (), most: int | None = None) -> View:
@@ -280,5 +280,10 @@ class Host(Generic[ClientT]):
 
 def _write(path: Path, text: str) -> None:
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        file.write(text)
-    os.replace(file.name, path)
+        try:
+            file.write(text)
+            file.flush()
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise

@@ -198,8 +198,9 @@ class HostServer(Generic[ClientT]):
         self.error = error
 
     def _take(self, offer: Offer) -> None:
-        if offer != self.offer:
-            self.offer = offer
+        has_changed = offer != self.offer
+        self.offer = offer
+        if has_changed:
             self._on_change()
 
     async def _watch(self, client: ClientT) -> None:
