@@ -50,6 +50,8 @@ class Limits:
     Attributes:
         timeout: seconds to wait for an answer or the next progress report; None to wait indefinitely.
         max_time: seconds to wait in total, regardless of progress; None for no limit.
+        max_extension: how many times its timeout a call may take because the peer asks for something meanwhile, and
+            the time of this side's answers does not count; None for no limit.
         strict: whether to reject null for a property that may only be absent; otherwise null counts as absent.
         unknown_content: whether to ``refuse`` messages with content blocks that the revision does not have, or to
             ``drop`` these blocks and log it once.
@@ -75,6 +77,7 @@ class Limits:
 
     timeout: float | None = 60.0
     max_time: float | None = 600.0
+    max_extension: float | None = 3.0
     strict: bool = False
     unknown_content: Literal["refuse", "drop"] = "refuse"
     check_sent: bool = False

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mcp_runtime.connection.timers import BURST, RATE
+from mcp_runtime.connection.journal import BURST, RATE
 from mcp_runtime.errors import McpError
 from mcp_runtime.server import start_server
 from mcp_runtime.transports.memory import memory_pair

@@ -11,6 +11,7 @@ from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection.results import Interrupted
 from mcp_runtime.errors import McpError, RemoteProtocolError
 from mcp_runtime.model import WireModel
+from mcp_runtime.options import NO_OPTIONS
 from mcp_runtime.server import ServerOptions
 from support.roles import TEXT, make_server
 from support.samples import REVISIONS
@@ -152,7 +153,7 @@ class TestExtensions:
                 await client.list_tools()
         assert [block.model_dump(mode="json") for block in result.content] == [TEXT]
         assert [(task, method, params.name, options) for task, method, params, options in seen] == [
-            ("t-1", "tools/call", "x", None)
+            ("t-1", "tools/call", "x", NO_OPTIONS)
         ]
 
     async def test_a_server_may_send_accepted_results(self) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.connection import timers
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.stub import CallOptions
+from support.roles import build, make_handlers, make_server
 from support.talk import talk
 from support.tools_server import Tools, text_result
 
@@ -86,13 +86,36 @@ async def test_a_lookup_by_validate_counts_and_the_next_call_repeats_it() -> Non
             assert server.asked == asked
 
 
-async def test_handlers_that_hang_do_not_block_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timers, "MAX_PAUSE", 0.1)
-    async with talk(Tools(), handlers=Slow()) as both:
+@pytest.mark.requirement("lifecycle.timeout-maximum")
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("answer_after", [0.1, 60.0])
+async def test_a_server_that_keeps_asking_holds_a_call_open_for_three_times_its_timeout(
+    revision: str, answer_after: float
+) -> None:
+    async def keep_asking(self: Any, params: Any, ctx: Any) -> Any:
+        while True:
+            await ctx.client.list_roots()
+
+    async def list_roots(self: Any, params: Any, ctx: Any) -> Any:
+        await asyncio.sleep(answer_after)
+        return build(revision, "ListRootsResult", roots=[])
+
+    handlers = make_handlers(revision, list_roots=list_roots)
+    async with talk(make_server(revision, call_tool=keep_asking), handlers=handlers) as both:
         begun = asyncio.get_running_loop().time()
         with pytest.raises(RequestTimeout):
-            await both.client.call_tool(name="sample", options=QUICK)
-        assert 0.25 < asyncio.get_running_loop().time() - begun < 0.45
+            await both.client.call_tool(name="x", options=CallOptions(timeout=0.4))
+        assert 1.19 < asyncio.get_running_loop().time() - begun < 1.25
+
+
+async def test_the_limit_of_what_a_server_asks_for_is_an_option() -> None:
+    # The handler takes 0.5 s.
+    options = CallOptions(timeout=0.1)
+    async with talk(Tools(), handlers=Slow(), max_extension=None) as both:
+        assert (await both.client.call_tool(name="sample", options=options)).content[0].text == "slept"
+    async with talk(Tools(), handlers=Slow(), max_extension=1.0) as both:
+        with pytest.raises(RequestTimeout):
+            await both.client.call_tool(name="sample", options=options)
 
 
 async def test_progress_renews_the_whole_call() -> None:

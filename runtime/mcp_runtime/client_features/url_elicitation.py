@@ -14,8 +14,7 @@ from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Stub
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
-from mcp_runtime.protocol.rules import URL_REQUIRED
-from mcp_runtime.protocol.urls import UrlView, inspect_url
+from mcp_runtime.protocol.rules import URL_REQUIRED, UrlView, inspect_url
 
 __all__ = ["UrlElicitation", "UrlElicitations", "UrlView", "Visits", "inspect_url", "required_elicitations"]
 

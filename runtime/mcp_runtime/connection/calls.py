@@ -10,7 +10,7 @@ from mcp_runtime.connection.requester import Handler, Principal, Requester
 from mcp_runtime.connection.timers import Gate
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
-from mcp_runtime.options import CallOptions
+from mcp_runtime.options import CallOptions, Progress
 from mcp_runtime.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
 from mcp_runtime.protocol.jsonrpc import Notification, Request
 
@@ -326,6 +326,16 @@ class Asked(SentCall):
         self.limit = 0.0
         self.latest: float | None = None
         self.whole = whole
+
+
+class Lasting(SentCall):
+    """What is reported under a token that outlives its request."""
+
+    __slots__ = ("listener",)
+
+    def __init__(self, listener: Progress) -> None:
+        super().__init__("", NEVER)
+        self.listener = listener
 
 
 Proceed: TypeAlias = Callable[[], Awaitable[Any]]

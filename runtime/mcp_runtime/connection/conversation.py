@@ -8,11 +8,11 @@ from typing import Any, TypeAlias, cast
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.calls import Call, Handling, Way
 from mcp_runtime.connection.inbound import Inbound
+from mcp_runtime.connection.journal import Chatter
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.timers import Chatter
 from mcp_runtime.connection.transport import (
     ACCEPTED,
     ANSWER,

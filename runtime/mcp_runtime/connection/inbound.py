@@ -289,7 +289,7 @@ class Inbound:
         self._running[call] = None
         self._waiting += name in WAITING
         if self._link.side is _CLIENT and len(self._running) == 1:
-            self._outbound.deadlines.pause()
+            self._outbound.deadlines.asked(True)
 
     def _refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
         call.release()
@@ -389,7 +389,7 @@ class Inbound:
             call.gate.drop()
             call.gate = None
         if self._link.side is _CLIENT and not self._running:
-            self._outbound.deadlines.resume()
+            self._outbound.deadlines.asked(False)
         if self._link.closed_because is not None:
             return
         while self._queue and self._has_turn():

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeAlias
 from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.calls import CURRENT, Call, Way
+from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.requester import Answers, Requester
-from mcp_runtime.connection.timers import Journal
 from mcp_runtime.connection.transport import ANSWER_SENT, MAX_UNREAD, Channel, Sent, Transport
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
 from mcp_runtime.options import Limits, Trace

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime.connection.calls import CURRENT, Asked, Call, Proceed, through
+from mcp_runtime.connection.calls import CURRENT, Asked, Call, Lasting, Proceed, through
 from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.reports import Reports
@@ -26,7 +26,7 @@ from mcp_runtime.errors import (
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.options import NO_OPTIONS, CallOptions, Progress, call_options
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.calls import NEVER, Progressed, SentCall
+from mcp_runtime.protocol.calls import Progressed, SentCall
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result, is_object
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_MESSAGE, UNRELATED
@@ -53,7 +53,7 @@ class Outbound:
         self.results = Results(link.report)
         self._link = link
         self._reports = reports
-        self.deadlines = Deadlines(link.loop, self._expire)
+        self.deadlines = Deadlines(link.loop, self._expire, link.limits.max_extension)
         self._shared_meta: RequestMeta | None = None
 
     def ask_through(
@@ -100,17 +100,30 @@ class Outbound:
             self.give_up(call.id, str(error.args[0]) if error.args and error.args[0] else None)
             raise
         if type(result) is Interim:
-            interim = result
-            renew_timeout = self.deadlines.suspend(whole)
-
-            def again(params: Any) -> Coroutine[Any, Any, T]:
-                renew_timeout()
-                return self.ask(method, params, type_, options, whole, rounds=rounds + 1)
-
-            own = params if self._shared_meta is None else self._shared_meta.detached(params)
-            result = await interim.resume(interim.result, Interrupted(method, own, options, rounds, again))
-            renew_timeout()
+            params = params if self._shared_meta is None else self._shared_meta.detached(params)
+            result = await self._resume(result, call, params, rounds, whole)
         return cast("T", result)
+
+    async def _resume(
+        self, interim: Interim, call: Asked, params: Any, rounds: int, whole: asyncio.Timeout | None
+    ) -> Any:
+        """Continue a call from a result that is not the usual one."""
+        method, times = call.method, interim.times
+        if whole is None and times is not None:
+            # The timeout of the first request becomes that of the whole call.
+            def resume(whole: asyncio.Timeout) -> Awaitable[Any]:
+                return self._resume(interim, call, params, rounds, whole)
+
+            return await self.deadlines.within(call.limit, method.name, resume, times)
+        proceed = self.deadlines.suspend(whole, limited=times is not None)
+
+        def again(params: Any) -> Coroutine[Any, Any, Any]:
+            proceed()
+            return self.ask(method, params, call.type, call.options, whole, rounds=rounds + 1)
+
+        result = await interim.resume(interim.result, Interrupted(method, params, call.options, rounds, again))
+        proceed()
+        return result
 
     def shared_meta(self, type_: type[Any]) -> RequestMeta:
         """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
@@ -182,8 +195,7 @@ class Outbound:
         timeout = link.limits.timeout if options.timeout is None else options.timeout
         if timeout is not None:
             call.limit = timeout
-            until = link.loop.time() + timeout if whole is None else self.deadlines.within_call(whole, timeout)
-            self.deadlines.set(call.id, until)
+            self.deadlines.start(call.id, timeout, whole)
         meta = requester.meta
         if meta and not requester.is_modern:
             meta = _NO_META
@@ -241,7 +253,7 @@ class Outbound:
     def take_result(self, result: Result, text: bytes) -> Outcome:
         """Pass a result to its caller."""
         call: Asked = result.call
-        self.deadlines.drop(call.id)
+        times = self.deadlines.drop(call.id)
         if call.future.done():
             return ANSWER
         try:
@@ -262,7 +274,10 @@ class Outbound:
             self._link.report(error)
             call.future.set_exception(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
-        call.future.set_result(value if resume is None else Interim(value, resume))
+        if resume is not None:
+            is_extension = all(type_ is not known for known in spoken.results.values())
+            value = Interim(value, resume, None if is_extension else times)
+        call.future.set_result(value)
         return ANSWER
 
     def take_failure(self, failure: Failure) -> None:
@@ -282,7 +297,7 @@ class Outbound:
             listener, name = call.options.progress, call.name
             self._renew(call)
         else:
-            listener, name = cast("_Lasting", call).listener, "a task"
+            listener, name = cast("Lasting", call).listener, "a task"
         if listener is not None:
             try:
                 listener(progressed.progress, progressed.total, progressed.message)
@@ -292,7 +307,7 @@ class Outbound:
     def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
         """Listen to reports under a token that outlives its request; see `Connection.expect_progress`."""
         lasting = self._link.session.lasting
-        lasting[token] = _Lasting(listener)
+        lasting[token] = Lasting(listener)
 
         def stop() -> None:
             lasting.pop(token, None)
@@ -368,19 +383,9 @@ class Outbound:
         until = self._link.loop.time() + timeout
         if call.latest is not None and max_time is not None and until > call.latest:
             until, call.limit = call.latest, max_time
-        self.deadlines.set(call.id, until)
+        self.deadlines.set(call.id, until, timeout)
         if call.whole is not None:
-            self.deadlines.renew(call.whole, until)
-
-
-class _Lasting(SentCall):
-    """What is reported under a token that outlives its request."""
-
-    __slots__ = ("listener",)
-
-    def __init__(self, listener: Progress) -> None:
-        super().__init__("", NEVER)
-        self.listener = listener
+            self.deadlines.renew(call.whole, until, timeout)
 
 
 def _is_listening(work: Call | None) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.timers import Times
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, clipped
 from mcp_runtime.json_text import finite, write_long
 from mcp_runtime.method import RequestMethod, WireType, typed_wire
@@ -31,14 +32,14 @@ class Interrupted(Generic[P, R]):
     Attributes:
         method: its record in the method table.
         params: its params.
-        options: the options of the call; None if it had none.
+        options: the options of the call.
         rounds: how many requests of the call were answered before this one.
         again: sends the request again with other params, under another id, and returns its usual result.
     """
 
     method: RequestMethod[P, R]
     params: P | None
-    options: CallOptions | None
+    options: CallOptions
     rounds: int
     again: Callable[[P], Coroutine[Any, Any, R]]
 
@@ -52,10 +53,17 @@ _NOTHING: Final[frozenset[tuple[str, str]]] = frozenset()  # once, since each ta
 
 @dataclass(frozen=True, slots=True)
 class Interim:
-    """A result that is not the usual one, and what continues from it."""
+    """A result that is not the usual one, and what continues from it.
+
+    Attributes:
+        result: the result.
+        resume: continues from it.
+        times: the timeout of the request, which goes on; None if it had none, or if none runs in the meantime.
+    """
 
     result: Any
     resume: Resume
+    times: Times | None
 
 
 class Results:
@@ -85,7 +93,8 @@ class Results:
             method: the method of the request.
             value: its result type: the value of the property that distinguishes results (``resultType``).
             type_: the type of the result: a pydantic model, or a type of a generated package.
-            resume: receives it and the call, and returns the usual result; no timeout runs in the meantime.
+            resume: receives it and the call, and returns the usual result; no timeout runs in the meantime if it is a
+                result of an extension.
 
         Raises:
             ValueError: the results of the method have no result type, or the usual result has this one.

@@ -1,13 +1,11 @@
 """Timeouts and rate limits: many share one timer, since most are over long before."""
 
 import asyncio
-import logging
-import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import Final, Generic, TypeAlias, TypeVar
 
-from mcp_runtime.errors import MAX_TEXT, RequestTimeout, clipped
+from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.protocol.jsonrpc import Id
 
 T = TypeVar("T")
@@ -116,57 +114,97 @@ GRAIN: Final = 0.005
 MAX_PAUSE: Final = 600.0
 """The maximum time in seconds for which timeouts are paused."""
 _NEVER: Final = float("inf")
-_PAUSED: Final = float("-inf")
 
 _SLACK: Final = 2 * GRAIN
 """Extra seconds of a whole call beyond its request, whose own timeout notifies the peer."""
 
 Timed: TypeAlias = Id | asyncio.Timeout
 """A request by its id, or a whole call."""
+Times: TypeAlias = tuple[float, float]
+"""When a timeout ends, and until when the peer's requests may extend it, by the event loop's clock."""
 
 
 class Deadlines:
     """The timeouts of requests, and of calls that consist of more than one.
 
+    Time in which this side signs in does not count. Time in which it answers the peer's own requests does not count
+    either, but only up to a limit for each timeout: otherwise a peer that keeps asking could hold a call open.
+
     Args:
         loop: the event loop, used as the clock.
         expire: called when a request times out.
+        max_extension: how many times its value a timeout may take because of the peer's requests; None for no limit.
     """
 
-    __slots__ = ("_expire", "_loop", "_paused_at", "_pauses", "_timer", "_until", "_wakes_at")
+    __slots__ = (
+        "_asked",
+        "_expire",
+        "_loop",
+        "_max_extension",
+        "_pause_ends",
+        "_pauses",
+        "_since",
+        "_timer",
+        "_until",
+        "_wakes_at",
+    )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, expire: Callable[[Id], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, expire: Callable[[Id], None], max_extension: float | None = None
+    ) -> None:
         self._loop = loop
         self._expire = expire
-        self._until: dict[Timed, float] = {}
+        self._max_extension = max_extension
+        self._until: dict[Timed, Times] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._wakes_at = _NEVER
-        self._paused_at = 0.0
+        self._asked = False
         self._pauses = 0
+        self._pause_ends = 0.0
+        self._since = 0.0
 
-    def set(self, id_: Timed, until: float) -> None:
-        """Set when a request expires, by the event loop's clock; replaces an earlier time."""
-        self._until[id_] = until
-        if until < self._wakes_at:
+    def set(self, id_: Timed, until: float, timeout: float) -> None:
+        """Set when a request expires, by the event loop's clock, and its timeout; replaces an earlier time."""
+        factor = self._max_extension
+        self._set(id_, until, _NEVER if factor is None else until + timeout * (factor - 1))
+
+    def _set(self, id_: Timed, until: float, latest: float) -> None:
+        self._until[id_] = until, latest
+        if until < self._wakes_at and not self._pauses:
             self._wake_at(until)
 
     def get(self, id_: Timed) -> float | None:
         """Return when a request expires; None for never."""
-        return self._until.get(id_)
+        found = self._until.get(id_)
+        return None if found is None else found[0]
 
-    def drop(self, id_: Timed) -> None:
-        """Forget a request."""
-        self._until.pop(id_, None)
+    def drop(self, id_: Timed) -> Times | None:
+        """Forget a request; return the times that it had."""
+        return self._until.pop(id_, None)
 
-    async def within(self, seconds: float | None, name: str, run: Callable[[asyncio.Timeout], Awaitable[T]]) -> T:
+    async def within(
+        self,
+        seconds: float | None,
+        name: str,
+        run: Callable[[asyncio.Timeout], Awaitable[T]],
+        times: Times | None = None,
+    ) -> T:
         """Run a whole call, which gets its own timeout as a handle for the methods below.
 
+        Args:
+            seconds: the timeout; None for none.
+            name: the method, for the error.
+            run: the call.
+            times: those of its first request, if the call began with it.
+
         Raises:
-            RequestTimeout: it took longer; `name` is the method in the error.
+            RequestTimeout: it took longer.
         """
         call = asyncio.timeout(None)
-        if seconds is not None:
-            self.set(call, self._loop.time() + seconds + _SLACK)
+        if times is not None:
+            self._set(call, times[0] + _SLACK, times[1] + _SLACK)
+        elif seconds is not None:
+            self.set(call, self._loop.time() + seconds + _SLACK, seconds)
         try:
             async with call:
                 return await run(call)
@@ -177,186 +215,104 @@ class Deadlines:
         finally:
             self.drop(call)
 
-    def within_call(self, call: asyncio.Timeout, timeout: float) -> float:
-        """Return when a request of a call expires: with the call, or after the timeout if the call has none."""
-        until = self._until.get(call)
-        return self._loop.time() + timeout if until is None else until - _SLACK
+    def start(self, id_: Id, timeout: float, call: asyncio.Timeout | None) -> None:
+        """Set that a request expires after the timeout, or with the call that it belongs to."""
+        whole = self._until.get(call) if call is not None else None
+        if whole is None:
+            self.set(id_, self._loop.time() + timeout, timeout)
+        else:
+            self._set(id_, whole[0] - _SLACK, whole[1] - _SLACK)
 
-    def renew(self, call: asyncio.Timeout, until: float) -> None:
+    def renew(self, call: asyncio.Timeout, until: float, timeout: float) -> None:
         """Extend the timeout of a call, if it has one, to that of its request."""
         if call in self._until:
-            self.set(call, until + _SLACK)
+            self.set(call, until + _SLACK, timeout)
 
-    def suspend(self, call: asyncio.Timeout | None) -> Callable[[], None]:
-        """Suspend the timeout of a call until the returned function is called; the remaining time stays the same."""
-        until = self._until.pop(call, None) if call is not None else None
-        left = 0.0 if until is None else until - self._loop.time()
+    def suspend(self, call: asyncio.Timeout | None, *, limited: bool) -> Callable[[], None]:
+        """Suspend the timeout of a call until the returned function is called, if limited as long as may be."""
+        times = self._until.get(call) if call is not None else None
+        if call is None or times is None:
+            return _nothing
+        left: float | None = times[0] - self._loop.time()
+        self._until[call] = (times[1] if limited else _NEVER), times[1]
 
         def proceed() -> None:
-            if until is not None and call is not None and call not in self._until:
-                self.set(call, self._loop.time() + left)
+            nonlocal left
+            if left is not None and call in self._until:
+                until, latest = self._loop.time() + left, self._until[call][1]
+                self._set(call, min(until, latest) if limited else until, latest)
+            left = None
 
         return proceed
 
+    def asked(self, is_asked: bool) -> None:
+        """Note whether this side handles requests of the peer: such time extends all timeouts up to their limits."""
+        self._settle()
+        self._asked = is_asked
+        self._wake()
+
     def pause(self) -> None:
         """Suspend all timeouts until `resume` was called as often, for at most `MAX_PAUSE` seconds."""
+        self._settle()
         self._pauses += 1
         if self._pauses == 1:
-            self._stop()
-            self._wakes_at = _PAUSED
-            self._paused_at = self._loop.time()
-            self._timer = self._loop.call_later(MAX_PAUSE, self._proceed, context=Context())
+            self._pause_ends = self._since + MAX_PAUSE
+            self._wake()
 
     def resume(self) -> None:
         """Resume all timeouts with the time that was left when they were paused."""
+        self._settle()
         self._pauses = max(self._pauses - 1, 0)
-        if not self._pauses:
-            self._proceed()
-
-    def _proceed(self) -> None:
-        self._pauses = 0
-        if self._wakes_at == _PAUSED:
-            self._stop()
-            shift = self._loop.time() - self._paused_at
-            self._until = {id_: until + shift for id_, until in self._until.items()}
-            if self._until:
-                self._wake_at(min(self._until.values()))
+        self._wake()
 
     def clear(self) -> None:
         """Forget every request, and the timer with them."""
         self._until.clear()
         self._stop()
 
+    def _settle(self) -> None:
+        """Move the timeouts by the time since this was last called, if it did not count."""
+        now = self._loop.time()
+        shift, self._since = now - self._since, now
+        if self._pauses:
+            self._until = {id_: (until + shift, latest + shift) for id_, (until, latest) in self._until.items()}
+        elif self._asked:
+            self._until = {id_: (min(until + shift, latest), latest) for id_, (until, latest) in self._until.items()}
+
     def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._wakes_at = None, _NEVER
 
+    def _wake(self, earliest: float = 0.0) -> None:
+        """Set the timer for what comes next."""
+        if self._pauses:
+            self._wake_at(self._pause_ends)
+        elif self._until:
+            # While this side is asked, a timeout ends no earlier than its extension does.
+            self._wake_at(max(min(times[self._asked] for times in self._until.values()), earliest))
+
     def _wake_at(self, until: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._wakes_at = until
-        # In its own context: otherwise the current handler's context would be kept alive as long.
-        self._timer = self._loop.call_at(until, self._look, context=Context())
+        self._stop()
+        if until < _NEVER:
+            self._wakes_at = until
+            # In its own context: otherwise the current handler's context would be kept alive as long.
+            self._timer = self._loop.call_at(until, self._look, context=Context())
 
     def _look(self) -> None:
         # The loop may call a little early, by up to the resolution of its clock.
         now = max(self._loop.time(), self._wakes_at)
         self._timer, self._wakes_at = None, _NEVER
-        for id_ in [id_ for id_, until in self._until.items() if until <= now]:
+        self._settle()
+        self._pauses = 0  # since the timer waits for nothing else while timeouts are paused
+        for id_ in [id_ for id_, (until, _) in self._until.items() if until <= now]:
             self.drop(id_)
             if not isinstance(id_, asyncio.Timeout):
                 self._expire(id_)
             elif not id_.expired():
                 id_.reschedule(now)
-        if self._until and self._timer is None:
-            self._wake_at(max(min(self._until.values()), now + GRAIN))
+        if self._timer is None:
+            self._wake(now + GRAIN)
 
 
-BURST: Final = 50
-"""How many lines may be written at once about a connection."""
-RATE: Final = 10.0
-"""How many lines per second may be written about it after that."""
-ENDPOINT_BURST: Final = 200
-"""How many lines may be written at once about all connections of an endpoint."""
-ENDPOINT_RATE: Final = 20.0
-"""How many lines per second may be written about them after that."""
-
-
-class Journal:
-    """Decides which log lines are written, so that a peer cannot fill the disk.
-
-    Args:
-        clock: returns the current time in seconds.
-        endpoint: limits the lines about all connections of an endpoint, since a peer may open one after another; None
-            if there is only one.
-        about: what the lines are about.
-        burst: how many lines may be written at once.
-        rate: how many lines per second may be written after that.
-    """
-
-    __slots__ = ("_about", "_bucket", "_clock", "_endpoint", "_left_out")
-
-    def __init__(
-        self,
-        clock: Callable[[], float],
-        endpoint: "Journal | None" = None,
-        *,
-        about: str = "this connection",
-        burst: int = BURST,
-        rate: float = RATE,
-    ) -> None:
-        self._clock = clock
-        self._endpoint = endpoint
-        self._about = about
-        self._bucket = TokenBucket(rate, burst, clock())
-        self._left_out = 0
-
-    def admits(self) -> bool:
-        """Whether another line may be written now; otherwise it is counted."""
-        if self._bucket.delay(self._clock()):
-            self._left_out += 1
-            return False
-        if self._endpoint is not None and not self._endpoint.admits():
-            return False
-        self._bucket.take()
-        return True
-
-    def left_out(self) -> str:
-        """Return a line about the lines omitted since the last call; empty if there were none."""
-        count, self._left_out = self._left_out, 0
-        return f"{count:,} more messages about {self._about} were omitted" if count else ""
-
-    def all_left_out(self) -> list[str]:
-        """Return what `left_out` returns for this journal and that of the endpoint, unless it is empty."""
-        journals = (self,) if self._endpoint is None else (self, self._endpoint)
-        return [text for journal in journals if (text := journal.left_out())]
-
-
-def endpoint_journal() -> Journal:
-    """Return a journal for all connections of an endpoint."""
-    return Journal(time.monotonic, about="connections of this endpoint", burst=ENDPOINT_BURST, rate=ENDPOINT_RATE)
-
-
-log: Final = logging.getLogger("mcp_runtime")
-
-WAIT: Final = 0.2
-"""Seconds in which more lines of a banner may follow."""
-
-
-class Chatter:
-    """What a peer printed, shown once when its next message arrives; later text is logged at debug level.
-
-    Args:
-        loop: used to wait for the rest of a banner that no message follows.
-        show: called with the text to show.
-    """
-
-    __slots__ = ("_lines", "_room", "_show", "_timer")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, show: Callable[[str], None]) -> None:
-        self._show = show
-        self._lines: list[str] | None = []
-        self._room = MAX_TEXT
-        self._timer = loop.call_later(WAIT, self.end)
-
-    @staticmethod
-    def is_text(message: bytes) -> bool:
-        """Whether a line is text rather than a malformed message: many loggers write ``[info]``, or JSON."""
-        return message[:1] not in (b"{", b"[") or (b'"jsonrpc"' not in message and b'"id"' not in message)
-
-    def heard(self, text: bytes) -> None:
-        """Add a line of text."""
-        line = text[:MAX_TEXT].decode("utf-8", "replace")
-        if self._lines is None:
-            log.debug("the peer printed more text: %s", clipped(line))
-        elif self._room >= 0:
-            self._room -= len(line)
-            self._lines.append(line)
-
-    def end(self) -> None:
-        """Show what was printed so far, unless it was shown before."""
-        self._timer.cancel()
-        lines, self._lines = self._lines, None
-        if lines:
-            self._show(f"the peer printed text that is not a message: {clipped(' | '.join(lines))}")
+def _nothing() -> None: ...

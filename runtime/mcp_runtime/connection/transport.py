@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
 
+from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.connection.timers import Gate, Journal
+from mcp_runtime.connection.timers import Gate
 from mcp_runtime.errors import AuthorizationError
 from mcp_runtime.protocol.jsonrpc import Id
 

@@ -1,7 +1,12 @@
-"""Tool uses and tool results in the messages of sampling (2025-11-25, client/sampling)."""
+"""Rules for outgoing messages that no schema states: tool results in sampling, URLs to open, binary data."""
 
+import ipaddress
+import socket
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
+from unicodedata import normalize
+from urllib.parse import urlsplit
 
 from orjson import loads
 
@@ -56,6 +61,77 @@ class Broken(NamedTuple):
     reason: str
 
 
+MAX_URL: Final = 8192
+"""The maximum length of a URL in characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlView:
+    """A URL as a user should see it before agreeing to open it.
+
+    Attributes:
+        url: the whole URL.
+        host: the part to show most prominently.
+        warnings: what makes it suspicious; empty if nothing does.
+    """
+
+    url: str
+    host: str
+    warnings: tuple[str, ...]
+
+
+def inspect_url(url: str) -> UrlView:
+    """Return what a user should know of a URL; it is neither opened nor fetched ("Safe URL Handling").
+
+    Args:
+        url: the URL.
+
+    Raises:
+        ValueError: it is not the URL of a web page, or contains a user name or characters that could disguise the
+            target.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise ValueError("not a URL") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError("not the URL of a web page (https://host/...)")
+    if (
+        len(url) > MAX_URL
+        or parts.username is not None
+        or "%" in normalize("NFKC", host)
+        or "\\" in url
+        or any(map(str.isspace, url))
+    ):
+        raise ValueError("the URL could disguise its target")
+    if not url.isprintable():
+        raise ValueError("the URL contains characters that cannot be shown")
+    warnings: list[str] = []
+    if parts.scheme != "https":
+        warnings.append("it is not encrypted (http)")
+    if not host.isascii() or any(label.startswith("xn--") for label in host.split(".")):
+        warnings.append("its host contains letters that look like others")
+    if _is_address(host):
+        warnings.append("its host is a number, not a name")
+    if port not in (None, 80, 443):
+        warnings.append(f"it uses an unusual port ({port})")
+    return UrlView(url=url, host=host, warnings=tuple(warnings))
+
+
+def _is_address(host: str) -> bool:
+    """Whether a host is an address, in any form that a browser accepts: ``127.1``, ``0x7f000001``."""
+    host = normalize("NFKC", host).replace("\u3002", ".").removesuffix(".")
+    try:
+        if ":" in host:
+            ipaddress.IPv6Address(host)
+        else:
+            socket.inet_aton(host)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 Judge: TypeAlias = Callable[[Any, bytes], Broken | None]
 """Checks an outgoing value, as an object and as encoded."""
 
@@ -64,8 +140,6 @@ def _url(params: Any) -> Broken | None:
     """Check a URL that the user is to open, in the params of an elicitation keyed by wire names."""
     if not is_object(params) or params.get("mode") != "url" or not isinstance(params.get("url"), str):
         return None
-    from mcp_runtime.protocol.urls import inspect_url  # Few programs send users to web pages.
-
     try:
         inspect_url(params["url"])
     except ValueError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.timers import Journal, endpoint_journal
+from mcp_runtime.connection.journal import Journal, endpoint_journal
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request

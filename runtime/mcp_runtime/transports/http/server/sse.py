@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
 from mcp_runtime.connection.calls import Pool
+from mcp_runtime.connection.journal import Journal, endpoint_journal
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.connection.timers import Journal, endpoint_journal
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
