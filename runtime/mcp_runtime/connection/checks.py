@@ -192,7 +192,8 @@ def carrier(work: Call | None, method: AnyMethod, requester: Requester) -> Call:
         LocalProtocolError: there is no such request.
     """
     # A message of another client is handled for another requester.
-    if work is None or not (work.is_open or work.is_suspended) or work.requester is not requester:
+    is_able = work is not None and (work.is_open or work.is_suspended or requester.answers.asks_later)
+    if work is None or not is_able or work.requester is not requester:
         _refuse(method, requester, "a server can only ask its client while it handles a request, and none is open")
     methods: MethodTable = requester.spoken.methods if requester.spoken else {}
     carrying = methods.get(work.method.name)

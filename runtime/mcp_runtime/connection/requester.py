@@ -74,6 +74,7 @@ class Answers:
         stamp: the beginning of each result, see `protocol.modern.stamp`; empty in the legacy era.
         state: what the server's lifespan yielded, in a list; an empty one without a lifespan.
         ask_inside: asks the requester in a result; None if that is not possible, as in the legacy era.
+        asks_later: whether `ask_inside` also works once the request was answered, as it does for tasks.
         resume_handler: resumes the handler that asked; None to pass each request to a new handler.
         record: does recorded work; by default on each call.
         tell_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
@@ -81,6 +82,7 @@ class Answers:
 
     __slots__ = (
         "ask_inside",
+        "asks_later",
         "context",
         "handlers",
         "hints",
@@ -99,6 +101,7 @@ class Answers:
         self.stamp = b""
         self.state: list[Any] = []
         self.ask_inside: AskInside | None = None
+        self.asks_later = False
         self.resume_handler: ResumeHandler | None = None
         self.record: Recorder = run_once
         self.tell_listeners: Callable[[AnyMethod, Any], None] | None = None

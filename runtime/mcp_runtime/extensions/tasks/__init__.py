@@ -10,7 +10,9 @@ connection that it was called over.
 """
 
 from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle, run_as_task, start_task
-from mcp_runtime.extensions.tasks.receiver import OWNER, Tasks
+from mcp_runtime.extensions.tasks.deferred import Deferred, defer
+from mcp_runtime.extensions.tasks.extension import Tasks, resume_task
+from mcp_runtime.extensions.tasks.receiver import OWNER
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     InvalidTransition,
@@ -27,6 +29,7 @@ __all__ = [
     "OWNER",
     "RELATED",
     "TRANSITIONS",
+    "Deferred",
     "Failure",
     "InvalidTransition",
     "MemoryTaskStore",
@@ -42,7 +45,9 @@ __all__ = [
     "TooManyTasks",
     "UnknownCursor",
     "UnknownTask",
+    "defer",
     "related_task",
+    "resume_task",
     "run_as_task",
     "start_task",
 ]

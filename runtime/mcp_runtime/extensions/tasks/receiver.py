@@ -7,8 +7,7 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from mcp_runtime.connection.calls import CURRENT
@@ -40,61 +39,39 @@ OWNER: Final = "tasks.owner"
 _CANCELLED: Final = Failure(code=INTERNAL_ERROR, message="the task was cancelled")
 
 
-@dataclass(frozen=True, slots=True)
-class Tasks:
-    """Runs requests as tasks if the peer asks for it, and answers ``tasks/...``.
+ANSWERED: Final = (TASKS_GET, TASKS_RESULT, TASKS_LIST, TASKS_CANCEL)
 
-    Every request for which the revision allows it and this side has a handler can be a task. In revisions without
-    tasks, or without such a request, nothing happens.
 
-    Attributes:
+def paths_of(connection: Connection) -> Sequence[str]:
+    """Return the paths of the requests that can be tasks, and of the supported task methods.
+
+    Args:
+        connection: the connection, with its revision and handlers.
+    """
+    binding, augmentable = connection.binding, _augmentable(connection)
+    if binding is None or not augmentable:
+        return ()
+    paths = [*(binding.methods[name].capability for name in ANSWERED), *(m.gated["task"] for m in augmentable)]
+    return [path.partition(".")[2] for path in paths]
+
+
+def receive(connection: Connection, store: TaskStore) -> None:
+    """Answer task requests, and let other requests become tasks if the peer asks for it.
+
+    Every request for which the revision allows it and this side has a handler can be a task.
+
+    Args:
+        connection: the connection, once its peer has declared its capabilities.
         store: stores the tasks.
     """
-
-    store: TaskStore
-
-    @property
-    def revision(self) -> str:
-        """Empty: in revisions without tasks, nothing happens."""
-        return ""
-
-    @property
-    def methods(self) -> Sequence[str]:
-        """The methods that it adds."""
-        return _ANSWERED
-
-    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare the requests that can be tasks, and the supported task methods.
-
-        Args:
-            connection: the connection, with its revision and handlers.
-            declared: what this side declares so far, keyed by wire names.
-        """
-        binding, augmentable = connection.binding, _augmentable(connection)
-        if binding is None or not augmentable:
-            return ()
-        paths = [*(binding.methods[name].capability for name in _ANSWERED), *(m.gated["task"] for m in augmentable)]
-        return [path.partition(".")[2] for path in paths]
-
-    def install(self, connection: Connection) -> None:
-        """Answer task requests, and let other requests become tasks.
-
-        Args:
-            connection: the connection, once its peer has declared its capabilities.
-        """
-        augmentable = _augmentable(connection)
-        if not augmentable:
-            return
-        receiver = _Receiver(connection, self.store)
-        for name, handler in zip(
-            _ANSWERED, (receiver.get, receiver.result, receiver.list, receiver.cancel), strict=True
-        ):
-            connection.handle(receiver.binding.methods[name], handler)
-        for method in augmentable:
-            receiver.augment(method)
-
-
-_ANSWERED: Final = (TASKS_GET, TASKS_RESULT, TASKS_LIST, TASKS_CANCEL)
+    augmentable = _augmentable(connection)
+    if not augmentable:
+        return
+    receiver = _Receiver(connection, store)
+    for name, handler in zip(ANSWERED, (receiver.get, receiver.result, receiver.list, receiver.cancel), strict=True):
+        connection.handle(receiver.binding.methods[name], handler)
+    for method in augmentable:
+        receiver.augment(method)
 
 
 def _augmentable(connection: Connection) -> Sequence[RequestMethod[Any, Any]]:
@@ -146,7 +123,7 @@ class _Receiver:
         try:
             outcome = await self._store.wait(self._owner, params.task_id)
         except TaskError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         if isinstance(outcome, Failure):
             raise PeerError(outcome.code, outcome.message, outcome.data)
         method = cast("RequestMethod[Any, Any]", self.binding.methods[TASKS_RESULT])
@@ -157,7 +134,7 @@ class _Receiver:
         try:
             records, cursor = await self._store.page(self._owner, params.cursor if params else None)
         except TaskError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         page: dict[str, Any] = {"tasks": [record.wire() for record in records]}
         if cursor is not None:
             page["nextCursor"] = cursor
@@ -171,7 +148,7 @@ class _Receiver:
                 self._owner, params.task_id, Status.CANCELLED, message=message, outcome=_CANCELLED
             )
         except TaskError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         running = self._running.get(params.task_id)
         if running is not None:
             task, exchange = running
@@ -200,7 +177,7 @@ class _Receiver:
         try:
             record = await self._store.create(self._owner, ttl)
         except TaskError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         exchange = TaskExchange(ctx.exchange, record.id)
         context = self._context(ctx, exchange, record.id)
         task = self._connection.spawn(self._run(record, method, own, context))
@@ -302,7 +279,7 @@ class _Receiver:
         try:
             return await self._store.get(self._owner, task_id)
         except TaskError as error:
-            raise _refused(error) from error
+            raise refused(error) from error
 
     def _answer(self, name: str, record: TaskRecord) -> Any:
         return cast("RequestMethod[Any, Any]", self.binding.methods[name]).result.validate(record.wire())
@@ -318,6 +295,6 @@ def spelled(method: RequestMethod[Any, Any], result: Any) -> dict[str, Any]:
     return made
 
 
-def _refused(error: TaskError) -> PeerError:
+def refused(error: TaskError) -> PeerError:
     """Return the error response for an error of the store ("Protocol Errors")."""
     return PeerError(INTERNAL_ERROR if isinstance(error, TooManyTasks) else INVALID_PARAMS, str(error))

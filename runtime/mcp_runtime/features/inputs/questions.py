@@ -132,14 +132,14 @@ class InputAnswers:
         requests: dict[str, Any] = asked.input_requests or {}
         if not requests and asked.request_state is None:
             raise _broken(connection, call.method, "", "the result has neither inputRequests nor requestState")
-        answers = await _all(connection, call.method, requests)
+        answers = await answer_all(connection, call.method, requests)
         assert call.params is not None
         result = await call.again(_retried(call.params, answers, asked.request_state))
         # A result that depends on input must not be cached, whatever the server says (server/utilities/caching).
         return result.model_copy(update={"ttl_ms": 0}) if call.method.cacheable else result
 
 
-async def _all(connection: Connection, method: AnyMethod, requests: dict[str, Any]) -> dict[str, Any]:
+async def answer_all(connection: Connection, method: AnyMethod, requests: dict[str, Any]) -> dict[str, Any]:
     """Return the answers to questions, which are answered concurrently.
 
     Raises:

@@ -1,0 +1,286 @@
+"""Slow calls of tools are answered by tasks (2026-07-28, io.modelcontextprotocol/tasks)."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from mcp_bindings import v2025_11_25 as older
+from mcp_bindings import v2026_07_28 as mcp
+from mcp_bindings.extensions import tasks as types
+from mcp_runtime.app.asking import Refusal, ask
+from mcp_runtime.errors import PeerError, RequestTimeout
+from mcp_runtime.extensions.tasks import TaskFailed, Tasks, defer, resume_task
+from mcp_runtime.extensions.vendor import send_request, vendor_request
+from mcp_runtime.options import CallOptions
+from mcp_runtime.transports.http import asgi_app, connect_http
+from mcp_runtime.transports.memory import connect_memory
+from support.http import served
+from support.tasking import quick
+
+
+class Raw(BaseModel, extra="allow"):
+    """Params or a result as they are."""
+
+
+UPDATE = vendor_request("tasks/update", Raw, Raw)
+
+
+class Size(BaseModel):
+    loaves: int
+
+
+class Bakery:
+    """A server of slow tools, which notes what happened."""
+
+    def __init__(self, **options: Any) -> None:
+        self.gate = asyncio.Event()
+        self.ids: list[str] = []
+        self.stopped = False
+        self.app = mcp.App("bakery", extensions=[Tasks(quick(), **options)])
+        for tool in (self.bake, self.survey, self.must, self.fail, self.report, self.slow):
+            self.app.tool()(tool)
+
+    async def bake(self, ctx: mcp.Context) -> str:
+        """Bake when the gate opens."""
+        task = await defer(ctx, "kneading")
+        task.say("in the oven")
+        if task.id is not None:
+            self.ids.append(task.id)
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.stopped = True
+            raise
+        return "baked"
+
+    async def survey(self, ctx: mcp.Context) -> str:
+        """Ask before there is a task, and twice in it."""
+        first = await ask(ctx, "before", Size)
+        task = await defer(ctx)
+        self.ids.append(task.id or "")
+        both = await asyncio.gather(ask(ctx, "one", Size), ask(ctx, "two", Size))
+        last = await ask(ctx, "three", Size)
+        return " ".join(str(size.loaves) for size in (first, *both, last) if not isinstance(size, Refusal))
+
+    async def must(self, ctx: mcp.Context) -> str:
+        """Refuse clients without tasks."""
+        await defer(ctx, required=True)
+        return "done"
+
+    async def fail(self, ctx: mcp.Context) -> str:
+        """Fail with an error of the protocol."""
+        await defer(ctx)
+        raise PeerError(-7, "no flour", {"left": 0})
+
+    async def report(self, ctx: mcp.Context) -> mcp.CallToolResult:
+        """Fail with a result."""
+        await defer(ctx)
+        return mcp.CallToolResult(content=[mcp.TextContent(text="burnt")], is_error=True)
+
+    async def slow(self, ctx: mcp.Context) -> str:
+        """Take long without knowing of tasks."""
+        size = await ask(ctx, "before", Size)
+        await self.gate.wait()
+        return f"slow {size}"
+
+
+class Customer(mcp.ClientHandlers):
+    """Answers each question with the number of questions so far."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def elicit(self, params: Any, ctx: mcp.ClientContext) -> mcp.ElicitResult:
+        self.asked.append(params.message)
+        return mcp.ElicitResult(action="accept", content={"loaves": len(self.asked)})
+
+
+@asynccontextmanager
+async def opened(bakery: Bakery, handlers: Any = None) -> AsyncGenerator[mcp.Client]:
+    async with connect_memory(bakery.app) as peer:
+        yield await mcp.Client.open(peer, handlers=handlers, extensions=[Tasks()])
+
+
+def stubs(client: mcp.Client) -> types.ClientMixin:
+    return types.ClientMixin(client.__caller__)
+
+
+async def state_of(client: mcp.Client, task_id: str, status: str) -> Any:
+    """Poll until the task has a status."""
+    async with asyncio.timeout(5):
+        while (task := await stubs(client).get_task(task_id=task_id)).status != status:
+            await asyncio.sleep(0.01)
+    return task
+
+
+def text_of(result: Any) -> str:
+    return str(result.content[0].text)
+
+
+async def called(client: mcp.Client, bakery: Bakery, tool: str = "bake") -> "asyncio.Task[Any]":
+    """Call a tool, and return once it has become a task."""
+    call = asyncio.ensure_future(client.call_tool(name=tool))
+    async with asyncio.timeout(5):
+        while not bakery.ids:
+            await asyncio.sleep(0)
+    return call
+
+
+async def test_a_deferred_call_is_polled() -> None:
+    bakery = Bakery()
+    async with opened(bakery) as client:
+        call = await called(client, bakery)
+        await asyncio.sleep(0)
+        working = await state_of(client, bakery.ids[0], "working")
+        assert (working.status_message, working.poll_interval_ms) == ("in the oven", 10)
+        bakery.gate.set()
+        assert text_of(await call) == "baked"
+        done = await state_of(client, bakery.ids[0], "completed")
+        assert done.result["content"][0]["text"] == "baked"
+        assert text_of(await resume_task(client, bakery.ids[0])) == "baked"
+
+
+async def test_clients_that_do_not_declare_it_wait_for_the_result() -> None:
+    bakery = Bakery(after=0)
+    bakery.gate.set()
+    async with connect_memory(bakery.app) as peer:
+        client = await mcp.Client.open(peer)
+        assert text_of(await client.call_tool(name="bake")) == "baked" and bakery.ids == []
+        with pytest.raises(PeerError) as caught:
+            await client.call_tool(name="must")
+        assert caught.value.code == -32021
+        assert caught.value.data == {"requiredCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
+        for method in (stubs(client).get_task, stubs(client).cancel_task):
+            with pytest.raises(PeerError) as caught:
+                await method(task_id="x")
+            assert caught.value.code == -32021
+        with pytest.raises(PeerError) as caught:
+            await stubs(client).update_task(task_id="x", input_responses={})
+        assert caught.value.code == -32021
+
+
+async def test_older_clients_wait_for_the_result() -> None:
+    bakery = Bakery(after=0)
+    bakery.gate.set()
+    async with connect_memory(bakery.app) as peer:
+        client = await older.Client.open(peer)
+        assert text_of(await client.call_tool(name="bake")) == "baked" and bakery.ids == []
+        with pytest.raises(PeerError) as caught:
+            await client.call_tool(name="must")
+        assert caught.value.code == -32601
+
+
+@asynccontextmanager
+async def over_http(bakery: Bakery, handlers: Any) -> AsyncGenerator[mcp.Client]:
+    async with served(asgi_app(bakery.app)) as url, connect_http(f"{url}/mcp") as peer:
+        yield await mcp.Client.open(peer, handlers=handlers, extensions=[Tasks()])
+
+
+@pytest.mark.parametrize("connect", [opened, over_http])
+async def test_questions_come_in_the_call_and_then_through_the_task(connect: Any) -> None:
+    bakery, customer = Bakery(), Customer()
+    async with connect(bakery, handlers=customer) as client:
+        assert text_of(await client.call_tool(name="survey")) == "1 2 3 4"
+        assert customer.asked == ["before", "one", "two", "three"]
+
+
+def answer(loaves: Any) -> dict[str, Any]:
+    return {"action": "accept", "content": {"loaves": loaves}}
+
+
+async def test_a_partial_answer_leaves_the_rest_open_and_keys_are_never_used_again() -> None:
+    bakery = Bakery()
+    async with opened(bakery, handlers=Customer()) as client:
+        call = await called(client, bakery, "survey")
+        await asyncio.wait([call], timeout=0.02)  # it polls at most every 100 ms
+        task_id = bakery.ids[0]
+        asked = (await state_of(client, task_id, "input_required")).input_requests
+        assert sorted(asked) == ["elicitation-1", "elicitation-2"]
+
+        async def give(answers: Any) -> None:
+            await stubs(client).update_task(task_id=task_id, input_responses=answers)
+
+        await give({"elicitation-1": answer(7), "elicitation-9": answer(8)})
+        assert list((await state_of(client, task_id, "input_required")).input_requests) == ["elicitation-2"]
+        await give({"elicitation-1": answer(9), "elicitation-2": answer(8)})
+        assert list((await state_of(client, task_id, "input_required")).input_requests) == ["elicitation-3"]
+        await give({"elicitation-3": answer(9)})
+        assert text_of(await call) == "1 7 8 9"
+
+
+async def test_answers_to_other_questions_are_ignored_whatever_they_contain() -> None:
+    bakery = Bakery()
+    async with opened(bakery, handlers=Customer()) as client:
+        call = await called(client, bakery)
+        params = {"taskId": bakery.ids[0], "inputResponses": {"x": 7, "y": None}}
+        await send_request(client.connection, UPDATE, params)
+        bakery.gate.set()
+        assert text_of(await call) == "baked"
+
+
+async def test_a_cancelled_call_cancels_its_task() -> None:
+    bakery = Bakery()
+    async with opened(bakery) as client:
+        call = await called(client, bakery)
+        await asyncio.sleep(0.02)
+        call.cancel()
+        task = await state_of(client, bakery.ids[0], "cancelled")
+        assert task.status_message == "cancelled as requested" and bakery.stopped
+        await stubs(client).cancel_task(task_id=bakery.ids[0])
+        with pytest.raises(TaskFailed, match="cancelled as requested"):
+            await resume_task(client, bakery.ids[0])
+
+
+async def test_a_timeout_cancels_the_task() -> None:
+    bakery = Bakery()
+    async with opened(bakery) as client:
+        with pytest.raises(RequestTimeout):
+            await client.call_tool(name="bake", options=CallOptions(timeout=0.05))
+        await state_of(client, bakery.ids[0], "cancelled")
+
+
+async def test_errors_of_the_protocol_fail_a_task_and_those_of_tools_complete_it() -> None:
+    bakery = Bakery()
+    async with opened(bakery) as client:
+        with pytest.raises(PeerError) as caught:
+            await client.call_tool(name="fail")
+        assert (caught.value.code, caught.value.message, caught.value.data) == (-7, "no flour", {"left": 0})
+        result = await client.call_tool(name="report")
+        assert result.is_error and text_of(result) == "burnt"
+
+
+async def test_slow_calls_become_tasks_by_themselves_but_not_while_they_ask() -> None:
+    bakery, customer = Bakery(after=0.02), Customer()
+    async with opened(bakery, handlers=customer) as client:
+        asyncio.get_running_loop().call_later(0.1, bakery.gate.set)
+        assert text_of(await client.call_tool(name="slow")) == "slow loaves=1" and customer.asked == ["before"]
+
+
+@pytest.mark.parametrize("task_id", ["", "x", "x" * 1_000_000])
+async def test_unknown_ids_are_refused(task_id: str) -> None:
+    async with opened(Bakery()) as client:
+        for method in (stubs(client).get_task, stubs(client).cancel_task):
+            with pytest.raises(PeerError) as caught:
+                await method(task_id=task_id)
+            assert caught.value.code == -32602
+
+
+async def test_defer_says_that_there_is_no_store() -> None:
+    app = mcp.App("none")
+    seen: list[str] = []
+
+    @app.tool()
+    async def bake(ctx: mcp.Context) -> str:
+        """Bake."""
+        with pytest.raises(RuntimeError) as caught:
+            await defer(ctx)
+        seen.append(str(caught.value))
+        return ""
+
+    async with connect_memory(app) as peer:
+        await (await mcp.Client.open(peer)).call_tool(name="bake")
+    assert seen == ["defer() needs a store of tasks: App(extensions=[Tasks(MemoryTaskStore())])"]
