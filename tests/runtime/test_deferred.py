@@ -12,7 +12,7 @@ from mcp_bindings import v2025_11_25 as older
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks as types
 from mcp_runtime.app.asking import Refusal, ask
-from mcp_runtime.errors import PeerError, RequestTimeout
+from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
 from mcp_runtime.extensions.tasks import TaskFailed, Tasks, defer, resume_task
 from mcp_runtime.extensions.vendor import send_request, vendor_request
 from mcp_runtime.options import CallOptions
@@ -91,12 +91,15 @@ class Bakery:
 class Customer(mcp.ClientHandlers):
     """Answers each question with the number of questions so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, slowness: float = 0) -> None:
         self.asked: list[str] = []
+        self.slowness = slowness
 
     async def elicit(self, params: Any, ctx: mcp.ClientContext) -> mcp.ElicitResult:
         self.asked.append(params.message)
-        return mcp.ElicitResult(action="accept", content={"loaves": len(self.asked)})
+        loaves = len(self.asked)
+        await asyncio.sleep(self.slowness)
+        return mcp.ElicitResult(action="accept", content={"loaves": loaves})
 
 
 @asynccontextmanager
@@ -254,9 +257,9 @@ async def test_errors_of_the_protocol_fail_a_task_and_those_of_tools_complete_it
 
 
 async def test_slow_calls_become_tasks_by_themselves_but_not_while_they_ask() -> None:
-    bakery, customer = Bakery(after=0.02), Customer()
+    bakery, customer = Bakery(after=0.02), Customer(0.1)
     async with opened(bakery, handlers=customer) as client:
-        asyncio.get_running_loop().call_later(0.1, bakery.gate.set)
+        asyncio.get_running_loop().call_later(0.2, bakery.gate.set)
         assert text_of(await client.call_tool(name="slow")) == "slow loaves=1" and customer.asked == ["before"]
 
 
@@ -264,9 +267,33 @@ async def test_slow_calls_become_tasks_by_themselves_but_not_while_they_ask() ->
 async def test_unknown_ids_are_refused(task_id: str) -> None:
     async with opened(Bakery()) as client:
         for method in (stubs(client).get_task, stubs(client).cancel_task):
-            with pytest.raises(PeerError) as caught:
+            reason = "no such task" if len(task_id) < 2 else "taskId must be a string of at most 256 characters"
+            with pytest.raises(PeerError, match=reason) as caught:
                 await method(task_id=task_id)
             assert caught.value.code == -32602
+
+
+async def test_a_principal_sees_only_its_own_tasks_over_any_connection() -> None:
+    bakery = Bakery()
+    calls: list[asyncio.Task[Any]] = []
+
+    def principal(scope: Any) -> str:
+        return str(dict(scope["headers"])[b"x-user"].decode())
+
+    async with served(asgi_app(bakery.app, principal=principal)) as url:
+        for user in ("ann", "bob", "ann"):
+            async with connect_http(f"{url}/mcp", headers={"x-user": user}) as peer:
+                client = await mcp.Client.open(peer, extensions=[Tasks()])
+                if not bakery.ids:
+                    calls.append(await called(client, bakery))
+                elif user == "ann":
+                    bakery.gate.set()
+                    assert text_of(await resume_task(client, bakery.ids[0])) == "baked"
+                else:
+                    with pytest.raises(PeerError, match="no such task"):
+                        await stubs(client).get_task(task_id=bakery.ids[0])
+    with pytest.raises(ConnectionClosed):
+        await calls[0]
 
 
 async def test_defer_says_that_there_is_no_store() -> None:
