@@ -128,7 +128,7 @@ def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -
                 shutil.copytree(ROOT / name, copy / name)
         if fault is not None:
             (copy / fault.file).write_text(fault.planted(), "utf-8")
-        # Nothing else: a relative folder, as `make planted` has it, fails tests that start programs elsewhere.
+        # Nothing else: the Makefile's relative folder fails tests that start programs elsewhere.
         environment = {**os.environ, "PYTHONPATH": folder}
         environment.pop("PYTEST_ADDOPTS", None)
         command = [sys.executable, "-m", "pytest", "-qx", "--tb=line", "-p", "no:cacheprovider"]
