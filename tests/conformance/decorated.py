@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -11,10 +12,19 @@ from conformance.everything import DEFAULTS, ENUMS, NAME, PAUSE, PNG, SCHEMA_202
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.app import ToolFailure, sample
 from mcp_runtime.errors import MissingCapability
+from mcp_runtime.extensions.skills import Skills
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.server import ServerOptions
 
-app = v.App("conformance", version="1.0", options=ServerOptions(progress_rate=None))
+SKILLS = Path(__file__).parents[2] / "examples" / "skills"
+
+app = v.App(
+    "conformance",
+    version="1.0",
+    options=ServerOptions(progress_rate=None),
+    extensions=[Skills(SKILLS), Tasks(MemoryTaskStore(poll_interval=0.1))],
+)
 image = v.ImageContent(data=PNG, mime_type="image/png")
 
 

@@ -27,15 +27,16 @@ LEGS: Final[Mapping[str, tuple[str, ...]]] = {
     "2025-06-18": ("server", "app", "client"),
     "2025-11-25": ("server", "app", "client"),
     "2026-07-28": ("server", "app", "client"),
-    EXTENSION: ("server", "client"),
+    EXTENSION: ("app", "client"),
 }
 """The revisions, and which sides of each are run: a server per revision, one App for all of them, a client."""
 NEWEST: Final = "2026-07-28"
 SIDES: Final = ("server", "app", "client")
 _ROLES: Final = {"app": "server"}
 SECONDS: Final = 120
-NOT_OURS: Final = ("authorization-", "tasks-", "auth/dpop")
-"""Beginnings of the names of scenarios of authorization servers, and of extensions that are not run here."""
+NOT_OURS: Final = ("authorization-", "tasks-status-notifications", "auth/dpop")
+"""Beginnings of the names of scenarios of authorization servers, of one that checks nothing, and of extensions that are
+not run here."""
 
 _LINE: Final = re.compile(r"^\s+- (\S+) \[([^\]]*)\]$")
 

@@ -5,16 +5,12 @@ python -m conformance.server app    # one App, bridged to every revision
 """
 
 import sys
-from pathlib import Path
 
-from conformance.decorated import app
+from conformance.deferring import app
 from conformance.everything import Everything
 from conformance.modern import Everything20260728
 from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25
-from mcp_runtime.extensions.skills import Skills
 from mcp_runtime.transports.http import serve_http
-
-SKILLS = Path(__file__).parents[2] / "examples" / "skills"
 
 
 class Everything20250326(Everything, v2025_03_26.Server):
@@ -35,7 +31,7 @@ def main() -> None:
         Everything20250326(),
         Everything20250618(),
         Everything20251125(),
-        Everything20260728(extensions=[Skills(SKILLS)]),
+        Everything20260728(),
     )
     chosen = (app,) if sys.argv[1:] == ["app"] else servers
     serve_http(*chosen, port=0, started=lambda url: print(f"{url}/mcp", flush=True))

@@ -11,9 +11,11 @@ from pydantic import BaseModel
 from mcp_bindings import v2025_11_25 as older
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks as types
+from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
+from mcp_runtime.app import DefinitionError
 from mcp_runtime.app.asking import Refusal, ask
 from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
-from mcp_runtime.extensions.tasks import TaskFailed, Tasks, defer, resume_task
+from mcp_runtime.extensions.tasks import TaskFailed, Tasks, defer, resume_task, start_task
 from mcp_runtime.extensions.vendor import send_request, vendor_request
 from mcp_runtime.options import CallOptions
 from mcp_runtime.transports.http import asgi_app, connect_http
@@ -41,13 +43,15 @@ class Bakery:
         self.ids: list[str] = []
         self.stopped = False
         self.app = mcp.App("bakery", extensions=[Tasks(quick(), **options)])
-        for tool in (self.bake, self.survey, self.must, self.fail, self.report, self.slow):
-            self.app.tool()(tool)
+        for tool in (self.bake, self.survey, self.fail, self.report, self.slow):
+            self.app.tool(task="optional")(tool)
+        self.app.tool(task="required")(self.must)
+        self.app.tool()(self.plain)
 
     async def bake(self, ctx: mcp.Context) -> str:
         """Bake when the gate opens."""
         task = await defer(ctx, "kneading")
-        task.say("in the oven")
+        await task.say("in the oven")
         if task.id is not None:
             self.ids.append(task.id)
         try:
@@ -68,8 +72,15 @@ class Bakery:
 
     async def must(self, ctx: mcp.Context) -> str:
         """Refuse clients without tasks."""
-        await defer(ctx, required=True)
+        await defer(ctx)
         return "done"
+
+    async def plain(self, ctx: mcp.Context) -> str:
+        """Defer although the tool was not declared so."""
+        await self.gate.wait()
+        with pytest.raises(RuntimeError, match=r"declared without task=: @app.tool\(task=...\)"):
+            await defer(ctx)
+        return "plain"
 
     async def fail(self, ctx: mcp.Context) -> str:
         """Fail with an error of the protocol."""
@@ -246,6 +257,39 @@ async def test_a_timeout_cancels_the_task() -> None:
         await state_of(client, bakery.ids[0], "cancelled")
 
 
+async def test_a_timeout_counts_from_the_start_of_the_call() -> None:
+    bakery = Bakery(after=0.3)
+    async with opened(bakery, handlers=Customer()) as client:
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(RequestTimeout):
+            await client.call_tool(name="slow", options=CallOptions(timeout=0.4))
+        assert asyncio.get_running_loop().time() - began < 0.6
+
+
+async def test_a_started_task_has_a_handle() -> None:
+    bakery, states = Bakery(), list[str]()
+    async with opened(bakery) as client:
+        handle = await start_task(client, TOOLS_CALL, {"name": "bake"})
+        assert (handle.id, (await handle.poll()).message) == (bakery.ids[0], "in the oven")
+        waiting = asyncio.ensure_future(handle.result(on_status=lambda record: states.append(record.status.value)))
+        await asyncio.sleep(0.12)
+        bakery.gate.set()
+        assert text_of(await waiting) == "baked" and (states[0], states[-1]) == ("working", "completed")
+        bakery.gate.clear()
+        other = await start_task(client, TOOLS_CALL, {"name": "bake"})
+        assert (await other.cancel()).status.value == "cancelled" and other.id != handle.id
+        with pytest.raises(TaskFailed):
+            await other.result()
+
+
+async def test_a_call_that_was_answered_at_once_has_a_handle_too() -> None:
+    bakery = Bakery()
+    bakery.gate.set()
+    async with opened(bakery) as client:
+        handle = await start_task(client, TOOLS_CALL, {"name": "plain"})
+        assert handle.id == "" and text_of(await handle.result()) == "plain"
+
+
 async def test_errors_of_the_protocol_fail_a_task_and_those_of_tools_complete_it() -> None:
     bakery = Bakery()
     async with opened(bakery) as client:
@@ -311,3 +355,24 @@ async def test_defer_says_that_there_is_no_store() -> None:
     async with connect_memory(app) as peer:
         await (await mcp.Client.open(peer)).call_tool(name="bake")
     assert seen == ["defer() needs a store of tasks: App(extensions=[Tasks(MemoryTaskStore())])"]
+
+
+async def test_tools_without_a_declaration_never_become_tasks() -> None:
+    bakery = Bakery(after=0.01)
+    async with opened(bakery) as client:
+        asyncio.get_running_loop().call_later(0.05, bakery.gate.set)
+        handle = await client.call_tool(name="plain")
+        assert text_of(handle) == "plain"
+
+
+@pytest.mark.parametrize(
+    ("task", "extensions", "reason"),
+    [
+        ("optional", [], "needs a store"),
+        ("required", [Tasks()], "needs a store"),
+        ("sometimes", [Tasks(quick())], "task='sometimes' is neither"),
+    ],
+)
+def test_declarations_that_cannot_work_are_refused(task: Any, extensions: Any, reason: str) -> None:
+    with pytest.raises(DefinitionError, match=reason):
+        mcp.App("none", extensions=extensions).tool(task=task)(Bakery().bake)

@@ -41,7 +41,7 @@ class TestStates:
         task = await store.create("me", None)
         if before is not Status.WORKING:
             await store.move("me", task.id, before, outcome=DONE)
-        if after in TRANSITIONS[before]:
+        if after in TRANSITIONS[before] or (after is before and not before.is_terminal):
             assert (await store.move("me", task.id, after, outcome=DONE)).status is after
         else:
             with pytest.raises(InvalidTransition, match=before.value):

@@ -11,7 +11,7 @@ from __future__ import annotations
 # pyright: reportDeprecated=false
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from mcp_runtime import app
 
@@ -33,6 +33,7 @@ class App(app.Application[app.StateT], Server):
         meta: models.MetaObject | None = None,
         input_schema: Mapping[str, Any] | None = None,
         structured: bool = True,
+        task: Literal["optional", "required"] | None = None,
     ) -> Callable[[app.F], app.F]:
         """Make a function a tool of this server.
 
@@ -46,6 +47,8 @@ class App(app.Application[app.StateT], Server):
             input_schema: The JSON Schema of the arguments, which the function takes as one mapping; by
                 default from its parameters.
             structured: Whether to derive an output schema from the return type.
+            task: Whether a call may become a task; clients without tasks wait for the result, or are refused
+                if it must.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.
@@ -60,6 +63,7 @@ class App(app.Application[app.StateT], Server):
             meta=meta,
             input_schema=input_schema,
             structured=structured,
+            task=task,
         )
 
     def resource(

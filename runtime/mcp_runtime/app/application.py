@@ -352,7 +352,7 @@ class Application(ServerHandlers, Generic[StateT]):
         return await completion.complete(params.argument.value, dict((context and context.arguments) or {}), ctx)
 
     def _add_tool(self, function: Callable[..., Any], **said: Any) -> None:
-        tool = Tool(function, self.__binding__, **said)
+        tool = Tool(function, self, **said)
         self._tools.define(tool.function.name, tool, f"tool {tool.function.name}")
         self._changed("tools")
 

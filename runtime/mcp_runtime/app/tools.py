@@ -8,9 +8,8 @@ from mcp_runtime.app.annotations import is_plain, leaves
 from mcp_runtime.app.errors import ResultError, ToolFailure
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.app.signature import MISSING
-from mcp_runtime.binding import Binding
 from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.handlers import Context
+from mcp_runtime.handlers import Context, ServerHandlers
 from mcp_runtime.protocol.names import TOOLS_CALL
 
 if TYPE_CHECKING:
@@ -24,11 +23,12 @@ class Tool:
 
     Args:
         function: the function.
-        binding: the revision being served.
+        server: the server.
         name: its name; by default that of the function.
         description: what it is for; by default the first paragraph of the docstring.
         input_schema: the JSON Schema of its arguments, which it takes as one mapping; None to derive it.
         structured: whether the return type becomes an output schema.
+        task: whether a call may become a task: ``optional``, ``required``, or None if it may not.
         said: further properties that tools have in the revision.
 
     Attributes:
@@ -41,16 +41,21 @@ class Tool:
     def __init__(
         self,
         function: Callable[..., Any],
-        binding: Binding,
+        server: ServerHandlers,
         *,
         name: str | None,
         description: str | None,
         input_schema: Mapping[str, Any] | None = None,
         structured: bool = False,
+        task: str | None = None,
         **said: Any,
     ) -> None:
         self.function = Function(function, "tool", name, input_schema)
-        self._binding = binding
+        if task not in (None, "optional", "required"):
+            raise self.function.signature.error(f"task={task!r} is neither 'optional' nor 'required'")
+        self._task, self._server, self._binding = task, server, server.__binding__
+        if task is not None and self._admit is None:
+            raise self.function.signature.error("task= needs a store: App(extensions=[Tasks(MemoryTaskStore())])")
         self._said = said_of(name=self.function.name, description=description or self.function.summary, **said)
         if "description" not in self._said:
             self.function.signature.warn(
@@ -80,6 +85,8 @@ class Tool:
                 it.
             MissingCapability: the client lacks a capability that the function needs.
         """
+        if self._admit is not None:
+            self._admit(ctx, self._task)
         try:
             try:
                 values = self.function.arguments.read(arguments)
@@ -96,6 +103,12 @@ class Tool:
             return self._broke(error, ctx)
         except Exception as error:
             return self._broke(error, ctx)
+
+    @cached_property
+    def _admit(self) -> Callable[[Any, str | None], None] | None:
+        """Decides whether a call may become a task; None if the server has no store of tasks."""
+        found = (getattr(extension, "admit", None) for extension in self._server.effective_options().extensions)
+        return next(filter(None, found), None)
 
     @cached_property
     def _result(self) -> type[Any]:

@@ -115,13 +115,14 @@ class Outbound:
                 return self._resume(interim, call, params, rounds, whole)
 
             return await self.deadlines.within(call.limit, method.name, resume, times)
+        ends = interim.ends if whole is None else self.deadlines.get(whole)
         proceed = self.deadlines.suspend(whole, limited=times is not None)
 
         def again(params: Any) -> Coroutine[Any, Any, Any]:
             proceed()
             return self.ask(method, params, call.type, call.options, whole, rounds=rounds + 1)
 
-        result = await interim.resume(interim.result, Interrupted(method, params, call.options, rounds, again))
+        result = await interim.resume(interim.result, Interrupted(method, params, call.options, rounds, ends, again))
         proceed()
         return result
 
@@ -276,7 +277,7 @@ class Outbound:
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
         if resume is not None:
             is_extension = all(type_ is not known for known in spoken.results.values())
-            value = Interim(value, resume, None if is_extension else times)
+            value = Interim(value, resume, None if is_extension else times, times and times[0])
         call.future.set_result(value)
         return ANSWER
 

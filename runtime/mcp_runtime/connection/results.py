@@ -34,6 +34,7 @@ class Interrupted(Generic[P, R]):
         params: its params.
         options: the options of the call.
         rounds: how many requests of the call were answered before this one.
+        ends: when the timeout of the call ends, by the event loop's clock; None if it has none.
         again: sends the request again with other params, under another id, and returns its usual result.
     """
 
@@ -41,6 +42,7 @@ class Interrupted(Generic[P, R]):
     params: P | None
     options: CallOptions
     rounds: int
+    ends: float | None
     again: Callable[[P], Coroutine[Any, Any, R]]
 
 
@@ -59,11 +61,13 @@ class Interim:
         result: the result.
         resume: continues from it.
         times: the timeout of the request, which goes on; None if it had none, or if none runs in the meantime.
+        ends: when that timeout ends, whether or not it goes on.
     """
 
     result: Any
     resume: Resume
     times: Times | None
+    ends: float | None
 
 
 class Results:
@@ -139,8 +143,7 @@ class Results:
         if type_ is None:
             raise RemoteProtocolError(**self._unknown(method, value, requester))
         if (method.name, value) not in self._accepted:
-            reason = f"the result is {value}, which is not supported here"
-            raise RemoteProtocolError(**_place(method, requester), reason=reason)
+            raise RemoteProtocolError(**_place(method, requester), reason=f"a {value} result is not supported here")
         if (broken := broken_inputs(found)) is not None:
             raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
         return self._accepted[method.name, str(value)]
@@ -153,9 +156,8 @@ class Results:
         return {**method.results, **self.accepted(method)}
 
     def _unknown(self, method: RequestMethod[Any, Any], value: object, requester: Requester) -> dict[str, str]:
-        known = ", ".join(self._types(method))
-        reason = f"the result is {clipped(repr(value), 100)}, which is none of those known here: {known}"
-        return {**_place(method, requester), "reason": reason}
+        reason = f"the result is {clipped(repr(value), 100)}, which is none of those known here: "
+        return {**_place(method, requester), "reason": reason + ", ".join(self._types(method))}
 
     def completed(
         self, type_: WireType[Any], found: dict[str, Any], method: str, requester: Requester
@@ -167,8 +169,7 @@ class Results:
         # Compiling the type determines its fields.
         missing: dict[str, Any] = {}
         for wire, default in type_.compile().assumed:
-            value = found.get(wire)
-            if value.__class__ is not str and _is_absent(value):
+            if _is_absent(found.get(wire)):
                 missing[wire] = default
         if not missing:
             return found

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.expressions import Symbol, expression
-from mcp_bindgen.emit.python.spelling import NONE, STR, either
+from mcp_bindgen.emit.python.spelling import LITERAL, NONE, STR, constant, either, generic
 from mcp_bindgen.emit.python.stubs import StubViews
 from mcp_bindgen.ir.facts import page_items
 from mcp_bindgen.ir.nodes import Protocol, Ref, Struct
@@ -52,6 +52,14 @@ _STRUCTURED = views.Parameter(
     doc="Whether to derive an output schema from the return type.",
 )
 
+_TASK = views.Parameter(
+    name="task",
+    field="task",
+    type=either(generic(LITERAL, constant("optional"), constant("required")), NONE),
+    default=NONE,
+    doc="Whether a call may become a task; clients without tasks wait for the result, or are refused if it must.",
+)
+
 
 def decorators(protocol: Protocol, stubs: StubViews) -> Iterator[views.Decorator]:
     """Iterate over the decorators of a revision."""
@@ -67,8 +75,10 @@ def decorators(protocol: Protocol, stubs: StubViews) -> Iterator[views.Decorator
         known = stubs.described(first, left_out)
         schema = (_INPUT_SCHEMA,) if first.field(_INPUT) else ()
         structured = (_STRUCTURED,) if first.field(_OUTPUT) else ()
+        deferrable = name == "tool" and any(m.name == "tools/call" and m.multi_round_trip for m in protocol.methods)
+        task = (_TASK,) if deferrable else ()
         key = (_URI, _NAME) if name == "resource" else (_NAME,)
-        yield views.Decorator(name=name, parameters=(*key, _DESCRIPTION, *known, *schema, *structured))
+        yield views.Decorator(name=name, parameters=(*key, _DESCRIPTION, *known, *schema, *structured, *task))
 
 
 def _item(protocol: Protocol, method: str) -> Struct | None:

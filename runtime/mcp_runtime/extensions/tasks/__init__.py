@@ -9,9 +9,10 @@ owner before the handshake, the same peer finds its tasks over another connectio
 connection that it was called over.
 """
 
-from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle, run_as_task, start_task
+from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle
 from mcp_runtime.extensions.tasks.deferred import Deferred, defer
-from mcp_runtime.extensions.tasks.extension import Tasks, resume_task
+from mcp_runtime.extensions.tasks.extension import Tasks
+from mcp_runtime.extensions.tasks.polling import resume_task, run_as_task, start_task
 from mcp_runtime.extensions.tasks.receiver import OWNER
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
 from mcp_runtime.extensions.tasks.store import (

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar, cast
@@ -57,7 +57,7 @@ class TaskHandle(Generic[R]):
     """
 
     def __init__(self, stub: Stub, method: RequestMethod[Any, R], task: Any) -> None:
-        self.record = _record(stub, task)
+        self.record = record_of(stub, task)
         self._stub = stub
         self._method = method
         self._stop_listening: Callable[[], None] | None = None
@@ -77,7 +77,7 @@ class TaskHandle(Generic[R]):
             PeerError: -32602, the task does not exist or has expired.
         """
         task = await self._ask(TASKS_GET, options)
-        self.record = _record(self._stub, task)
+        self.record = record_of(self._stub, task)
         return self.record
 
     async def result(self, options: CallOptions | None = None, *, on_status: StatusHook | None = None) -> R:
@@ -118,7 +118,7 @@ class TaskHandle(Generic[R]):
             MissingCapability: the peer cannot cancel tasks.
         """
         task = await self._ask(TASKS_CANCEL, options)
-        self.record = _record(self._stub, task)
+        self.record = record_of(self._stub, task)
         self.close()
         return self.record
 
@@ -176,34 +176,20 @@ class TaskHandle(Generic[R]):
         return cast("RequestMethod[Any, Any]", self._stub.__binding__.methods[name])
 
 
-async def start_task(
+async def create_task(
     stub: Stub,
     method: RequestMethod[P, R],
-    params: P,
-    *,
-    ttl: float | None = None,
-    options: CallOptions | None = None,
+    params: P | Mapping[str, Any],
+    ttl: float | None,
+    options: CallOptions | None,
 ) -> TaskHandle[R]:
-    """Send a request for the peer to run as a task; raises like `Connection.request` as well.
-
-    Args:
-        stub: the peer: a client's stub of the server, or ``ctx.client``.
-        method: the method of the request, a record of the revision's ``methods`` module.
-        params: its params, without ``task``.
-        ttl: seconds to keep the task and its result; None to let the peer decide.
-        options: timeouts of the request; `progress` is called for as long as the task runs.
-
-    Raises:
-        LocalProtocolError: the revision does not allow this request as a task.
-        MissingCapability: the peer did not declare tasks for this request.
-        PeerError: -32601, the peer does not run this as a task (tools may or may not allow it).
-    """
+    """Send a request for the peer to run as a task; see `start_task`."""
     connection = stub.connection
     if not method.task_augmentable or method.params is None:
         reason = "this request cannot be a task"
         raise LocalProtocolError(revision=stub.__binding__.revision, method=method.name, pointer="/task", reason=reason)
     given: Any = params
-    spelled: dict[str, Any] = given.model_dump(mode="json")
+    spelled: dict[str, Any] = {**params} if isinstance(params, Mapping) else given.model_dump(mode="json")
     spelled["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
     stop: Callable[[], None] | None = None
     limits = options
@@ -227,45 +213,12 @@ async def start_task(
     return handle
 
 
-async def run_as_task(
-    stub: Stub,
-    method: RequestMethod[P, R],
-    params: P,
-    *,
-    ttl: float | None = None,
-    options: CallOptions | None = None,
-    on_status: StatusHook | None = None,
-) -> R:
-    """Send a request for the peer to run as a task, and wait for its result.
-
-    Cancelling this cancels the task too.
-
-    Args:
-        stub: the peer: a client's stub of the server, or ``ctx.client``.
-        method: the method of the request, a record of the revision's ``methods`` module.
-        params: its params, without ``task``.
-        ttl: seconds to keep the task and its result; None to let the peer decide.
-        options: timeouts of each request; `progress` is called for as long as the task runs.
-        on_status: called with each observed state of the task.
+def record_of(stub: Stub, task: Any) -> TaskRecord:
+    """Return a peer's task as a record.
 
     Raises:
-        LocalProtocolError: the revision does not allow this request as a task.
-        MissingCapability: the peer did not declare tasks for this request.
-        PeerError: the error of the request, -32601 if it cannot be a task, or -32602 if the task has expired.
-        TaskFailed: it failed, and the peer does not have the error.
+        RemoteProtocolError: a time is not ISO 8601.
     """
-    handle = await start_task(stub, method, params, ttl=ttl, options=options)
-    limits = None if options is None else CallOptions(timeout=options.timeout, max_time=options.max_time)
-    try:
-        return await handle.result(limits, on_status=on_status)
-    except asyncio.CancelledError:
-        handle.abandon()
-        raise
-    finally:
-        handle.close()
-
-
-def _record(stub: Stub, task: Any) -> TaskRecord:
     return TaskRecord(
         id=task.task_id,
         created_at=_moment(stub, "createdAt", task.created_at),

@@ -24,6 +24,7 @@ from mcp_runtime.protocol.names import TOOLS_CALL
 
 ID: Final = "io.modelcontextprotocol/tasks"
 TASKS_UPDATE: Final = "tasks/update"
+MIN_AFTER: Final = 0.01
 MAX_ID: Final = 256
 """The maximum length of a task id that is looked up."""
 
@@ -41,10 +42,11 @@ class DeferrableCall:
         self.open: dict[str, Question] = {}
         self.begun = asyncio.Event()
         self.message = ""
+        self.may_defer = True
         self.owner = ctx.requester.principal or ""
         self.work: asyncio.Task[Any]
         self._ask_inside: AskInside
-        self._store, self._ctx = store, ctx
+        self._store, self._ctx, self.exchange = store, ctx, ctx.exchange
         self._asked = self.asking = 0
         self._is_over = False
         self._creating = asyncio.Lock()
@@ -66,7 +68,14 @@ class DeferrableCall:
                     raise refused(error) from error
                 self._ctx.exchange.requester.answers.asks_later = True
                 self.begun.set()
+        await self.say(message)
+
+    async def say(self, message: str) -> None:
+        """Describe the state of the task to its client."""
         self.message = message
+        if self.record is not None and message:
+            status = Status.INPUT_REQUIRED if self.open else Status.WORKING
+            await self._move(status)
 
     async def run(self, proceed: Handler, params: Any, running: dict[str, "DeferrableCall"]) -> Any:
         """Run the handler; return its result, or store it if the call has become a task."""
@@ -137,7 +146,7 @@ class DeferrableCall:
         timeout = options.timeout if options is not None else None
         try:
             if len(self.open) == 1:
-                await self._store.move(self.owner, self.record.id, Status.INPUT_REQUIRED)
+                await self._store.move(self.owner, self.record.id, Status.INPUT_REQUIRED, message=self.message)
             async with asyncio.timeout(timeout):
                 return await question.answered
         except TimeoutError:
@@ -145,13 +154,14 @@ class DeferrableCall:
         finally:
             del self.open[key]
             if not self.open:
-                await self._work_on(self.record.id)
+                await self._move(Status.WORKING)
 
-    async def _work_on(self, task_id: str) -> None:
+    async def _move(self, status: Status) -> None:
+        assert self.record is not None
         try:
-            await self._store.move(self.owner, task_id, Status.WORKING)
+            await self._store.move(self.owner, self.record.id, status, message=self.message)
         except TaskError as error:  # it was cancelled, or has expired
-            self._ctx.connection.log_limited(logging.DEBUG, "the task %s did not go on: %s", task_id, error)
+            self._ctx.connection.log_limited(logging.DEBUG, "the task %s did not go on: %s", self.record.id, error)
 
 
 CALL: Final[ContextVar[DeferrableCall | None]] = ContextVar("mcp_deferrable_call", default=None)
@@ -173,17 +183,17 @@ class Deferred:
         """The id of the task, or None."""
         return self._call.record.id if self._call is not None and self._call.record is not None else None
 
-    def say(self, message: str) -> None:
+    async def say(self, message: str) -> None:
         """Describe the state of the task to its client (``statusMessage``); has no effect without a task.
 
         Args:
             message: the description.
         """
         if self._call is not None:
-            self._call.message = message
+            await self._call.say(message)
 
 
-async def defer(ctx: Context[Any], message: str = "", *, required: bool = False) -> Deferred:
+async def defer(ctx: Context[Any], message: str = "") -> Deferred:
     """Answer the call with a task if its client knows tasks, and go on; otherwise the client waits for the result.
 
     What is asked from here on reaches the client through the task.
@@ -191,20 +201,26 @@ async def defer(ctx: Context[Any], message: str = "", *, required: bool = False)
     Args:
         ctx: the context of a tool.
         message: describes the state of the task to the client.
-        required: whether to refuse a client that does not know tasks.
 
     Raises:
-        PeerError: `required`, and the client does not know tasks; or there are too many tasks.
-        RuntimeError: the server has no ``Tasks(store)`` among its extensions, or a question is still open.
+        PeerError: there are too many tasks.
+        RuntimeError: the server has no ``Tasks(store)`` among its extensions, the tool was declared without ``task=``,
+            or a question is still open.
     """
     if ID not in ctx.connection.features:
         raise RuntimeError("defer() needs a store of tasks: App(extensions=[Tasks(MemoryTaskStore())])")
-    call = CALL.get()
+    call = _call_of(ctx)
     if call is not None:
+        if not call.may_defer:
+            raise RuntimeError("defer() was called in a tool that was declared without task=: @app.tool(task=...)")
         await call.begin(message)
-    elif required:
-        raise undeclared() if ctx.requester.is_modern else PeerError(METHOD_NOT_FOUND, "this tool needs tasks")
     return Deferred(call)
+
+
+def _call_of(ctx: Context[Any]) -> DeferrableCall | None:
+    """Return the call that a context belongs to, if its client knows tasks."""
+    call = CALL.get()
+    return call if call is not None and call.exchange is ctx.exchange else None
 
 
 def undeclared() -> PeerError:
@@ -223,8 +239,24 @@ class TaskServer:
     """
 
     def __init__(self, store: TaskStore, binding: ExtensionBinding, after: float | None) -> None:
-        self._store, self._binding, self._after = store, binding, after
+        self._store, self._binding = store, binding
+        self._after = None if after is None else max(after, MIN_AFTER)
         self._running: dict[str, DeferrableCall] = {}
+
+    def admit(self, ctx: Context[Any], support: str | None) -> None:
+        """Decide whether a call may become a task; tools without a declaration may not.
+
+        Args:
+            ctx: the context of the call.
+            support: what the tool was declared with: ``optional``, ``required`` or None.
+
+        Raises:
+            PeerError: it must, and the client does not know tasks.
+        """
+        if (call := _call_of(ctx)) is not None:
+            call.may_defer = support is not None
+        elif support == "required":
+            raise undeclared() if ctx.requester.is_modern else PeerError(METHOD_NOT_FOUND, "this tool needs tasks")
 
     async def call(self, params: Any, ctx: Context[Any], proceed: Handler) -> Any:
         """Answer ``tools/call`` of a client that declared the extension."""
@@ -237,7 +269,7 @@ class TaskServer:
                 done, _ = await asyncio.wait(
                     (call.work, begun), timeout=self._after, return_when=asyncio.FIRST_COMPLETED
                 )
-                if not done and not call.asking:
+                if not done and call.may_defer and not call.asking:
                     await call.begin("")
         except BaseException:
             call.work.cancel()
@@ -311,7 +343,7 @@ def _wire(record: TaskRecord, call: DeferrableCall | None) -> dict[str, Any]:
         "ttlMs": record.ttl,
         "pollIntervalMs": record.poll_interval,
     }
-    state["statusMessage"] = record.message or (call.message if call is not None else "") or None
+    state["statusMessage"] = record.message or None
     if record.status is Status.INPUT_REQUIRED:
         state["inputRequests"] = call.requests() if call is not None else {}
     return {name: value for name, value in state.items() if value is not None or name == "ttlMs"}

@@ -88,7 +88,7 @@ class TaskStore(Protocol):
     async def move(
         self, owner: str, task_id: str, status: Status, *, message: str = "", outcome: Outcome | None = None
     ) -> TaskRecord:
-        """Move a task to another state, atomically.
+        """Move a task to another state, or change the description of its state, atomically.
 
         Args:
             owner: the owner of the task.
@@ -210,7 +210,7 @@ class MemoryTaskStore:
         """Move a task to another state; see `TaskStore.move`."""
         entry = self._entry(owner, task_id)
         current = entry.record.status
-        if status not in TRANSITIONS[current]:
+        if status not in TRANSITIONS[current] and (status is not current or current.is_terminal):
             raise InvalidTransition(current, status)
         size = _size(outcome)
         if size and size + sum(other.size for other in self._owners[owner].values()) > self._max_bytes:
