@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,12 @@ import httpx2
 import pytest
 
 from interop.processes import PEERS, interpreter, node_package
-from mcp_bindings import App, v2025_11_25, v2026_07_28
+from mcp_bindings import App, v2024_11_05, v2025_11_25, v2026_07_28
 from mcp_runtime.auth import Bearer, ClientCredentials, FileStore, MemoryStore, OAuth
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.errors import AuthorizationError, PeerError
 from mcp_runtime.server import requires_scopes
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import asgi_app, connect_http
+from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse, sse_app
 from support.http import served
 from support.ports import free_port
 
@@ -72,6 +72,59 @@ async def nobody(url: str) -> str:
     raise AuthorizationError("signing in", "", "nobody is here")
 
 
+def tea() -> App:
+    """Return a server with a tool that needs a scope."""
+    app = App("tea")
+
+    @app.tool()
+    def brew(kind: str) -> str:
+        """Brew tea."""
+        return f"{kind} tea"
+
+    @app.tool()
+    @requires_scopes("write")
+    def order(kind: str) -> str:
+        """Order tea."""
+        return f"{kind} tea is ordered"
+
+    return app
+
+
+class OldTea(v2025_11_25.Server):
+    """The same, written for one revision: clients of another one are bridged."""
+
+    @requires_scopes("write", only=["order"])
+    async def call_tool(self, params: Any, ctx: Any) -> v2025_11_25.CallToolResult:
+        """Call a tool."""
+        text = f"{params.arguments['kind']} tea" + (" is ordered" if params.name == "order" else "")
+        return v2025_11_25.CallToolResult(content=[v2025_11_25.TextContent(text=text)])
+
+
+def plain(auth: Bearer) -> Any:
+    """Serve over Streamable HTTP."""
+    return asgi_app(tea(), auth=auth)
+
+
+def stateless(auth: Bearer) -> Any:
+    """Serve without sessions."""
+    return asgi_app(tea(), auth=auth, stateless=True)
+
+
+def bridged(auth: Bearer) -> Any:
+    """Serve what is written for 2025-11-25."""
+    return asgi_app(OldTea(), auth=auth)
+
+
+def with_sse(auth: Bearer) -> Any:
+    """Serve over HTTP+SSE, with the metadata beside it."""
+    inner = sse_app(tea(), auth=auth)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await (auth.metadata_app if scope["path"] in auth.paths else inner)(scope, receive, send)
+
+    return app
+
+
 class Server:
     """A protected server, whose issuer is known only after its URL.
 
@@ -80,9 +133,10 @@ class Server:
         issuer: its issuer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[Bearer], Any]) -> None:
         self.url = ""
         self.issuer = Peer("")
+        self._make = make
         self._app: Any = self._begin
 
     async def _begin(self, scope: Any, receive: Any, send: Any) -> None:
@@ -93,27 +147,14 @@ class Server:
 
     def trust(self, issuer: Peer) -> None:
         """Accept the tokens of an issuer only."""
-        app = App("tea")
-
-        @app.tool()
-        def brew(kind: str) -> str:
-            """Brew tea."""
-            return f"{kind} tea"
-
-        @app.tool()
-        @requires_scopes("write")
-        def order(kind: str) -> str:
-            """Order tea."""
-            return f"{kind} tea is ordered"
-
         self.issuer = issuer
-        self._app = asgi_app(app, auth=Bearer(self.url, issuer=issuer.url, scopes=["read"]))
+        self._app = self._make(Bearer(self.url, issuer=issuer.url, scopes=["read"]))
 
 
 @asynccontextmanager
-async def serving(seconds: int = 3600) -> AsyncGenerator[Server]:
+async def serving(seconds: int = 3600, make: Callable[[Bearer], Any] = plain) -> AsyncGenerator[Server]:
     """Serve with an issuer of its own."""
-    server = Server()
+    server = Server(make)
     async with served(server) as url:
         server.url = f"{url}/mcp"
         with oidc_provider(server.url, seconds) as issuer:
@@ -121,14 +162,24 @@ async def serving(seconds: int = 3600) -> AsyncGenerator[Server]:
             yield server
 
 
+@pytest.mark.parametrize("make", [plain, stateless, bridged])
 @pytest.mark.parametrize("bindings", [v2025_11_25, v2026_07_28])
-async def test_sign_in_and_step_up(bindings: Any) -> None:
-    async with serving() as server, connect_http(server.url, auth=OAuth(visit=visit)) as peer:
+async def test_sign_in_and_step_up(bindings: Any, make: Callable[[Bearer], Any]) -> None:
+    async with serving(make=make) as server, connect_http(server.url, auth=OAuth(visit=visit)) as peer:
         client = await bindings.Client.open(peer)
         assert (await client.call_tool(**GREEN)).content[0].text == "green tea"
         ordered = await client.call_tool(name="order", arguments={"kind": "white"})
         assert ordered.content[0].text == "white tea is ordered"
         assert (server.issuer.count("/auth"), server.issuer.count("/reg"), server.issuer.count("/token")) == (2, 1, 2)
+
+
+async def test_over_sse_a_missing_scope_is_only_an_error() -> None:
+    async with serving(make=with_sse) as server, connect_sse(server.url, auth=OAuth(visit=visit)) as peer:
+        client: Any = await v2024_11_05.Client.open(peer)
+        assert (await client.call_tool(**GREEN)).content[0].text == "green tea"
+        with pytest.raises(PeerError, match="needs the scopes"):
+            await client.call_tool(name="order", arguments={"kind": "white"})
+        assert (server.issuer.count("/auth"), server.issuer.count("/reg"), server.issuer.count("/token")) == (1, 1, 1)
 
 
 async def test_a_program_without_a_person() -> None:

@@ -15,7 +15,9 @@ from support.ports import free_port
 pytestmark = pytest.mark.interop
 
 
-async def test_a_client_of_the_typescript_sdk_signs_in_and_steps_up() -> None:
+@pytest.mark.parametrize("revision", [None, "2025-11-25", "2026-07-28"])
+async def test_a_client_of_the_typescript_sdk_signs_in_and_steps_up(revision: str | None) -> None:
+    """Without a revision it is 1.32.2 of the SDK, otherwise 2.4.0."""
     node = interpreter("MCP_PEER_NODE")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))}
     async with Issuer() as issuer:
@@ -24,7 +26,7 @@ async def test_a_client_of_the_typescript_sdk_signs_in_and_steps_up() -> None:
         try:
             assert server.stdout is not None
             url = (await server.stdout.readline()).decode().strip() + "/mcp"
-            peer = (node, str(PEERS / "ts_signin.mjs"), url)
+            peer = (node, str(PEERS / "ts_signin.mjs"), url, *([revision] if revision else []))
             client = await asyncio.create_subprocess_exec(*peer, stdout=PIPE)
             said, _ = await asyncio.wait_for(client.communicate(), SECONDS)
         finally:
@@ -33,5 +35,6 @@ async def test_a_client_of_the_typescript_sdk_signs_in_and_steps_up() -> None:
         assert json.loads(said) == {
             "answers": [f"read by {issuer.url} ada", f"saved by {issuer.url} ada"],
             "scopes": ["files:read", "files:read files:write"],
+            "revision": revision,
         }
         assert issuer.count("/authorize", resource=url) == 2
