@@ -73,6 +73,6 @@ def test_the_handlers_have_the_names_of_the_generated_ones(revision: str) -> Non
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_decorators_match_the_revision(revision: str) -> None:
     module = package(revision)
-    options = set(inspect.signature(module.App.tool).parameters) - {"self", "structured", "task"}
+    options = set(inspect.signature(module.App.tool).parameters) - {"self", "structured", "task", "restart"}
     expected = set(module.Tool.model_fields) - {"output_schema"} | {"description"}
     assert options == expected

@@ -34,6 +34,7 @@ class App(app.Application[app.StateT], Server):
         input_schema: Mapping[str, Any] | None = None,
         structured: bool = True,
         task: Literal["optional", "required"] | None = None,
+        restart: bool = False,
     ) -> Callable[[app.F], app.F]:
         """Make a function a tool of this server.
 
@@ -49,6 +50,8 @@ class App(app.Application[app.StateT], Server):
             structured: Whether to derive an output schema from the return type.
             task: Whether a call may become a task; clients without tasks wait for the result, or are refused
                 if it must.
+            restart: Whether a task whose process has ended may run again in another, with the arguments and
+                answers so far.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.
@@ -64,6 +67,7 @@ class App(app.Application[app.StateT], Server):
             input_schema=input_schema,
             structured=structured,
             task=task,
+            restart=restart,
         )
 
     def resource(

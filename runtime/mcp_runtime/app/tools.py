@@ -29,6 +29,7 @@ class Tool:
         input_schema: the JSON Schema of its arguments, which it takes as one mapping; None to derive it.
         structured: whether the return type becomes an output schema.
         task: whether a call may become a task: ``optional``, ``required``, or None if it may not.
+        restart: whether a task may run again if its process ends.
         said: further properties that tools have in the revision.
 
     Attributes:
@@ -48,12 +49,15 @@ class Tool:
         input_schema: Mapping[str, Any] | None = None,
         structured: bool = False,
         task: str | None = None,
+        restart: bool = False,
         **said: Any,
     ) -> None:
         self.function = Function(function, "tool", name, input_schema)
         if task not in (None, "optional", "required"):
             raise self.function.signature.error(f"task={task!r} is neither 'optional' nor 'required'")
-        self._task, self._server, self._binding = task, server, server.__binding__
+        if restart and task is None:
+            raise self.function.signature.error("restart=True is for tools that become tasks; pass task= too")
+        self._task, self._restart, self._server, self._binding = task, restart, server, server.__binding__
         if task is not None and self._admit is None:
             raise self.function.signature.error("task= needs a store: App(extensions=[Tasks(MemoryTaskStore())])")
         self._said = said_of(name=self.function.name, description=description or self.function.summary, **said)
@@ -86,7 +90,7 @@ class Tool:
             MissingCapability: the client lacks a capability that the function needs.
         """
         if self._admit is not None:
-            self._admit(ctx, self._task)
+            self._admit(ctx, self._task, self._restart)
         try:
             try:
                 values = self.function.arguments.read(arguments)
@@ -105,7 +109,7 @@ class Tool:
             return self._broke(error, ctx)
 
     @cached_property
-    def _admit(self) -> Callable[[Any, str | None], None] | None:
+    def _admit(self) -> Callable[[Any, str | None, bool], None] | None:
         """Decides whether a call may become a task; None if the server has no store of tasks."""
         found = (getattr(extension, "admit", None) for extension in self._server.effective_options().extensions)
         return next(filter(None, found), None)

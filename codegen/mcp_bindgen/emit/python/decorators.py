@@ -59,6 +59,13 @@ _TASK = views.Parameter(
     default=NONE,
     doc="Whether a call may become a task; clients without tasks wait for the result, or are refused if it must.",
 )
+_RESTART = views.Parameter(
+    name="restart",
+    field="restart",
+    type=expression(Symbol("builtins.bool")),
+    default=expression("False"),
+    doc="Whether a task whose process has ended may run again in another, with the arguments and answers so far.",
+)
 
 
 def decorators(protocol: Protocol, stubs: StubViews) -> Iterator[views.Decorator]:
@@ -76,7 +83,7 @@ def decorators(protocol: Protocol, stubs: StubViews) -> Iterator[views.Decorator
         schema = (_INPUT_SCHEMA,) if first.field(_INPUT) else ()
         structured = (_STRUCTURED,) if first.field(_OUTPUT) else ()
         deferrable = name == "tool" and any(m.name == "tools/call" and m.multi_round_trip for m in protocol.methods)
-        task = (_TASK,) if deferrable else ()
+        task = (_TASK, _RESTART) if deferrable else ()
         key = (_URI, _NAME) if name == "resource" else (_NAME,)
         yield views.Decorator(name=name, parameters=(*key, _DESCRIPTION, *known, *schema, *structured, *task))
 

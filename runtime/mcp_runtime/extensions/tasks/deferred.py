@@ -1,32 +1,28 @@
-"""The server of the tasks extension (2026-07-28): calls that a handler defers are answered by a task."""
+"""Calls that become tasks (2026-07-28): `defer`, and what a call asks once it is one."""
 
 import asyncio
 import json
 import logging
+from collections.abc import Mapping
 from contextvars import ContextVar
 from copy import copy
 from typing import Any, Final
 
+from mcp_runtime.connection.calls import CURRENT
 from mcp_runtime.connection.checks import refusal
 from mcp_runtime.connection.requester import AskInside, Handler
-from mcp_runtime.errors import PeerError, RequestTimeout
-from mcp_runtime.extensions.binding import ExtensionBinding
+from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.extensions.tasks.receiver import refused, spelled
-from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord, timestamp
-from mcp_runtime.extensions.tasks.store import InvalidTransition, ResultTooLarge, TaskError, TaskStore
+from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
+from mcp_runtime.extensions.tasks.store import NOTHING, ResultTooLarge, SharedTaskStore, TaskError, TaskStore
 from mcp_runtime.features.inputs.questions import Question, read_answers
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
-from mcp_runtime.protocol.modern import MISSING_CAPABILITY
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
 from mcp_runtime.protocol.names import TOOLS_CALL
 
 ID: Final = "io.modelcontextprotocol/tasks"
-TASKS_UPDATE: Final = "tasks/update"
-MIN_AFTER: Final = 0.01
-MAX_ID: Final = 256
-"""The maximum length of a task id that is looked up."""
 
 
 class DeferrableCall:
@@ -35,19 +31,26 @@ class DeferrableCall:
     Args:
         store: stores the task.
         ctx: the context of the call.
+        record: the task, if another process ran it before.
+        work: what that process recorded.
     """
 
-    def __init__(self, store: TaskStore, ctx: Context[Any]) -> None:
-        self.record: TaskRecord | None = None
+    def __init__(
+        self, store: TaskStore, ctx: Context[Any], record: TaskRecord | None = None, work: Mapping[str, Any] = NOTHING
+    ) -> None:
+        self.record = record
         self.open: dict[str, Question] = {}
         self.begun = asyncio.Event()
         self.message = ""
-        self.may_defer = True
+        self.may_defer, self.restarts, self.is_lost = True, bool(work), False
         self.owner = ctx.requester.principal or ""
         self.work: asyncio.Task[Any]
         self._ask_inside: AskInside
         self._store, self._ctx, self.exchange = store, ctx, ctx.exchange
         self._asked = self.asking = 0
+        self._attempt: int = work.get("attempt", 0) + 1
+        self._answers: dict[str, list[Any]] = {}
+        self._replayed: dict[str, list[Any]] = {key: [*answers] for key, answers in work.get("answers", {}).items()}
         self._is_over = False
         self._creating = asyncio.Lock()
         self._route()
@@ -63,9 +66,13 @@ class DeferrableCall:
                 if self.asking:
                     raise RuntimeError("defer() was called while a question to the client is open; await that first")
                 try:
-                    self.record = await self._store.create(self.owner, None)
+                    created = await self._store.create(self.owner, None, peer=self._ctx.requester.peer)
                 except TaskError as error:
                     raise refused(error) from error
+                if isinstance(self._store, SharedTaskStore):
+                    await self._store.renew((created.id,))
+                self.record = created
+                await self._note()
                 self._ctx.exchange.requester.answers.asks_later = True
                 self.begun.set()
         await self.say(message)
@@ -77,9 +84,23 @@ class DeferrableCall:
             status = Status.INPUT_REQUIRED if self.open else Status.WORKING
             await self._move(status)
 
+    def answer(self, answers: Mapping[str, Any]) -> list[str]:
+        """Give answers to the open questions, each a JSON value; others are ignored. Return the keys of those given.
+
+        Raises:
+            PeerError: an answer is not valid.
+        """
+        questions = {key: (question.method, question.type) for key, question in self.open.items()}
+        found = read_answers(questions, {"inputResponses": answers}, self._ctx.requester)
+        for key, answer in found.items():
+            if not self.open[key].answered.done():
+                self.open[key].answered.set_result(answer)
+        return list(found)
+
     async def run(self, proceed: Handler, params: Any, running: dict[str, "DeferrableCall"]) -> Any:
         """Run the handler; return its result, or store it if the call has become a task."""
         ctx = self._ctx
+        CURRENT.set(self.exchange)
         try:
             result = await proceed(params, ctx)
             async with self._creating:
@@ -102,7 +123,7 @@ class DeferrableCall:
                 running.pop(self.record.id, None)
 
     async def _end(self, outcome: Outcome) -> None:
-        if self.record is None:
+        if self.record is None or self.is_lost:
             return
         status = Status.COMPLETED if isinstance(outcome, Success) else Status.FAILED
         message = outcome.message if isinstance(outcome, Failure) else ""
@@ -120,6 +141,7 @@ class DeferrableCall:
         answers = copy(exchange.requester.answers)
         if answers.ask_inside is not None:
             self._ask_inside, answers.ask_inside = answers.ask_inside, self._ask
+            answers.asks_later = self.record is not None
             exchange.requester = exchange.requester._replace(answers=answers)
 
     async def _ask(
@@ -131,35 +153,55 @@ class DeferrableCall:
         options: CallOptions | None,
     ) -> Any:
         """Ask in the result of the call, or, once there is a task, in that of ``tasks/get``."""
-        if self.record is None:
+        question = Question(method, type_, params, asyncio.get_running_loop().create_future())
+        if self._replayed.get(question.digest):
+            answer = self._replayed[question.digest].pop(0)
+            found = self._ctx.requester.reader.read(type_, answer, method.name)
+        elif self.record is None:
             self.asking += 1
             before = work.requester
             try:
-                return await self._ask_inside(work, method, type_, params, options)
+                found = await self._ask_inside(work, method, type_, params, options)
             finally:
                 self.asking -= 1
                 if work.requester is not before:
                     self._route()
+        else:
+            found = await self._ask_later(question, options.timeout if options is not None else None)
+        if self.restarts:
+            self._answers.setdefault(question.digest, []).append(json.loads(type_.encode(found)))
+            await self._note()
+        return found
+
+    async def _ask_later(self, question: Question, timeout: float | None) -> Any:
+        """Ask through the task. No key is used twice, whatever process runs it."""
         self._asked += 1
-        question = Question(method, type_, params, asyncio.get_running_loop().create_future())
-        self.open[key := f"{method.name.partition('/')[0]}-{self._asked}"] = question
-        timeout = options.timeout if options is not None else None
+        name = question.method.name
+        number = f"{self._asked}" if self._attempt == 1 else f"{self._attempt}-{self._asked}"
+        self.open[key := f"{name.partition('/')[0]}-{number}"] = question
         try:
-            if len(self.open) == 1:
-                await self._store.move(self.owner, self.record.id, Status.INPUT_REQUIRED, message=self.message)
+            await self._move(Status.INPUT_REQUIRED)
             async with asyncio.timeout(timeout):
                 return await question.answered
         except TimeoutError:
-            raise RequestTimeout(method.name, timeout or 0) from None
+            raise RequestTimeout(name, timeout or 0) from None
         finally:
             del self.open[key]
-            if not self.open:
-                await self._move(Status.WORKING)
+            await self._move(Status.INPUT_REQUIRED if self.open else Status.WORKING)
+
+    async def _note(self) -> None:
+        """Record what is needed to run the task again: the call, and the answers so far."""
+        if self.record is not None and self.restarts and isinstance(self._store, SharedTaskStore):
+            params: Any = self.exchange.params
+            call: dict[str, Any] = {"name": params.name, "arguments": params.arguments or {}}
+            work: dict[str, Any] = {"call": call, "answers": self._answers, "attempt": self._attempt}
+            await self._store.record(self.record.id, work)
 
     async def _move(self, status: Status) -> None:
         assert self.record is not None
         try:
-            await self._store.move(self.owner, self.record.id, status, message=self.message)
+            questions = self.requests() if status is Status.INPUT_REQUIRED else {}
+            await self._store.move(self.owner, self.record.id, status, message=self.message, questions=questions)
         except TaskError as error:  # it was cancelled, or has expired
             self._ctx.connection.log_limited(logging.DEBUG, "the task %s did not go on: %s", self.record.id, error)
 
@@ -209,7 +251,7 @@ async def defer(ctx: Context[Any], message: str = "") -> Deferred:
     """
     if ID not in ctx.connection.features:
         raise RuntimeError("defer() needs a store of tasks: App(extensions=[Tasks(MemoryTaskStore())])")
-    call = _call_of(ctx)
+    call = call_of(ctx)
     if call is not None:
         if not call.may_defer:
             raise RuntimeError("defer() was called in a tool that was declared without task=: @app.tool(task=...)")
@@ -217,133 +259,7 @@ async def defer(ctx: Context[Any], message: str = "") -> Deferred:
     return Deferred(call)
 
 
-def _call_of(ctx: Context[Any]) -> DeferrableCall | None:
+def call_of(ctx: Context[Any]) -> DeferrableCall | None:
     """Return the call that a context belongs to, if its client knows tasks."""
     call = CALL.get()
     return call if call is not None and call.exchange is ctx.exchange else None
-
-
-def undeclared() -> PeerError:
-    """Return the error for a request that does not declare the extension."""
-    needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {ID: {}}}}
-    return PeerError(MISSING_CAPABILITY, f"this needs the extension {ID}, which the request does not declare", needed)
-
-
-class TaskServer:
-    """Answers calls with tasks, and the methods of the extension, on any number of connections.
-
-    Args:
-        store: stores the tasks.
-        binding: the extension.
-        after: seconds after which a call becomes a task by itself; None if only `defer` makes one.
-    """
-
-    def __init__(self, store: TaskStore, binding: ExtensionBinding, after: float | None) -> None:
-        self._store, self._binding = store, binding
-        self._after = None if after is None else max(after, MIN_AFTER)
-        self._running: dict[str, DeferrableCall] = {}
-
-    def admit(self, ctx: Context[Any], support: str | None) -> None:
-        """Decide whether a call may become a task; tools without a declaration may not.
-
-        Args:
-            ctx: the context of the call.
-            support: what the tool was declared with: ``optional``, ``required`` or None.
-
-        Raises:
-            PeerError: it must, and the client does not know tasks.
-        """
-        if (call := _call_of(ctx)) is not None:
-            call.may_defer = support is not None
-        elif support == "required":
-            raise undeclared() if ctx.requester.is_modern else PeerError(METHOD_NOT_FOUND, "this tool needs tasks")
-
-    async def call(self, params: Any, ctx: Context[Any], proceed: Handler) -> Any:
-        """Answer ``tools/call`` of a client that declared the extension."""
-        call = DeferrableCall(self._store, ctx)
-        CALL.set(call)
-        call.work = ctx.connection.spawn(call.run(proceed, params, self._running))
-        begun = asyncio.ensure_future(call.begun.wait())
-        try:
-            while not (call.work.done() or begun.done()):
-                done, _ = await asyncio.wait(
-                    (call.work, begun), timeout=self._after, return_when=asyncio.FIRST_COMPLETED
-                )
-                if not done and call.may_defer and not call.asking:
-                    await call.begin("")
-        except BaseException:
-            call.work.cancel()
-            raise
-        finally:
-            begun.cancel()
-        if call.record is None:
-            return await call.work
-        if not call.work.done():
-            self._running[call.record.id] = call
-        created = self._binding.results[TOOLS_CALL]["task"]
-        return created.validate({"resultType": "task", **_wire(call.record, call)})
-
-    async def get(self, params: Any, ctx: Context[Any]) -> Any:
-        """Answer ``tasks/get`` with the whole state of the task."""
-        owner, task_id = ctx.requester.principal or "", params.task_id
-        record, call = await self._find(owner, task_id), self._running.get(task_id)
-        state = _wire(record, call)
-        if record.status in (Status.COMPLETED, Status.FAILED):
-            outcome = await self._store.wait(owner, task_id)
-            if isinstance(outcome, Success):
-                state["result"] = outcome.result
-            else:
-                data = {} if outcome.data is None else {"data": outcome.data}
-                state["error"] = {"code": outcome.code, "message": outcome.message, **data}
-        return {"resultType": "complete", **state}
-
-    async def update(self, params: dict[str, Any], ctx: Context[Any]) -> Any:
-        """Answer ``tasks/update``; answers to questions that are not open are ignored, whatever they contain."""
-        task_id: Any = params.get("taskId")
-        await self._find(ctx.requester.principal or "", task_id)
-        call = self._running.get(task_id)
-        if call is not None:
-            questions = {key: (question.method, question.type) for key, question in call.open.items()}
-            for key, answer in read_answers(questions, params, ctx.requester).items():
-                if not call.open[key].answered.done():
-                    call.open[key].answered.set_result(answer)
-        return {"resultType": "complete"}
-
-    async def cancel(self, params: Any, ctx: Context[Any]) -> Any:
-        """Answer ``tasks/cancel``; a task that has ended stays as it is."""
-        owner, task_id = ctx.requester.principal or "", params.task_id
-        await self._find(owner, task_id)
-        ended = Failure(code=INTERNAL_ERROR, message="the task was cancelled")
-        try:
-            await self._store.move(owner, task_id, Status.CANCELLED, message="cancelled as requested", outcome=ended)
-        except InvalidTransition:
-            return {"resultType": "complete"}
-        except TaskError as error:
-            raise refused(error) from error
-        if (call := self._running.get(task_id)) is not None:
-            call.work.cancel("cancelled as requested")
-        return {"resultType": "complete"}
-
-    async def _find(self, owner: str, task_id: Any) -> TaskRecord:
-        if not isinstance(task_id, str) or len(task_id) > MAX_ID:
-            raise PeerError(INVALID_PARAMS, f"taskId must be a string of at most {MAX_ID} characters")
-        try:
-            return await self._store.get(owner, task_id)
-        except TaskError as error:
-            raise refused(error) from error
-
-
-def _wire(record: TaskRecord, call: DeferrableCall | None) -> dict[str, Any]:
-    """Return a task keyed by wire names, with its open questions."""
-    state: dict[str, Any] = {
-        "taskId": record.id,
-        "status": record.status.value,
-        "createdAt": timestamp(record.created_at),
-        "lastUpdatedAt": timestamp(record.updated_at),
-        "ttlMs": record.ttl,
-        "pollIntervalMs": record.poll_interval,
-    }
-    state["statusMessage"] = record.message or None
-    if record.status is Status.INPUT_REQUIRED:
-        state["inputRequests"] = call.requests() if call is not None else {}
-    return {name: value for name, value in state.items() if value is not None or name == "ttlMs"}

@@ -10,14 +10,16 @@ from typing import Any, Final
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.extensions.extension import Around, Extension
-from mcp_runtime.extensions.tasks.deferred import ID, TASKS_UPDATE, TaskServer, undeclared
+from mcp_runtime.extensions.tasks.deferred import ID
 from mcp_runtime.extensions.tasks.polling import PACKAGE, resume_call
 from mcp_runtime.extensions.tasks.receiver import ANSWERED, paths_of, receive
 from mcp_runtime.extensions.tasks.store import TaskStore
+from mcp_runtime.extensions.tasks.task_server import TaskServer, undeclared
 from mcp_runtime.method import typed_wire
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL
 
+TASKS_UPDATE: Final = "tasks/update"
 _ANY: Final = typed_wire(dict[str, Any])
 
 
@@ -63,10 +65,11 @@ class Tasks(Extension):
             if self.store is not None:
                 receive(connection, self.store)
             return
+        own = connection.handler(TOOLS_CALL)
         if connection.side is Side.CLIENT or self._server is not None:
             super().install(connection)
         if connection.side is Side.SERVER and self._server is not None:
-            connection.features[ID] = self
+            connection.features[ID] = own
         if connection.side is Side.CLIENT and connection.binding is not None and connection.requester.result_tag:
             method: Any = connection.binding.methods[TOOLS_CALL]
             for tag, type_ in self.binding.results[TOOLS_CALL].items():

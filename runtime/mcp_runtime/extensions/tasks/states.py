@@ -1,7 +1,7 @@
 """The states of a task and the transitions between them (2025-11-25, basic/utilities/tasks)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
@@ -75,6 +75,8 @@ class TaskRecord:
         poll_interval: milliseconds to wait between polls; None for no preference.
         status: its state.
         message: a description of the state; may be empty.
+        questions: the requests that it waits for, as JSON values by their keys (2026-07-28).
+        is_lapsed: whether the process that ran it has stopped renewing its lease.
     """
 
     id: str
@@ -84,6 +86,8 @@ class TaskRecord:
     poll_interval: int | None = None
     status: Status = Status.WORKING
     message: str = ""
+    questions: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    is_lapsed: bool = False
 
     def wire(self) -> dict[str, Any]:
         """Return the task keyed by wire names, as in every message that contains one."""

@@ -2,14 +2,15 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from types import MappingProxyType
+from typing import Any, Final, Protocol, runtime_checkable
 
 from pydantic_core import to_json
 
-from mcp_runtime.connection.calls import weight
+from mcp_runtime.connection.calls import Pool, weight
 from mcp_runtime.errors import McpError
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Outcome, Status, Success, TaskRecord
 
@@ -19,6 +20,7 @@ DEFAULT_POLL_INTERVAL: Final = 1.0
 DEFAULT_MAX_TASKS: Final = 1000
 DEFAULT_PAGE_SIZE: Final = 100
 DEFAULT_MAX_BYTES: Final = 256 << 20
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class TaskError(McpError):
@@ -64,15 +66,16 @@ class TaskStore(Protocol):
     All methods raise `UnknownTask` for a task that the owner does not have (any more).
     """
 
-    async def create(self, owner: str, ttl: int | None) -> TaskRecord:
+    async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
         """Create a task.
 
         Args:
             owner: the owner of the task.
             ttl: milliseconds for which the owner wants the task to be kept; None for no preference.
+            peer: which of the clients without a name asks for it; none of them gets more than half of the tasks.
 
         Raises:
-            TooManyTasks: the owner has reached the limit of tasks.
+            TooManyTasks: the owner or the peer has reached the limit of tasks.
         """
         ...
 
@@ -86,7 +89,14 @@ class TaskStore(Protocol):
         ...
 
     async def move(
-        self, owner: str, task_id: str, status: Status, *, message: str = "", outcome: Outcome | None = None
+        self,
+        owner: str,
+        task_id: str,
+        status: Status,
+        *,
+        message: str = "",
+        outcome: Outcome | None = None,
+        questions: Mapping[str, Any] = NOTHING,
     ) -> TaskRecord:
         """Move a task to another state, or change the description of its state, atomically.
 
@@ -96,6 +106,7 @@ class TaskStore(Protocol):
             status: the new state.
             message: a description of the state.
             outcome: the outcome of the request; given with every final state.
+            questions: the requests that it waits for, as JSON values by their keys.
 
         Raises:
             InvalidTransition: the new state cannot follow the current one.
@@ -133,10 +144,63 @@ class TaskStore(Protocol):
         ...
 
 
+@runtime_checkable
+class SharedTaskStore(TaskStore, Protocol):
+    """Stores tasks of several processes. The process that runs a task renews its lease; a lease that lapsed is taken.
+
+    Attributes:
+        interval: seconds between two calls of `renew`.
+    """
+
+    interval: float
+
+    async def renew(self, task_ids: Collection[str]) -> Mapping[str, Mapping[str, Any] | None]:
+        """Renew the leases of tasks that this process runs.
+
+        Returns:
+            What other processes received since the last call, by task: answers as JSON values by the keys of their
+            questions; None if the task was cancelled, has expired, or was taken by another process.
+
+        Args:
+            task_ids: the ids of the tasks.
+        """
+        ...
+
+    async def answer(self, task_id: str, answers: Mapping[str, Any]) -> None:
+        """Leave answers for the process that runs a task.
+
+        Args:
+            task_id: the id of the task.
+            answers: JSON values by the keys of their questions.
+        """
+        ...
+
+    async def record(self, task_id: str, work: Mapping[str, Any]) -> None:
+        """Store what is needed to run a task again, in place of what was stored before.
+
+        Args:
+            task_id: the id of the task.
+            work: a JSON object.
+        """
+        ...
+
+    async def take(self, task_id: str) -> Mapping[str, Any] | None:
+        """Take a task whose lease has lapsed.
+
+        Returns:
+            What was stored to run it again, empty if nothing; None if its lease has not lapsed (any more).
+
+        Args:
+            task_id: the id of the task.
+        """
+        ...
+
+
 @dataclass(slots=True)
 class _Entry:
     number: int
     record: TaskRecord
+    peer: str | None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     outcome: Outcome | None = None
     size: int = 0
@@ -182,19 +246,21 @@ class MemoryTaskStore:
         self._max_bytes = max_bytes
         self._clock = clock
         self._owners: dict[str, dict[str, _Entry]] = {}
+        self._pools: dict[str, Pool] = {}
         self._issued = 0
 
-    async def create(self, owner: str, ttl: int | None) -> TaskRecord:
+    async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
         """Create a task; see `TaskStore.create`."""
         tasks = self._owners.setdefault(owner, {})
-        if len(tasks) >= self._max_tasks:
-            raise TooManyTasks(f"the limit of {len(tasks)} tasks is reached; wait until some have expired")
+        pool = self._pools.setdefault(owner, Pool(self._max_tasks))
+        if not pool.take(peer):
+            raise too_many(pool.used)
         kept = self._ttl if ttl is None else min(ttl, self._max_ttl)
         now = self._clock()
         task_id = secrets.token_hex(16)
         record = TaskRecord(id=task_id, created_at=now, updated_at=now, ttl=kept, poll_interval=self._poll_interval)
         self._issued += 1
-        entry = _Entry(self._issued, record)
+        entry = _Entry(self._issued, record, peer)
         tasks[task_id] = entry
         if kept is not None:
             entry.timer = asyncio.get_running_loop().call_later(kept / 1000, self._drop, owner, task_id)
@@ -205,18 +271,24 @@ class MemoryTaskStore:
         return self._entry(owner, task_id).record
 
     async def move(
-        self, owner: str, task_id: str, status: Status, *, message: str = "", outcome: Outcome | None = None
+        self,
+        owner: str,
+        task_id: str,
+        status: Status,
+        *,
+        message: str = "",
+        outcome: Outcome | None = None,
+        questions: Mapping[str, Any] = NOTHING,
     ) -> TaskRecord:
         """Move a task to another state; see `TaskStore.move`."""
         entry = self._entry(owner, task_id)
-        current = entry.record.status
-        if status not in TRANSITIONS[current] and (status is not current or current.is_terminal):
-            raise InvalidTransition(current, status)
-        size = _size(outcome)
+        check_transition(entry.record.status, status)
+        size = size_of(outcome)
         if size and size + sum(other.size for other in self._owners[owner].values()) > self._max_bytes:
-            raise ResultTooLarge("the results of the tasks take too much memory; wait until some have expired")
+            raise too_large()
         entry.size = size
-        entry.record = replace(entry.record, status=status, message=message, updated_at=self._clock())
+        changed = {"status": status, "message": message, "questions": questions, "updated_at": self._clock()}
+        entry.record = replace(entry.record, **changed)
         if status.is_terminal:
             entry.outcome = outcome
             entry.ended.set()
@@ -227,7 +299,7 @@ class MemoryTaskStore:
         entry = self._entry(owner, task_id)
         await entry.ended.wait()
         if entry.outcome is None:
-            raise _unknown()
+            raise unknown()
         return entry.outcome
 
     async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
@@ -246,7 +318,7 @@ class MemoryTaskStore:
     def _entry(self, owner: str, task_id: str) -> _Entry:
         entry = self._owners.get(owner, {}).get(task_id)
         if entry is None:
-            raise _unknown()
+            raise unknown()
         return entry
 
     def _number(self, cursor: str) -> int:
@@ -259,15 +331,27 @@ class MemoryTaskStore:
     def _drop(self, owner: str, task_id: str) -> None:
         tasks = self._owners[owner]
         entry = tasks.pop(task_id)
+        self._pools[owner].add(entry.peer, -1)
         if entry.timer is not None:
             entry.timer.cancel()
         # Callers waiting for the outcome learn that there will be none.
         entry.ended.set()
         if not tasks:
-            del self._owners[owner]
+            del self._owners[owner], self._pools[owner]
 
 
-def _size(outcome: Outcome | None) -> int:
+def check_transition(current: Status, status: Status) -> None:
+    """Check that a task may move to a state, which may be its current one.
+
+    Raises:
+        InvalidTransition: it may not.
+    """
+    if status not in TRANSITIONS[current] and (status is not current or current.is_terminal):
+        raise InvalidTransition(current, status)
+
+
+def size_of(outcome: Outcome | None) -> int:
+    """Return the approximate memory of an outcome in bytes."""
     held = outcome.result if isinstance(outcome, Success) else outcome.data if outcome is not None else None
     return 0 if held is None else weight(to_json(held))
 
@@ -275,5 +359,16 @@ def _size(outcome: Outcome | None) -> int:
 _DIGITS: Final = frozenset("0123456789abcdef")
 
 
-def _unknown() -> UnknownTask:
+def unknown() -> UnknownTask:
+    """Return the error for a task that is unknown, foreign or has expired."""
     return UnknownTask("no such task; it may have expired")
+
+
+def too_many(tasks: int) -> TooManyTasks:
+    """Return the error for one task too many."""
+    return TooManyTasks(f"the limit of {tasks} tasks is reached; wait until some have expired")
+
+
+def too_large() -> ResultTooLarge:
+    """Return the error for a result that does not fit."""
+    return ResultTooLarge("the results of the tasks take too much memory; wait until some have expired")

@@ -1,0 +1,275 @@
+"""Task storage in a SQLite file, which several processes may share."""
+
+import asyncio
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
+from mcp_runtime.extensions.tasks.store import (
+    DEFAULT_MAX_BYTES,
+    DEFAULT_MAX_TASKS,
+    DEFAULT_MAX_TTL,
+    DEFAULT_PAGE_SIZE,
+    DEFAULT_POLL_INTERVAL,
+    DEFAULT_TTL,
+    NOTHING,
+    UnknownCursor,
+    check_transition,
+    size_of,
+    too_large,
+    too_many,
+    unknown,
+)
+
+T = TypeVar("T")
+
+DEFAULT_LEASE: Final = 10.0
+INTERVAL: Final = 0.25
+"""Seconds after which a process sees what another one wrote."""
+BUSY: Final = 30.0
+"""Seconds to wait for the lock of another process."""
+
+_SCHEMA: Final = """
+create table if not exists tasks (
+    number integer primary key autoincrement, id text unique not null, owner text not null, peer text,
+    created real not null, updated real not null, ttl integer, expires real, status text not null,
+    message text not null, questions text not null, outcome text, size integer not null default 0,
+    holder text, lease real, answers text not null default '{}', work text not null default '{}'
+);
+create index if not exists tasks_of_owners on tasks (owner, number);
+create index if not exists tasks_expire on tasks (expires);
+"""
+_COLUMNS: Final = "id, created, updated, ttl, status, message, questions, lease"
+_KEPT: Final = "(expires is null or expires >= ?)"
+_UNFINISHED: Final = "status in ('working', 'input_required')"
+
+
+class SqliteTaskStore:
+    """Stores tasks in a SQLite file; it implements `SharedTaskStore`.
+
+    A task survives the process that ran it. All access is in one thread. A process or several may use the file, on
+    one machine; a power failure may lose what was written last.
+
+    Args:
+        path: the file, created if it does not exist.
+        ttl: seconds for which a task is kept by default; None for no limit.
+        max_ttl: the maximum number of seconds for which a task is kept.
+        poll_interval: seconds that peers are asked to wait between polls.
+        max_tasks: how many tasks each owner may have, including finished ones that are still kept.
+        page_size: how many tasks a page of a list contains.
+        max_bytes: approximate limit in bytes for the results of each owner's tasks.
+        lease: seconds after which a process that has not renewed the lease of a task counts as ended.
+
+    Raises:
+        ValueError: a number is negative, or the page size or the lease is 0.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        ttl: float | None = DEFAULT_TTL,
+        max_ttl: float = DEFAULT_MAX_TTL,
+        poll_interval: float = DEFAULT_POLL_INTERVAL,
+        max_tasks: int = DEFAULT_MAX_TASKS,
+        page_size: int = DEFAULT_PAGE_SIZE,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        lease: float = DEFAULT_LEASE,
+    ) -> None:
+        if min(ttl or 0, max_ttl, poll_interval, max_tasks) < 0 or page_size < 1 or lease <= 0:
+            raise ValueError("times and task limits must not be negative, and pages and leases not 0")
+        self.interval = min(INTERVAL, lease / 4)
+        self._path, self._lease = path, lease
+        self._ttl = None if ttl is None else round(ttl * 1000)
+        self._max_ttl, self._poll_interval = round(max_ttl * 1000), round(poll_interval * 1000)
+        self._max_tasks, self._page_size, self._max_bytes = max_tasks, page_size, max_bytes
+        self._holder = secrets.token_hex(16)
+        self._renewed = 0.0
+        self._thread = ThreadPoolExecutor(1, "mcp-tasks")
+        self._file: sqlite3.Connection | None = None
+
+    async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
+        """Create a task; see `TaskStore.create`."""
+        kept = self._ttl if ttl is None else min(ttl, self._max_ttl)
+
+        def create(file: sqlite3.Connection) -> TaskRecord:
+            now, task_id = time.time(), secrets.token_hex(16)
+            file.execute("delete from tasks where expires < ?", (now,))
+            counts = file.execute("select count(*), sum(peer = ?) from tasks where owner = ?", (peer, owner)).fetchone()
+            if counts[0] >= self._max_tasks or (counts[1] or 0) >= (self._max_tasks + 1) // 2:
+                raise too_many(counts[0])
+            expires = None if kept is None else now + kept / 1000
+            values = (task_id, owner, peer, now, now, kept, expires, Status.WORKING.value)
+            into = "id, owner, peer, created, updated, ttl, expires, status, message, questions"
+            file.execute(f"insert into tasks ({into}) values (?, ?, ?, ?, ?, ?, ?, ?, '', '{{}}')", values)
+            return self._find(file, owner, task_id)
+
+        return await self._run(create)
+
+    async def get(self, owner: str, task_id: str) -> TaskRecord:
+        """Return the current state of a task; see `TaskStore.get`."""
+        return await self._run(lambda file: self._find(file, owner, task_id))
+
+    async def move(
+        self,
+        owner: str,
+        task_id: str,
+        status: Status,
+        *,
+        message: str = "",
+        outcome: Outcome | None = None,
+        questions: Mapping[str, Any] = NOTHING,
+    ) -> TaskRecord:
+        """Move a task to another state; see `TaskStore.move`."""
+        size = size_of(outcome)
+        ended = None if outcome is None else json.dumps(_spelled(outcome))
+        asked = json.dumps(dict(questions))
+
+        def move(file: sqlite3.Connection) -> TaskRecord:
+            check_transition(self._find(file, owner, task_id).status, status)
+            used = file.execute("select sum(size) from tasks where owner = ?", (owner,)).fetchone()[0] if size else 0
+            if used + size > self._max_bytes:
+                raise too_large()
+            put = "status = ?, message = ?, questions = ?, outcome = ?, size = ?, updated = ?"
+            values = (status.value, message, asked, ended, size, time.time(), task_id)
+            file.execute(f"update tasks set {put} where id = ?", values)
+            return self._find(file, owner, task_id)
+
+        return await self._run(move)
+
+    async def wait(self, owner: str, task_id: str) -> Outcome:
+        """Return the outcome of a task; see `TaskStore.wait`."""
+
+        def outcome(file: sqlite3.Connection) -> str | None:
+            self._find(file, owner, task_id)
+            found: str | None = file.execute("select outcome from tasks where id = ?", (task_id,)).fetchone()[0]
+            return found
+
+        while (found := await self._run(outcome)) is None:
+            await asyncio.sleep(self.interval)
+        ended: dict[str, Any] = json.loads(found)
+        return Success(**ended) if "result" in ended else Failure(**ended)
+
+    async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
+        """Return some of an owner's tasks; see `TaskStore.page`."""
+        if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
+            raise UnknownCursor("invalid cursor")
+
+        def page(file: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            where = f"owner = ? and number > ? and {_KEPT}"
+            query = f"select {_COLUMNS}, number from tasks where {where} order by number limit ?"
+            return file.execute(query, (owner, int(cursor or 0), time.time(), self._page_size + 1)).fetchall()
+
+        rows = await self._run(page)
+        shown = rows[: self._page_size]
+        return [self._record(row[:-1]) for row in shown], str(shown[-1][-1]) if len(rows) > len(shown) else None
+
+    def forget(self, owner: str) -> None:
+        """Delete all tasks of an owner; see `TaskStore.forget`."""
+        self._thread.submit(self._locked, lambda file: file.execute("delete from tasks where owner = ?", (owner,)))
+
+    async def renew(self, task_ids: Collection[str]) -> Mapping[str, Mapping[str, Any] | None]:
+        """Renew the leases of tasks, and return what other processes received; see `SharedTaskStore.renew`."""
+
+        def renew(file: sqlite3.Connection) -> dict[str, Mapping[str, Any] | None]:
+            now, found = time.time(), dict[str, Mapping[str, Any] | None]()
+            is_due = now > self._renewed + self._lease / 4
+            for task_id in task_ids:
+                query = f"select holder, answers from tasks where id = ? and {_UNFINISHED} and {_KEPT}"
+                holder, answers = file.execute(query, (task_id, now)).fetchone() or ("", "{}")
+                if holder not in (None, self._holder):
+                    found[task_id] = None
+                    continue
+                if holder is None or is_due:
+                    put = "update tasks set holder = ?, lease = ? where id = ?"
+                    file.execute(put, (self._holder, now + self._lease, task_id))
+                if answers != "{}":
+                    found[task_id] = json.loads(answers)
+                    file.execute("update tasks set answers = '{}' where id = ?", (task_id,))
+            self._renewed = now if is_due else self._renewed
+            return found
+
+        return await self._run(renew)
+
+    async def answer(self, task_id: str, answers: Mapping[str, Any]) -> None:
+        """Leave answers for the process that runs a task; see `SharedTaskStore.answer`."""
+
+        def answer(file: sqlite3.Connection) -> None:
+            row = file.execute("select answers from tasks where id = ?", (task_id,)).fetchone()
+            if row is not None:
+                both = json.dumps({**json.loads(row[0]), **answers})
+                file.execute("update tasks set answers = ? where id = ?", (both, task_id))
+
+        await self._run(answer)
+
+    async def record(self, task_id: str, work: Mapping[str, Any]) -> None:
+        """Store what is needed to run a task again; see `SharedTaskStore.record`."""
+        put = "update tasks set work = ? where id = ?"
+        await self._run(lambda file: file.execute(put, (json.dumps(work), task_id)))
+
+    async def take(self, task_id: str) -> Mapping[str, Any] | None:
+        """Take a task whose lease has lapsed; see `SharedTaskStore.take`."""
+
+        def take(file: sqlite3.Connection) -> Mapping[str, Any] | None:
+            now = time.time()
+            put = f"update tasks set holder = ?, lease = ? where id = ? and lease < ? and {_UNFINISHED} returning work"
+            row = file.execute(put, (self._holder, now + self._lease, task_id, now)).fetchone()
+            work: Mapping[str, Any] | None = None if row is None else json.loads(row[0])
+            return work
+
+        return await self._run(take)
+
+    def close(self) -> None:
+        """Close the file, once what was begun is written."""
+        self._thread.submit(lambda: self._file and self._file.close())
+        self._thread.shutdown()
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._locked, work)
+
+    def _locked(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run work in a transaction that no other process interrupts."""
+        if self._file is None:
+            self._file = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)
+            self._file.execute("pragma journal_mode = wal")
+            self._file.execute("pragma synchronous = normal")
+            self._file.executescript(_SCHEMA)
+        self._file.execute("begin immediate")
+        try:
+            return work(self._file)
+        finally:
+            self._file.execute("commit")
+
+    def _find(self, file: sqlite3.Connection, owner: str, task_id: str) -> TaskRecord:
+        where = f"id = ? and owner = ? and {_KEPT}"
+        row = file.execute(f"select {_COLUMNS} from tasks where {where}", (task_id, owner, time.time())).fetchone()
+        if row is None:
+            raise unknown()
+        return self._record(row)
+
+    def _record(self, row: tuple[Any, ...]) -> TaskRecord:
+        task_id, created, updated, ttl, status, message, questions, lease = row
+        return TaskRecord(
+            id=task_id,
+            created_at=datetime.fromtimestamp(created, UTC),
+            updated_at=datetime.fromtimestamp(updated, UTC),
+            ttl=ttl,
+            poll_interval=self._poll_interval,
+            status=Status(status),
+            message=message,
+            questions=json.loads(questions),
+            is_lapsed=lease is not None and lease < time.time() and not Status(status).is_terminal,
+        )
+
+
+def _spelled(outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Success):
+        return {"result": dict(outcome.result)}
+    return {"code": outcome.code, "message": outcome.message, "data": outcome.data}

@@ -1,0 +1,47 @@
+"""A server whose tools become tasks in a SQLite file: python -m support.task_program FILE NOTES; prints its URL."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from mcp_bindings.v2026_07_28 import App, Context
+from mcp_runtime.app import ask
+from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, defer
+from mcp_runtime.transports.http import serve_http
+
+LEASE = 1.0
+
+
+class Size(BaseModel):
+    loaves: int
+
+
+def server(file: Path, notes: Path) -> App:
+    """Return the server; its tools note each run, and wait until the file NOTES.go exists."""
+    app: App = App("bakery", extensions=[Tasks(SqliteTaskStore(file, poll_interval=0.1, lease=LEASE))])
+
+    async def bake(name: str, ctx: Context) -> str:
+        """Ask once, and wait."""
+        task = await defer(ctx, "kneading")
+        size = await ask(ctx, f"{name}: how many?", Size)
+        with notes.open("a") as lines:
+            lines.write(f"{name} {size}\n")
+        await task.say("in the oven")
+        try:
+            while not notes.with_suffix(".go").exists():
+                await asyncio.sleep(0.02)
+        except asyncio.CancelledError:
+            with notes.open("a") as lines:
+                lines.write(f"{name} stopped\n")
+            raise
+        return f"{name}: {size}"
+
+    app.tool("once", task="optional")(bake)
+    app.tool("again", task="optional", restart=True)(bake)
+    return app
+
+
+if __name__ == "__main__":
+    serve_http(server(*map(Path, sys.argv[1:])), port=0, started=lambda url: print(f"{url}/mcp", flush=True))
