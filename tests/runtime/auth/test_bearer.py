@@ -210,6 +210,7 @@ async def test_a_program_may_verify_tokens_itself() -> None:
     assert "it is broken" in (await said(endpoint, called("who"), **with_token("broken"))).headers["www-authenticate"]
 
 
+@pytest.mark.requirement("auth.session")
 async def test_a_session_belongs_to_issuer_and_subject() -> None:
     other = "https://other.example.com"
     auth = Bearer(RESOURCE, issuer=[ISSUER, other], keys={"keys": [KEY.as_dict(private=False)]})

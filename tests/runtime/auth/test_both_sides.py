@@ -39,6 +39,7 @@ async def program(issuer: Issuer) -> AsyncGenerator[str]:
 
 
 @pytest.mark.parametrize("bindings", [pytest.param(v2025_11_25, marks=pytest.mark.slow), v2026_07_28])
+@pytest.mark.requirement("http.authorization")
 async def test_a_client_signs_in_and_steps_up(bindings: Any) -> None:
     async with Issuer() as issuer, program(issuer) as url, connect_http(url, auth=OAuth(visit=issuer.visit)) as peer:
         client = await bindings.Client.open(peer)

@@ -104,6 +104,7 @@ async def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
         "https://[::1",
     ],
 )
+@pytest.mark.requirement("signing-in.https")
 def test_a_url_that_is_not_safe_is_refused(url: str) -> None:
     with pytest.raises(AuthorizationError) as caught:
         check_url(url, "reading")
@@ -123,6 +124,7 @@ def test_insecure_allows_http() -> None:
         " 64:ff9b:1::808:808 2002:a00:1:: 2001:db8::1 2001:0:1:: fec0::1 fe80::1%1 ::127.0.0.1"
     ).split(),
 )
+@pytest.mark.requirement("signing-in.addresses")
 async def test_addresses_that_are_not_public_are_not_reached(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     assert not is_public(address)
     asked = resolving(monkeypatch, [address])

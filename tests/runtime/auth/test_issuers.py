@@ -162,6 +162,21 @@ async def test_the_issuer_is_asked_about_opaque_tokens(monkeypatch: pytest.Monke
             await auth.verify("opaque")
 
 
+async def test_an_issuer_need_not_say_when_an_opaque_token_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`exp` is optional in an introspection (RFC 7662, 2.2): the token is valid until the issuer says otherwise."""
+    start, later = time.time, 0.0
+    monkeypatch.setattr(time, "time", lambda: start() + later)
+    async with introspecting() as (issuer, auth):
+        issuer.said["opaque"] = {"active": True, **claims(iss=None, exp=None)}
+        assert (await auth.verify("opaque")).expires is None
+        later = 29.0
+        issuer.said["opaque"] = {"active": False}
+        assert (await auth.verify("opaque")).subject == "ada"
+        later = 31.0
+        with pytest.raises(InvalidToken, match="not active"):
+            await auth.verify("opaque")
+
+
 async def test_simultaneous_requests_share_a_question() -> None:
     async with introspecting() as (issuer, auth):
         issuer.said["opaque"] = {"active": True, **claims(iss=None)}

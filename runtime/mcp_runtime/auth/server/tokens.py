@@ -64,6 +64,8 @@ class JwtTokens:
         keys = await self._keys[issuer].find(algorithm, kid)
         if not any(_is_signed(token, key, algorithm) for key in keys):
             raise InvalidToken("no key of its issuer verifies its signature")
+        if claims.get("exp") is None:
+            raise InvalidToken("it does not say when it expires")
         return principal_of(claims, issuer, self._audience)
 
 
@@ -126,8 +128,8 @@ def principal_of(claims: Mapping[str, Any], issuer: str, audience: str) -> Princ
     if meant != audience and not (is_array(meant) and audience in meant):
         raise InvalidToken("its audience is not this server")
     now, expires, begins = time.time(), _moment(claims, "exp"), _moment(claims, "nbf")
-    if expires is None or expires + SKEW <= now:
-        raise InvalidToken("it has expired" if expires is not None else "it does not say when it expires")
+    if expires is not None and expires + SKEW <= now:
+        raise InvalidToken("it has expired")
     if begins is not None and begins - SKEW > now:
         raise InvalidToken("it is not valid yet")
     if "cnf" in claims:
@@ -135,7 +137,8 @@ def principal_of(claims: Mapping[str, Any], issuer: str, audience: str) -> Princ
     subject, client = _text(claims, "sub"), _text(claims, "client_id") or _text(claims, "azp")
     if not subject and not client:
         raise InvalidToken("it names neither a subject nor a client")
-    return Principal(subject, issuer, client, _scopes(claims), expires + SKEW, claims)
+    end = None if expires is None else expires + SKEW
+    return Principal(subject, issuer, client, _scopes(claims), end, claims)
 
 
 def _is_signed(token: str, key: "Key", algorithm: str) -> bool:
