@@ -64,12 +64,10 @@ class Fetched:
     Attributes:
         status: the HTTP status.
         body: the whole body.
-        headers: the headers.
     """
 
     status: int
     body: bytes
-    headers: httpx2.Headers
 
     @property
     def is_temporary(self) -> bool:
@@ -203,7 +201,7 @@ async def _send(
             try:
                 if response.is_redirect:
                     raise _Unreadable("it redirects, which is not followed")
-                return Fetched(response.status_code, await _body(response), response.headers)
+                return Fetched(response.status_code, await _body(response))
             finally:
                 await response.aclose()
     raise _Unreadable("the host has no address")

@@ -132,12 +132,12 @@ async def test_a_cancelled_call_does_not_lose_a_rotated_token(server: Protected,
     store = MemoryStore()
     await signed_in(server, issuer, store)
     auth = OAuth(store=store, visit=nobody)
-    asked = asyncio.create_task(auth.token(server.url))
+    asked = asyncio.create_task(auth.begin(server.url))
     while not issuer.count("/token", grant_type="refresh_token"):
         await asyncio.sleep(0)
     asked.cancel()
     await asyncio.wait([asked])
-    assert await auth.token(server.url)
+    assert (await auth.begin(server.url)).token
     assert issuer.count("/token", grant_type="refresh_token") == 1
 
 
@@ -198,9 +198,9 @@ async def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     path.write_text("[]")
     with pytest.raises(AuthorizationError, match=r"tokens\.json: not a JSON object; repair or delete the file"):
-        await OAuth(store=FileStore(path)).token("https://example.com/mcp")
+        await OAuth(store=FileStore(path)).begin("https://example.com/mcp")
     path.write_text('{"servers": {"https://example.com/mcp": {"issuer": 12}}}')
-    assert await OAuth(store=FileStore(path)).token("https://example.com/mcp") == ""
+    assert (await OAuth(store=FileStore(path)).begin("https://example.com/mcp")).token == ""
 
 
 async def test_a_lock_excludes_other_processes(tmp_path: Path) -> None:

@@ -1,20 +1,24 @@
 """Keeps access tokens current: they are stored, refreshed once for all that use them, and obtained again if refused."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
+from http import HTTPStatus
 from typing import Final
 
 from mcp_runtime.auth.client.discovery import Challenge, Issuer, Resource, find_issuer, find_resource
 from mcp_runtime.auth.client.receiver import SIGNING_IN
-from mcp_runtime.auth.client.store import MemoryStore, Shared, Store
+from mcp_runtime.auth.client.store import MemoryStore, Shared, Store, put, stored
 from mcp_runtime.auth.client.tokens import Registered, Rejected, Token, post_form, read_record, request_token
 from mcp_runtime.auth.fetching import Reach, check_url, is_public
 from mcp_runtime.errors import AuthorizationError, clipped
 
 MAX_ASKED: Final = 3
 """How many authorization requests one call may lead to."""
+MAX_RENEWALS: Final = 6
+"""How often the token of one request is replaced; other calls may have replaced it too."""
+OFFLINE: Final = "offline_access"
+"""The scope that some issuers want for a refresh token; a client without a person needs none."""
 _INSUFFICIENT: Final = "insufficient_scope"
 
 
@@ -45,8 +49,8 @@ class Authorizer(ABC):
         self._signing_in = Shared[Token](may_cancel=True)
         self._refreshing = Shared[Token | None](may_cancel=False)
 
-    async def token(self, url: str) -> str:
-        """Return the access token for a server, refreshed if necessary; empty without one.
+    async def begin(self, url: str) -> "Signing":
+        """Begin a request with the access token for a server, which is refreshed if necessary.
 
         Args:
             url: the URL of the server.
@@ -61,57 +65,31 @@ class Authorizer(ABC):
         held = self._held[key]
         if held is not None and not held.is_usable:
             held = await self._refreshed(key, held.access)
-        return held.access if held else ""
+        return Signing(self, url, held.access if held else "")
 
-    async def renew(
-        self,
-        url: str,
-        token: str,
-        status: int,
-        challenge: str,
-        *,
-        address: str,
-        attempt: int,
-        asked: int,
-        may_ask: bool,
-    ) -> tuple[str, int]:
-        """Return another token after a server has refused a request, and how many authorization requests that took.
-
-        Args:
-            url: the URL of the server.
-            token: the token that was refused; may be empty.
-            status: the status of the refusal: 401 or 403.
-            challenge: the WWW-Authenticate header of the refusal.
-            address: the IP address of the server; empty if unknown.
-            attempt: how often the call has been refused before.
-            asked: how many authorization requests the call has led to.
-            may_ask: whether a person may be asked to sign in.
-
-        Returns:
-            An empty token if the refusal is final.
-
-        Raises:
-            AuthorizationError: a step failed, or the call has led to `MAX_ASKED` authorization requests.
-        """
-        said, key = Challenge.of(challenge), _key(url)
-        if status == 403 and said.error != _INSUFFICIENT:
-            return "", 0
+    async def renewed(self, signing: "Signing", status: int, said: Challenge, address: str, *, may_ask: bool) -> str:
+        """Return another token for a request that was refused; see `Signing.renew`. It is empty if that is final."""
+        key = _key(signing.url)
+        if status == HTTPStatus.FORBIDDEN and said.error != _INSUFFICIENT:
+            return ""
         held = self._held[key] = self._load(key)
         needed = set(said.scopes or ())
-        if held is not None and held.access != token and held.is_usable and needed <= {*held.scopes}:
-            return held.access, 0
+        if held is not None and held.access != signing.token and held.is_usable and needed <= {*held.scopes}:
+            return held.access
         reach = Reach(private=bool(address) and not is_public(address), insecure=self._insecure)
-        resource = await find_resource(url, said, reach)
-        is_refreshable = status == 401 and not attempt and held is not None and _lists(resource, held.issuer)
-        if is_refreshable and (fresh := await self._refreshed(key, token)) is not None:
-            return fresh.access, 0
+        resource = await find_resource(signing.url, said, reach)
+        is_expired = status == HTTPStatus.UNAUTHORIZED and signing.attempts == 1
+        is_refreshable = is_expired and held is not None and resource.names(held.issuer)
+        if is_refreshable and (fresh := await self._refreshed(key, signing.token)) is not None:
+            return fresh.access
         if self.asks_person and not may_ask:
-            return "", 0
-        if asked >= MAX_ASKED:
-            problem = f"the server still answers {status} after {asked} authorization requests"
-            raise AuthorizationError(SIGNING_IN, url, problem, "check what access the account has")
+            return ""
+        if signing.asked >= MAX_ASKED:
+            problem = f"the server still answers {status} after {signing.asked} authorization requests"
+            raise AuthorizationError(SIGNING_IN, signing.url, problem, "check what access the account has")
         found, is_first = await self._signing_in.run(key, lambda: self._sign_in(key, resource, said, held, reach))
-        return found.access, int(is_first)
+        signing.asked += is_first
+        return found.access
 
     def knows(self, url: str) -> bool:
         """Whether tokens for a server are stored.
@@ -152,14 +130,10 @@ class Authorizer(ABC):
         return {"grant_type": "refresh_token", "refresh_token": held.refresh} if held.refresh else None
 
     def _issuer_of(self, url: str, resource: Resource) -> str:
-        """Choose an issuer of a server: that of the given client, or one that is known, or the first.
-
-        Raises:
-            AuthorizationError: the given client belongs to another one.
-        """
+        """Choose an issuer of a server: that of the given client, or one that is known, or the first."""
         if self._given is None:
             return next((each for each in resource.issuers if self._kept(each)), resource.issuers[0])
-        if not _lists(resource, self._given.issuer):
+        if not resource.names(self._given.issuer):
             problem = f"the server names the issuer {clipped(resource.issuers[0], 200)}, not {self._given.issuer}"
             raise AuthorizationError(SIGNING_IN, url, problem, "use a client of that issuer, if you trust it")
         return self._given.issuer if not resource.is_old else resource.issuers[0]
@@ -170,20 +144,17 @@ class Authorizer(ABC):
         is_own = own is not None and (own.id, own.issuer) == (client.id, client.issuer)
         return replace(client, secret=own.secret) if own is not None and is_own else client
 
-    def _scopes(self, issuer: Issuer) -> Collection[str]:
-        """Return scopes to request in addition to those that the server names."""
-        return ()
-
     async def _sign_in(self, key: str, resource: Resource, said: Challenge, held: Token | None, reach: Reach) -> Token:
         issuer = await find_issuer(self._issuer_of(key, resource), reach, is_old=resource.is_old)
         before = held.scopes if held is not None and held.issuer == issuer.name else ()
         named = resource.scopes if said.scopes is None else said.scopes
+        more = (OFFLINE,) if self.asks_person and OFFLINE in issuer.scopes else ()
         blank = Token(
             issuer=issuer.name,
             resource=resource.name if self._send_resource else "",
             endpoint=issuer.token,
             client=Registered("", issuer.name),
-            scopes=tuple(dict.fromkeys((*before, *named, *self._scopes(issuer)))),
+            scopes=tuple(dict.fromkeys((*before, *named, *more))),
             private=reach.private,
             revocation=issuer.revocation,
         )
@@ -214,42 +185,65 @@ class Authorizer(ABC):
                     raise
                 self._write(key, replace(held, access="", refresh=""))
                 if rejected.code == "invalid_client":
-                    self._forget(held.client)
+                    put(self._store, "clients", held.client.issuer, None)
                     raise
                 return None
             self._write(key, found)
             return found
 
     def _load(self, key: str) -> Token | None:
-        return read_record(Token, self._store.read().get("servers", {}).get(key))
+        return read_record(Token, stored(self._store, "servers", key))
 
     def _write(self, key: str, token: Token | None) -> None:
         """Store the token for a server, before anything uses it."""
         if token is not None and self._given is not None:
             token = replace(token, client=replace(token.client, secret=""))
-        document = self._store.read()
-        servers = {name: kept for name, kept in document.get("servers", {}).items() if name != key}
-        self._store.write({**document, "servers": {**servers, key: asdict(token)} if token else servers})
+        put(self._store, "servers", key, asdict(token) if token else None)
         self._held[key] = token
 
     def _kept(self, issuer: str) -> Registered | None:
         """Return the registration at an issuer."""
-        found = read_record(Registered, self._store.read().get("clients", {}).get(issuer))
+        found = read_record(Registered, stored(self._store, "clients", issuer))
         return found if found is not None and found.issuer == issuer else None
 
-    def _keep(self, client: Registered) -> None:
-        document = self._store.read()
-        self._store.write({**document, "clients": {**document.get("clients", {}), client.issuer: asdict(client)}})
 
-    def _forget(self, client: Registered) -> None:
-        document = self._store.read()
-        clients = {name: kept for name, kept in document.get("clients", {}).items() if name != client.issuer}
-        self._store.write({**document, "clients": clients})
+@dataclass
+class Signing:
+    """The access token of one request.
+
+    Attributes:
+        authorizer: obtains tokens.
+        url: the URL of the server.
+        token: the token; may be empty.
+        attempts: how often the request has been refused.
+        asked: how many authorization requests it has led to.
+    """
+
+    authorizer: Authorizer
+    url: str
+    token: str = field(repr=False)
+    attempts: int = 0
+    asked: int = 0
+
+    async def renew(self, status: int, challenge: str, *, address: str, may_ask: bool) -> bool:
+        """Obtain another token after the server has refused the request; return whether there is one.
+
+        Args:
+            status: the status of the refusal: 401 or 403.
+            challenge: its WWW-Authenticate header.
+            address: the IP address of the server; empty if unknown.
+            may_ask: whether a person may be asked to sign in.
+
+        Raises:
+            AuthorizationError: a step failed, or the request has led to `MAX_ASKED` authorization requests.
+        """
+        self.attempts += 1
+        if self.attempts > MAX_RENEWALS:
+            return False
+        said = Challenge.of(challenge)
+        self.token = await self.authorizer.renewed(self, status, said, address, may_ask=may_ask)
+        return bool(self.token)
 
 
 def _key(url: str) -> str:
     return url.partition("#")[0]
-
-
-def _lists(resource: Resource, issuer: str) -> bool:
-    return issuer in resource.issuers or (resource.is_old and issuer.rstrip("/") in resource.issuers)

@@ -65,6 +65,10 @@ class Resource:
     scopes: tuple[str, ...] = ()
     is_old: bool = False
 
+    def names(self, issuer: str) -> bool:
+        """Whether an issuer is one of its issuers; an origin is written with or without a slash."""
+        return issuer in self.issuers or (self.is_old and issuer.rstrip("/") in self.issuers)
+
 
 @dataclass(frozen=True, slots=True)
 class Issuer:

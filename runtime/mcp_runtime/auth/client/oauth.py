@@ -4,21 +4,20 @@ import hashlib
 import hmac
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from mcp_runtime.auth.client.authorizer import Authorizer
+from mcp_runtime.auth.client.authorizer import OFFLINE, Authorizer
 from mcp_runtime.auth.client.discovery import Issuer
 from mcp_runtime.auth.client.receiver import SIGNING_IN, Visit, receiving
-from mcp_runtime.auth.client.store import Store
+from mcp_runtime.auth.client.store import Store, put
 from mcp_runtime.auth.client.tokens import Registered, Rejected, Token, method_for, register, request_token
 from mcp_runtime.auth.fetching import Reach, check_url
-from mcp_runtime.errors import AuthorizationError, clipped
+from mcp_runtime.errors import AuthorizationError
 
-OFFLINE: Final = "offline_access"
 NO_RECEIVER: Final = "http://127.0.0.1/callback"
 """The redirect URI where another program takes the response."""
 
@@ -75,9 +74,6 @@ class OAuth(Authorizer):
         self._parameters = dict(parameters or {})
         self._assume_pkce = assume_pkce
 
-    def _scopes(self, issuer: Issuer) -> Collection[str]:
-        return (OFFLINE,) if OFFLINE in issuer.scopes else ()
-
     async def _grant(self, issuer: Issuer, blank: Token, reach: Reach) -> Token:
         if not issuer.has_pkce and not self._assume_pkce:
             problem = "its metadata does not say that it supports PKCE with S256"
@@ -121,7 +117,7 @@ class OAuth(Authorizer):
         except Rejected as rejected:
             if rejected.code == "invalid_client":
                 async with self._store.locked():
-                    self._forget(client)
+                    put(self._store, "clients", client.issuer, None)
             raise
 
     async def _client(self, issuer: Issuer, redirect_uri: str, reach: Reach) -> Registered:
@@ -142,7 +138,7 @@ class OAuth(Authorizer):
             raise AuthorizationError(SIGNING_IN, issuer.name, "it does not register clients by itself", remedy)
         client = await register(issuer, redirect_uri, self._name, reach)
         async with self._store.locked():
-            self._keep(client)
+            put(self._store, "clients", client.issuer, asdict(client))
         return client
 
 
@@ -180,9 +176,7 @@ def read_response(url: str, state: str, issuer: Issuer) -> str:
     if named is not None and named != issuer.name:
         raise AuthorizationError(SIGNING_IN, issuer.name, "the response is from another issuer (iss)")
     if (error := one("error")) is not None:
-        said = one("error_description")
-        problem = f"the issuer answered {clipped(error, 100)}{f': {clipped(said, 200)}' if said else ''}"
-        raise AuthorizationError(SIGNING_IN, issuer.name, problem)
+        raise Rejected(SIGNING_IN, issuer.name, error, one("error_description") or "")
     code = one("code")
     if not code:
         raise AuthorizationError(SIGNING_IN, issuer.name, "the response has no code")

@@ -138,10 +138,24 @@ class FileStore(Store):
         return AuthorizationError(STORING, "", f"{self.path}: {what}", "repair or delete the file")
 
 
+def stored(store: Store, table: str, key: str) -> object:
+    """Return one of the objects in a table of the document; None if it is missing."""
+    records = store.read().get(table)
+    return records.get(key) if is_object(records) else None
+
+
+def put(store: Store, table: str, key: str, record: dict[str, Any] | None) -> None:
+    """Replace an object in a table of the document, or remove it; within `Store.locked`."""
+    document = store.read()
+    found = document.get(table)
+    records = {**(found if is_object(found) else {}), key: record}
+    store.write({**document, table: {name: kept for name, kept in records.items() if kept is not None}})
+
+
 class Shared(Generic[T]):
     """Work that several callers wait for, by key. It is cancelled when none of them waits any longer, if it may be."""
 
-    def __init__(self, *, may_cancel: bool) -> None:
+    def __init__(self, *, may_cancel: bool = False) -> None:
         self._may_cancel = may_cancel
         self._running: dict[str, tuple[asyncio.Task[T], list[object]]] = {}
 
@@ -151,6 +165,7 @@ class Shared(Generic[T]):
         is_first = running is None or running[0].done()
         if running is None or is_first:
             running = self._running[key] = asyncio.create_task(work()), []
+            running[0].add_done_callback(lambda task: self._end(key, task))
         task, waiting = running
         caller = object()
         waiting.append(caller)
@@ -158,6 +173,10 @@ class Shared(Generic[T]):
             return await asyncio.shield(task), is_first
         finally:
             waiting.remove(caller)
-            if self._running.get(key) is running and (task.done() or (self._may_cancel and not waiting)):
-                del self._running[key]
+            if self._may_cancel and not waiting:
                 task.cancel()
+                self._end(key, task)
+
+    def _end(self, key: str, task: asyncio.Task[T]) -> None:
+        if key in self._running and self._running[key][0] is task:
+            del self._running[key]

@@ -1,12 +1,12 @@
 """The keys of an issuer: fetched when a token needs them, and rarely again (RFC 7517, 8414)."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.auth.client.discovery import find_issuer
+from mcp_runtime.auth.client.store import Shared
 from mcp_runtime.auth.fetching import Reach, fetch
 from mcp_runtime.errors import AuthorizationError
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
@@ -51,7 +51,7 @@ class IssuerKeys:
         self._keys = read_keys(given or {})
         self._fetched = self._tried = float("-inf")
         self._error: AuthorizationError | None = None
-        self._fetching: asyncio.Task[None] | None = None
+        self._fetching = Shared[None]()
 
     async def find(self, algorithm: str, kid: object) -> "list[Key]":
         """Return the keys that may have signed a token.
@@ -67,21 +67,15 @@ class IssuerKeys:
         now = time.monotonic()
         if self._is_fixed or (found and now - self._fetched < MAX_AGE):
             return found
-        task = self._fetching
-        if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
-            if now - self._tried < (AGAIN if self._keys else RETRY):
-                task = None
-            else:
-                self._tried = now
-                self._fetching = task = asyncio.ensure_future(self._fetch())
-        if task is not None:
-            # The other requests that wait for the keys go on if this one is cancelled.
-            await asyncio.shield(task)
+        await self._fetching.run("", self._fetch)
         if not self._keys and self._error is not None:
             raise self._error.with_traceback(None)
         return [key for key in self._keys if _fits(key, algorithm, kid)]
 
     async def _fetch(self) -> None:
+        if time.monotonic() - self._tried < (AGAIN if self._keys else RETRY):
+            return
+        self._tried = time.monotonic()
         try:
             issuer = await find_issuer(self._issuer, self._reach)
             if not issuer.keys:

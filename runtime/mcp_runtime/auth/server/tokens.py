@@ -1,6 +1,5 @@
 """Access tokens as JWTs: their signature, their issuer, their audience, and when they are valid (RFC 7519, 9068)."""
 
-import asyncio
 import re
 import time
 from base64 import urlsafe_b64decode
@@ -8,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.auth.client.discovery import find_issuer
+from mcp_runtime.auth.client.store import Shared
 from mcp_runtime.auth.client.tokens import Registered, post_form
 from mcp_runtime.auth.fetching import Reach
 from mcp_runtime.auth.server.keys import ALGORITHMS, IssuerKeys
@@ -83,7 +83,7 @@ class OpaqueTokens:
         self._audience = audience
         self._reach = reach
         self._endpoint = ""
-        self._asking: dict[str, asyncio.Task[Principal]] = {}
+        self._asking = Shared[Principal]()
 
     async def verify(self, token: str) -> Principal:
         """Return the owner of a token.
@@ -92,12 +92,7 @@ class OpaqueTokens:
             InvalidToken: it is not valid here, or has expired.
             AuthorizationError: the issuer cannot be asked now.
         """
-        task = self._asking.get(token)
-        if task is None or task.get_loop() is not asyncio.get_running_loop():
-            # Simultaneous requests with one token share a question, also if the first of them is cancelled.
-            task = self._asking[token] = asyncio.ensure_future(self._ask(token))
-            task.add_done_callback(lambda _: self._asking.pop(token, None))
-        return await asyncio.shield(task)
+        return (await self._asking.run(token, lambda: self._ask(token)))[0]
 
     async def _ask(self, token: str) -> Principal:
         issuer = self._client.issuer

@@ -14,7 +14,7 @@ import httpx2
 
 from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.errors import clipped
-from mcp_runtime.transports.http.client.signing import Authorizer, Patience, Signing
+from mcp_runtime.transports.http.client.signing import Authorizer, Patience, renewed
 from mcp_runtime.transports.http.mirrored import VERSION
 
 BOTH: Final = "application/json, text/event-stream"
@@ -201,12 +201,12 @@ class Endpoint:
         if last_event_id:
             headers["last-event-id"] = last_event_id
         headers |= mirrored or {}
-        signing = await Signing.begin(self._authorizer, self._resource) if self._authorizer is not None else None
+        signing = await self._authorizer.begin(self._resource) if self._authorizer is not None else None
         url, redirected = self._url, 0
         try:
             while redirected < MAX_REDIRECTS:
-                if signing is not None:
-                    headers |= signing.headers
+                if signing is not None and signing.token:
+                    headers["authorization"] = f"Bearer {signing.token}"
                 encoded = httpx2.Headers(headers, encoding="utf-8")  # the id of an event may be any text
                 async with self._http.stream(
                     method, url, content=content, headers=encoded, auth=self._auth, follow_redirects=False
@@ -221,7 +221,7 @@ class Endpoint:
                         yield response
                         return
                     refused = await self._refusal(response, session)
-                if signing is None or not await signing.renewed(response, self.patience, may_ask=may_ask):
+                if signing is None or not await renewed(signing, response, self.patience, may_ask=may_ask):
                     raise refused
         except httpx2.SSEError as error:
             raise Refused(f"{self.shown}: {clipped(str(error))}") from error

@@ -4,14 +4,24 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from http import HTTPStatus
-from typing import Final, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import httpx2
 
 from mcp_runtime.connection.transport import Receiver
 
-MAX_RENEWALS: Final = 6
-"""How often the token of one request is replaced; other calls may have replaced it too."""
+
+class Signing(Protocol):
+    """The access token of one request."""
+
+    @property
+    def token(self) -> str:
+        """The token to send; empty without one."""
+        ...
+
+    async def renew(self, status: int, challenge: str, *, address: str, may_ask: bool) -> bool:
+        """Obtain another token after a refusal; return whether there is one."""
+        ...
 
 
 @runtime_checkable
@@ -24,23 +34,8 @@ class Authorizer(Protocol):
 
     extension: str
 
-    async def token(self, url: str) -> str:
-        """Return the access token for a server; empty without one."""
-        ...
-
-    async def renew(
-        self,
-        url: str,
-        token: str,
-        status: int,
-        challenge: str,
-        *,
-        address: str,
-        attempt: int,
-        asked: int,
-        may_ask: bool,
-    ) -> tuple[str, int]:
-        """Return another token after a refusal, empty if that is final, and how many authorization requests it took."""
+    async def begin(self, url: str) -> Signing:
+        """Begin a request to a server with the current token."""
         ...
 
 
@@ -83,48 +78,12 @@ class Patience:
                 limit.reschedule(loop.time() + left[limit])
 
 
-class Signing:
-    """The access token of one request.
-
-    Args:
-        authorizer: obtains tokens.
-        url: the URL of the server.
-        token: the first token; may be empty.
-    """
-
-    def __init__(self, authorizer: Authorizer, url: str, token: str) -> None:
-        self._authorizer = authorizer
-        self._url = url
-        self._token = token
-        self._attempt = self._asked = 0
-
-    @classmethod
-    async def begin(cls, authorizer: Authorizer, url: str) -> "Signing":
-        """Begin a request with the current token."""
-        return cls(authorizer, url, await authorizer.token(url))
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The header with the token, if there is one."""
-        return {"authorization": f"Bearer {self._token}"} if self._token else {}
-
-    async def renewed(self, response: httpx2.Response, patience: Patience, *, may_ask: bool) -> bool:
-        """Obtain another token after a refusal; return whether to send the request again with it."""
-        status = response.status_code
-        if status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) or self._attempt == MAX_RENEWALS:
-            return False
-        connection = response.extensions.get("network_stream")
-        header = ", ".join(response.headers.get_list("www-authenticate"))
-        with patience.paused() if may_ask else nullcontext():
-            token, asked = await self._authorizer.renew(
-                self._url,
-                self._token,
-                status,
-                header,
-                address=str(((connection and connection.get_extra_info("server_addr")) or [""])[0]),
-                attempt=self._attempt,
-                asked=self._asked,
-                may_ask=may_ask,
-            )
-        self._token, self._attempt, self._asked = token, self._attempt + 1, self._asked + asked
-        return bool(token)
+async def renewed(signing: Signing, response: httpx2.Response, patience: Patience, *, may_ask: bool) -> bool:
+    """Obtain another token after a refusal; return whether to send the request again with it."""
+    if response.status_code not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return False
+    connection = response.extensions.get("network_stream")
+    address = str(((connection and connection.get_extra_info("server_addr")) or [""])[0])
+    challenge = ", ".join(response.headers.get_list("www-authenticate"))
+    with patience.paused() if may_ask else nullcontext():
+        return await signing.renew(response.status_code, challenge, address=address, may_ask=may_ask)

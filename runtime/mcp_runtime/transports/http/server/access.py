@@ -39,22 +39,11 @@ class Protection(Protocol):
         ...
 
     async def verify(self, token: str) -> Principal:
-        """Return the sender of a request, given its `token`.
-
-        Raises:
-            InvalidToken: the token is not valid here, or has expired.
-            AuthorizationError: that cannot be found out now.
-        """
+        """Return the sender of a request, given its `token`; raises InvalidToken, or AuthorizationError for now."""
         ...
 
     def challenge(self, error: str = "", reason: str = "", scopes: Collection[str] = ()) -> bytes:
-        """Return a ``WWW-Authenticate`` header.
-
-        Args:
-            error: the error code of RFC 6750; empty if there was no token.
-            reason: what is wrong, for people.
-            scopes: the scopes that the request needs, besides those that all need.
-        """
+        """Return a ``WWW-Authenticate`` header."""
         ...
 
 
