@@ -16,8 +16,9 @@ from mcp_runtime.extensions.tasks.receiver import ANSWERED, paths_of, receive
 from mcp_runtime.extensions.tasks.store import TaskStore
 from mcp_runtime.extensions.tasks.task_server import TaskServer, undeclared
 from mcp_runtime.method import typed_wire
+from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL
+from mcp_runtime.protocol.names import SUBSCRIPTIONS_LISTEN, TASKS_CANCEL, TASKS_GET, TOOLS_CALL
 
 TASKS_UPDATE: Final = "tasks/update"
 _ANY: Final = typed_wire(dict[str, Any])
@@ -84,7 +85,13 @@ class Tasks(Extension):
 
     def around(self) -> Mapping[str, Around]:
         """Return what answers calls of tools with tasks."""
-        return {} if self._server is None else {TOOLS_CALL: self._server.call}
+        return {} if self._server is None else {TOOLS_CALL: self._server.call, SUBSCRIPTIONS_LISTEN: self._listen}
+
+    async def _listen(self, params: Any, ctx: Any, proceed: Handler) -> Any:
+        asked: Any = ctx.exchange.raw_params.get("notifications")
+        if is_object(asked) and "taskIds" in asked and self.peer_settings(ctx) is None:
+            raise undeclared()
+        return await proceed(params, ctx)
 
     async def _declared(self, handler: Handler, params: Any, ctx: Any) -> Any:
         if self.peer_settings(ctx) is None:

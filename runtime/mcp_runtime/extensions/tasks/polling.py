@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn, TypeVar, cast
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.results import Interrupted
-from mcp_runtime.errors import McpError, PeerError, RequestTimeout
+from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.extensions.tasks.caller import StatusHook, TaskFailed, TaskHandle, create_task, record_of
 from mcp_runtime.extensions.tasks.states import timestamp
 from mcp_runtime.features.inputs.questions import answer_all
@@ -29,6 +29,8 @@ DEFAULT_INTERVAL: Final = 1.0
 """The default interval in seconds between two polls of a task."""
 MIN_INTERVAL: Final = 0.1
 MAX_INTERVAL: Final = 60.0
+MAX_QUESTIONS: Final = 1_000
+"""How many questions of one task are answered."""
 
 
 async def resume_call(connection: Connection, created: Any, call: Interrupted[Any, Any]) -> Any:
@@ -221,15 +223,16 @@ async def _follow(
                     _fail(stub, task)
                 asked: dict[str, Any] = task.input_requests if task.status == "input_required" else {}
                 if new := {key: request for key, request in asked.items() if key not in answered}:
+                    answered.update(new)
+                    if len(answered) > MAX_QUESTIONS:
+                        raise _too_many(connection)
                     answers = await answer_all(connection, method, new)
-                    answered.update(answers)
                     await stub.update_task(task_id=task_id, input_responses=answers)
-                else:
-                    await _pause(task.poll_interval_ms)
+                await _pause(task.poll_interval_ms)
     except TimeoutError:
         connection.spawn(_cancel(stub, task_id))
         raise RequestTimeout(TOOLS_CALL, timeout or 0) from None
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, RemoteProtocolError):
         if connection.closed_because is None:
             connection.spawn(_cancel(stub, task_id))
         raise
@@ -241,6 +244,13 @@ async def _pause(milliseconds: float | None) -> None:
         return
     seconds = DEFAULT_INTERVAL if milliseconds is None else milliseconds / 1000
     await asyncio.sleep(min(max(seconds, MIN_INTERVAL), MAX_INTERVAL) * random.uniform(1, 1.1))
+
+
+def _too_many(connection: Connection) -> RemoteProtocolError:
+    reason = f"the task asks more than {MAX_QUESTIONS:,} questions"
+    error = RemoteProtocolError(revision=connection.revision, method=TASKS_GET, pointer="/inputRequests", reason=reason)
+    connection.report_error(error)
+    return error
 
 
 async def _cancel(stub: Any, task_id: str) -> None:
