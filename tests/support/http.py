@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +16,36 @@ EVENTS = {"accept": "text/event-stream"}
 SESSION = "mcp-session-id"
 
 
+class _Server(uvicorn.Server):
+    """A server that starts and ends without uvicorn's pauses of 0.1 s."""
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)  # the headers of each answer
+        while not self.should_exit:
+            await asyncio.sleep(0.005)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        for listener in sockets or []:
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        deadline = time.monotonic() + 5
+        while self.server_state.connections or self.server_state.tasks:
+            if time.monotonic() > deadline:
+                for task in self.server_state.tasks:
+                    task.cancel()
+                break
+            await asyncio.sleep(0.005)
+        await self.lifespan.shutdown()
+
+
+def browser(base_url: str = "", *, follow_redirects: bool = False) -> httpx2.AsyncClient:
+    """Return a client for hand-made requests; it loads no certificates, which takes 23 ms of CPU."""
+    return httpx2.AsyncClient(base_url=base_url, follow_redirects=follow_redirects, timeout=60, verify=False)
+
+
 @asynccontextmanager
 async def served(app: Any, **settings: Any) -> AsyncGenerator[str]:
     """Serve an ASGI application while the context is open; yields its URL."""
@@ -24,8 +55,8 @@ async def served(app: Any, **settings: Any) -> AsyncGenerator[str]:
     listener.listen(1024)
     # By default an idle connection is closed after 5 seconds, perhaps just when a stalled client uses it again.
     kept: dict[str, Any] = {"timeout_keep_alive": 60, **settings}
-    config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=5, **kept)
-    server = uvicorn.Server(config)
+    config = uvicorn.Config(app, log_level="critical", **kept)
+    server = _Server(config)
     task = asyncio.create_task(server.serve([listener]))
     while not server.started:
         await asyncio.sleep(0.005)
@@ -118,7 +149,7 @@ class Events:
 @asynccontextmanager
 async def raw_client(app: Any, **settings: Any) -> AsyncGenerator[RawClient]:
     """Serve an endpoint; yield a client of it that has not started a session."""
-    async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
+    async with served(app, **settings) as url, browser(url) as http:
         yield RawClient(http)
 
 

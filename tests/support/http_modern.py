@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from support.http import RawClient, call, request, served
+from support.http import RawClient, browser, call, request, served
 
 MODERN = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
@@ -73,7 +73,7 @@ class ModernClient(RawClient):
 @asynccontextmanager
 async def modern_client(app: Any, **settings: Any) -> AsyncGenerator[ModernClient]:
     """Serve an endpoint, and yield a client of the modern era."""
-    async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
+    async with served(app, **settings) as url, browser(url) as http:
         yield ModernClient(http)
 
 

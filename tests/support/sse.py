@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from support.http import EVENTS, Events, hello, request, served
+from support.http import EVENTS, Events, browser, hello, request, served
 
 
 class SseClient:
@@ -59,7 +59,7 @@ async def sse_client(app: Any, path: str = "/sse", **settings: Any) -> AsyncGene
     """Serve an application, and open a stream to it."""
     async with (
         served(app, **settings) as url,
-        httpx2.AsyncClient(base_url=url, timeout=60) as http,
+        browser(url) as http,
         sse_stream(http, path) as client,
     ):
         yield client

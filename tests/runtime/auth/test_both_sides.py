@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime.auth import OAuth
 from mcp_runtime.testing import Issuer
 from mcp_runtime.transports.http import connect_http
+from support.http import browser
 from support.ports import free_port
 
 TESTS = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ async def test_a_client_signs_in_and_steps_up(bindings: Any) -> None:
 
 
 async def test_only_tokens_for_this_server_are_accepted() -> None:
-    async with Issuer() as issuer, program(issuer) as url, httpx2.AsyncClient(timeout=60) as http:
+    async with Issuer() as issuer, program(issuer) as url, browser() as http:
         metadata = (await http.get(f"{url.removesuffix('/mcp')}/.well-known/oauth-protected-resource/mcp")).json()
         assert (metadata["resource"], metadata["authorization_servers"]) == (url, [issuer.url])
         for path in ("/mcp", "/sse"):

@@ -8,7 +8,7 @@ import httpx2
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.transports.http import asgi_app
-from support.http import EVENTS, SESSION, hello, messages_of, raw_client, served
+from support.http import EVENTS, SESSION, browser, hello, messages_of, raw_client, served
 from support.http_modern import asked, headers_for
 from support.http_server import chatty
 from support.tokens import bearer, claims, ec_key, signed
@@ -59,7 +59,7 @@ async def test_a_subscription_ends_with_its_token() -> None:
             assert response.status_code == 200
             return messages_of((await response.aread()).decode())
 
-    async with served(asgi_app(app, auth=bearer(KEY))) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
+    async with served(asgi_app(app, auth=bearer(KEY))) as url, browser(url) as http:
         longer = asyncio.ensure_future(listened(http, 2))
         said = await listened(http, 0.5)
         assert [message.get("method", "") for message in said] == ["notifications/subscriptions/acknowledged", ""]

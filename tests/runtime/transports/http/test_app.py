@@ -5,7 +5,6 @@ import subprocess
 import sys
 from typing import Any
 
-import httpx2
 import pytest
 from fastapi import FastAPI
 from starlette.applications import Starlette
@@ -14,7 +13,7 @@ from starlette.routing import Mount, Route
 from mcp_runtime.transports.http import HttpLimits, asgi_app
 from mcp_runtime.transports.http.server import sessions
 from mcp_runtime.transports.http.server.asgi import Sender
-from support.http import SESSION, RawClient, call, raw_client, request, served
+from support.http import SESSION, RawClient, browser, call, raw_client, request, served
 from support.http_server import chatty
 from support.stdio_peers import eventually
 
@@ -52,7 +51,7 @@ async def test_sessions_end_with_the_application(mounted: Any) -> None:
     endpoint = asgi_app(server)
     async with (
         served(mounted(endpoint)) as url,
-        httpx2.AsyncClient(base_url=url, follow_redirects=True, timeout=60) as http,
+        browser(url, follow_redirects=True) as http,
     ):
         client = RawClient(http)
         await client.shake_hands(NEWEST)

@@ -18,6 +18,7 @@ from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http, connect_sse, serve_http
 from mcp_runtime.transports.http.server import serving
+from support.http import browser
 from support.http_server import chatty
 from support.stdio_peers import eventually
 
@@ -42,7 +43,7 @@ async def program(*arguments: str, path: Path = TESTS) -> AsyncGenerator[tuple[P
 
 @pytest.mark.requirement("http.localhost")
 async def test_the_pages_of_a_server() -> None:
-    async with program() as (_, url), httpx2.AsyncClient(base_url=url, timeout=60) as http:
+    async with program() as (_, url), browser(url) as http:
         assert url.startswith("http://127.0.0.1:")
         health = await http.get("/health")
         assert (health.status_code, health.json()) == (200, {"status": "ok", "sessions": 0})
@@ -135,7 +136,7 @@ async def test_what_a_call_waits_for_is_taken_until_the_end() -> None:
 @pytest.mark.slow
 async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "MAX_SILENT", 0.5)
-    async with running() as (_, port), httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+    async with running() as (_, port), browser(f"http://127.0.0.1:{port}") as http:
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
         for _, writer in silent[:2]:
             writer.write(b"GET /health HTTP/1.1\r\nhost:")

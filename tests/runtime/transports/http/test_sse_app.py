@@ -6,14 +6,13 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
 from mcp_bindings import v2026_07_28
 from mcp_runtime.transports.http import HttpLimits, sse_app
-from support.http import call, hello, raw_client, request, served
+from support.http import browser, call, hello, raw_client, request, served
 from support.http_server import chatty
 from support.own import own
 from support.sse import sse_client, sse_stream
@@ -28,7 +27,7 @@ PING = request("ping")
 @pytest.mark.requirement("http.sse-endpoints", "http.sse-endpoint-event")
 async def test_a_session_from_its_beginning_to_its_end(revision: str) -> None:
     app = sse_app(*map(chatty, LEGACY))
-    async with served(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
+    async with served(app) as url, browser(url) as http:
         async with sse_stream(http) as client:
             path, _, id_ = client.endpoint.partition("?session_id=")
             assert path == "/sse" and len(id_) == 32 and id_.isalnum()
@@ -149,7 +148,7 @@ async def test_a_session_is_its_principals() -> None:
     app = sse_app(chatty(NEWEST), principal=principal)
     async with (
         served(app) as url,
-        httpx2.AsyncClient(base_url=url, timeout=60) as http,
+        browser(url) as http,
         sse_stream(http, **{"x-user": "ann", "x-tenant": "tea"}) as client,
     ):
         begin = request("initialize", {"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": {}})
@@ -269,7 +268,7 @@ async def test_a_client_that_never_begins_is_let_go() -> None:
 
 async def test_silence_is_broken_by_comments() -> None:
     app = sse_app(chatty(NEWEST), limits=HttpLimits(keepalive=0.05))
-    async with served(app) as url, httpx2.AsyncClient(timeout=60) as http, http.stream("GET", f"{url}/sse") as response:
+    async with served(app) as url, browser() as http, http.stream("GET", f"{url}/sse") as response:
         chunks = response.aiter_raw()
         assert (await anext(chunks)).startswith(b"event: endpoint\ndata: /sse?session_id=")
         assert await anext(chunks) == b":\n\n"

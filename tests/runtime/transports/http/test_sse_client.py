@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
-import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -20,7 +19,7 @@ from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.options import CallOptions
 from mcp_runtime.transports.http import HttpLimits, connect_sse, sse_app
 from support.cut_off import Talk, open_talk
-from support.http import served
+from support.http import browser, served
 from support.http_server import chatty
 from support.sse_by_hand import ByHand
 from support.stdio_peers import eventually
@@ -261,7 +260,7 @@ async def test_a_url_that_is_none(url: str) -> None:
 async def test_a_client_of_httpx_stays_open_and_may_be_closed_too_early(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     async with served(sse_app(chatty(OLDEST))) as url:
-        async with httpx2.AsyncClient() as http:
+        async with browser() as http:
             async with connect_sse(f"{url}/sse", http=http) as peer:
                 await (await v2024_11_05.Client.open(peer)).ping()
             assert not http.is_closed
