@@ -36,7 +36,7 @@ def app() -> mcp.App:
 
     @made.tool(task="optional")
     async def bake(ctx: mcp.Context) -> str:
-        """Bake for ever."""
+        """Bake forever."""
         await defer(ctx)
         await asyncio.sleep(3600)
         return ""
@@ -66,7 +66,7 @@ async def test_tasks_that_nobody_may_get_are_bad_answers(extensions: Any) -> Non
 
 
 class Curious(Tasks):
-    """A server whose task asks for ever, with new keys or with the same one."""
+    """A server whose task asks forever, with new keys or with the same one."""
 
     def __init__(self, per_poll: int) -> None:
         super().__init__(quick())
@@ -94,7 +94,7 @@ class Patient(mcp.ClientHandlers):
         return mcp.ElicitResult(action="accept", content={})
 
 
-async def test_a_task_that_asks_for_ever_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_task_that_asks_forever_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
     curious, patient = Curious(400), Patient()
     async with connect_memory(Liar(extensions=[curious])) as peer:
         client = await mcp.Client.open(peer, handlers=patient, extensions=[Tasks()])
@@ -119,7 +119,7 @@ async def test_a_key_that_comes_again_is_answered_once() -> None:
 
 
 @pytest.mark.parametrize("params", [{"taskId": 7}, {"taskId": None}, {}, {"taskId": ["x"]}, {"taskId": "x" * 257}])
-async def test_ids_that_are_no_strings_are_refused(params: dict[str, Any]) -> None:
+async def test_an_id_that_is_not_a_string_is_refused(params: dict[str, Any]) -> None:
     async with connect_memory(app()) as peer:
         client = await mcp.Client.open(peer, extensions=[Tasks()])
         for method in ("tasks/get", "tasks/update", "tasks/cancel"):
