@@ -15,7 +15,7 @@ from support.oracle import Judge
 from support.samples import REVISIONS
 from support.verdict_cases import Figures, cases, is_confirmed, run, side, untouched
 
-QUICK = 500
+QUICK = 300
 SLOW = int(os.environ.get("CASES", "1000"))
 CHUNKS = 25
 """The quick cases run in parts, which workers share."""

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.command import Cli
 from support.documents import ROOT
 
@@ -25,6 +27,7 @@ print(len(mcp.__all__) - len(missing) > 150, "Client" in missing, "Tool" in miss
 """
 
 
+@pytest.mark.slow
 def test_models_read_and_write_with_a_vendored_model_module(cli: Cli, tmp_path: Path) -> None:
     cli("generate", "2025-11-25", "--package", "acme.mcp")
     page = (ROOT / "docs" / "bindings.md").read_text("utf-8")

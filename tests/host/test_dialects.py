@@ -49,6 +49,7 @@ def test_what_a_lowered_schema_accepts_is_valid_for_the_tool(cases: int) -> None
     assert checked > cases * 20
 
 
+@pytest.mark.slow
 def test_every_tool_keeps_the_rules_of_every_provider(cases: int) -> None:
     strict = 0
     for seed in range(cases):
