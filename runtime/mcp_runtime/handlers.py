@@ -255,7 +255,7 @@ def handler_of(handlers: Handlers, method: str) -> "Handler":
     found: Handler = getattr(handlers, name)
     handler = found
     if name in handlers.__blocking__:
-        from mcp_runtime.connection.threads import threaded  # Importing a class of handlers must not import asyncio.
+        from mcp_runtime.connection.background import threaded  # Importing a class of handlers must not import asyncio.
 
         handler = threaded(found)
     if not hasattr(found, SCOPES):

@@ -263,3 +263,20 @@ class TestGenerated:
 
     def test_conversions_have_the_format_that_the_runtime_reads(self) -> None:
         assert BRIDGE_FORMAT == runtime_table.FORMAT
+
+
+CLOCKS = {"time", "random", "secrets", "uuid"}
+"""Modules that programs get time and randomness from."""
+
+
+def test_time_and_randomness_come_from_one_module() -> None:
+    found: set[tuple[str, str]] = set()
+    package = ROOT / "runtime" / "mcp_runtime"
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module in CLOCKS:
+                # The CPU time of a thread is not the time of day.
+                names = [str(node.module)] if {alias.name for alias in node.names} != {"thread_time"} else []
+            found |= {(path.relative_to(package).as_posix(), name) for name in names if name in CLOCKS}
+    assert found == {("sources.py", name) for name in ("random", "secrets", "time")}

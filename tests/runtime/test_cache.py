@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime import sources
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import PeerError
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
@@ -82,7 +82,7 @@ async def test_a_fresh_result_answers_only_the_same_request() -> None:
 
 async def test_a_result_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr(cache, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(sources, "in_use", sources.Sources(now=lambda: now))
     server = Library(seconds=60)
     async with reading(server) as (client, kept):
         await client.list_tools()

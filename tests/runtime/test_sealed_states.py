@@ -3,11 +3,11 @@
 import asyncio
 import logging
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mcp_runtime import sources
 from mcp_runtime.sealed import InputState, MemorySpentStates, inputs
 from mcp_runtime.server import ServerOptions
 from support.asking import Known, Line, altered, asked, line, text
@@ -74,7 +74,7 @@ class TestStates:
     @pytest.mark.requirement("input.state-bound")
     async def test_a_state_expires(self, monkeypatch: pytest.MonkeyPatch) -> None:
         message = await again(Till(expiry=60), "changing")
-        monkeypatch.setattr(inputs, "time", SimpleNamespace(time=lambda: time.time() + 61))
+        monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: time.time() + 61))
         error = (await again(Till(), "changing", **answered(message)))["error"]
         assert (error["code"], error["data"]) == (-32602, USED)
 
@@ -146,7 +146,7 @@ class TestLimits:
 
     async def test_used_states_are_forgotten_when_they_expire(self, monkeypatch: pytest.MonkeyPatch) -> None:
         now = 1000.0
-        monkeypatch.setattr(inputs, "time", SimpleNamespace(time=lambda: now))
+        monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: now))
         spent = MemorySpentStates(limit=2)
         assert await spent.spend("a", now + 5) and await spent.spend("b", now + 60)
         with pytest.raises(OverflowError, match="limit of 2 remembered states"):

@@ -1,9 +1,10 @@
 """Notices coroutines that block the event loop, and so every other call of the server."""
 
 from collections.abc import Callable, Coroutine, Generator
-from time import perf_counter
 from types import coroutine
 from typing import Any, Final
+
+from mcp_runtime import sources
 
 LIMIT: Final = 1.0
 """Seconds that one step of a coroutine may take."""
@@ -20,13 +21,13 @@ def watched(running: Coroutine[Any, Any, Any], blocked: Callable[[float], None])
     step: Callable[[Any], Any] = running.send
     given: Any = None
     while True:
-        began = perf_counter()
+        began = sources.now()
         try:
             awaited = step(given)
         except StopIteration as end:
             return end.value
         finally:
-            if (taken := perf_counter() - began) > LIMIT:
+            if (taken := sources.now() - began) > LIMIT:
                 blocked(taken)
         try:
             step, given = running.send, (yield awaited)

@@ -122,7 +122,7 @@ def _provider(function: Callable[..., Any], depth: int) -> Any:
         raise signature.error("a dependency that yields must be declared with async def")
 
     async def provide(call: _Call) -> Any:
-        from mcp_runtime.connection.threads import unblocked  # Importing a server must not import asyncio.
+        from mcp_runtime.connection.background import unblocked  # Importing a server must not import asyncio.
 
         if function not in call.made:
             values = {name: await way(call) for name, way in ways.items() if way is not None}

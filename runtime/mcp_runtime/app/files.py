@@ -88,14 +88,14 @@ class Folder:
             NotFound: there is no such visible file.
             PeerError: it is too large.
         """
-        from mcp_runtime.connection.threads import THREADS
+        from mcp_runtime.connection.background import THREADS
 
         file = await THREADS.run(self._load, values.get(VARIABLE, ""))
         return contents(self._binding, uri, file.content, file.mime_type)
 
     async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
         """Complete a path with the names in its folder."""
-        from mcp_runtime.connection.threads import THREADS
+        from mcp_runtime.connection.background import THREADS
 
         return completed(self._binding, await THREADS.run(self._complete, value))
 

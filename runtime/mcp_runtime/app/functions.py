@@ -100,7 +100,7 @@ class Function:
 
     @cached_property
     def _run(self) -> Callable[..., Any]:
-        from mcp_runtime.connection.threads import unblocked  # Importing a server must not import asyncio.
+        from mcp_runtime.connection.background import unblocked  # Importing a server must not import asyncio.
 
         run = unblocked(self.signature.function)
         if run is not self.signature.function:

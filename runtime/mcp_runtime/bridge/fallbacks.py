@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import uuid4
 
+from mcp_runtime import sources
 from mcp_runtime.bridge.steps import DROPPED
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
@@ -132,7 +132,7 @@ def first_hundred(values: Any) -> Any:
 
 def new_id(_: Any) -> str:
     """Return a unique id."""
-    return str(uuid4())
+    return sources.token_hex(16)
 
 
 def leave_out(_: Any) -> Any:

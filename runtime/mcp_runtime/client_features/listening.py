@@ -1,11 +1,11 @@
 """Listen for the changes of a server, and reconnect when it is lost."""
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any, Final, TypeAlias, TypeVar
 
+from mcp_runtime import sources
 from mcp_runtime.connection.link import log
 from mcp_runtime.errors import ConnectionClosed, clipped
 from mcp_runtime.features.listen import Change
@@ -79,7 +79,7 @@ async def _changes(
         failures = 1 if loop.time() - begun > STEADY else failures + 1
         if error is not None and (not has_listened or failures >= attempts):
             raise error
-        seconds = min(pause * 2 ** min(failures - 1, 16), LONGEST_PAUSE) * random.uniform(0.75, 1.25)
+        seconds = min(pause * 2 ** min(failures - 1, 16), LONGEST_PAUSE) * sources.jitter(0.75, 1.25)
         log.warning("subscription lost, reconnecting in %.1f s: %s", seconds, clipped(why, 300))
         await asyncio.sleep(seconds)
 

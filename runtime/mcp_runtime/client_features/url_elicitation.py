@@ -1,11 +1,11 @@
 """Elicitation by URL (2025-11-25, client/elicitation, "URL Mode"): a server asks the user to open a web page."""
 
 import asyncio
-import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcp_runtime import sources
 from mcp_runtime.client_features.forms import Action, create
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, RemoteProtocolError
@@ -80,7 +80,7 @@ class UrlElicitations:
         connection = client.connection
         if not connection.current.is_open(URL_MODE, connection.side):
             raise MissingCapability(URL_MODE, "a web page")
-        id_ = elicitation_id or secrets.token_urlsafe(16)
+        id_ = elicitation_id or sources.token_urlsafe(16)
         if id_ in self._open:
             raise ValueError("this id belongs to another elicitation")
         made = UrlElicitation(id=id_, url=url.replace("{id}", id_), message=message)

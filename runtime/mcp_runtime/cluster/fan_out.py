@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing, suppress
@@ -10,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
+from mcp_runtime import sources
 from mcp_runtime.connection.background import bounded, check_cancelled
 from mcp_runtime.errors import clipped
 from mcp_runtime.features.listeners import EVERYTHING, MAX_URI, RELAY, RESOURCE
@@ -120,7 +120,7 @@ class Relay:
         self._name = name
         self._fan_out = fan_out
         self._tell = tell
-        self._own = secrets.token_hex(8)
+        self._own = sources.token_hex(8)
         self._loop = asyncio.get_running_loop()
         self._heard = asyncio.Event()
         self._waiting: dict[bytes, None] = {}

@@ -1,12 +1,11 @@
 """State shared by the processes of one server, stored in Redis. Needs the extra ``mcp-bindgen[redis]``."""
 
 import asyncio
-import secrets
-import time
 from collections.abc import AsyncGenerator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_runtime import sources
 from mcp_runtime.cluster.fan_out import FanOut
 from mcp_runtime.connection.background import check_cancelled
 from mcp_runtime.transports.http.events import Event
@@ -224,8 +223,8 @@ class RedisSpentStates:
         Raises:
             redis.RedisError: Redis is unavailable or full.
         """
-        key, own = self._key("spent", state), secrets.token_bytes(8)
-        milliseconds = max(1, int((until - time.time()) * 1000) + 1)
+        key, own = self._key("spent", state), sources.token_bytes(8)
+        milliseconds = max(1, int((until - sources.wall()) * 1000) + 1)
         if await self._redis.set(key, own, nx=True, px=milliseconds):
             return True
         # The client repeats a command if the connection broke before its answer: then the recorded use is this one.

@@ -6,13 +6,13 @@ from copy import copy
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
+from mcp_runtime.connection.background import unblocked
 from mcp_runtime.connection.base import Hooks, KnowsPeer
 from mcp_runtime.connection.calls import Call, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.reports import log_message
 from mcp_runtime.connection.requester import Handler, Requester
-from mcp_runtime.connection.threads import unblocked
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire

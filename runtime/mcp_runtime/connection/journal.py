@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from typing import Final
 
+from mcp_runtime import sources
 from mcp_runtime.connection.timers import TokenBucket
 from mcp_runtime.errors import MAX_TEXT, clipped
 
@@ -71,7 +71,7 @@ class Journal:
 
 def endpoint_journal() -> Journal:
     """Return a journal for all connections of an endpoint."""
-    return Journal(time.monotonic, about="connections of this endpoint", burst=ENDPOINT_BURST, rate=ENDPOINT_RATE)
+    return Journal(sources.now, about="connections of this endpoint", burst=ENDPOINT_BURST, rate=ENDPOINT_RATE)
 
 
 log: Final = logging.getLogger("mcp_runtime")

@@ -1,12 +1,12 @@
 """The other end, as a value: its revision, its capabilities, how its messages are read, and what answers them."""
 
 import json
-import secrets
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from mcp_runtime import sources
 from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
 from mcp_runtime.options import CacheHint, CallOptions
@@ -20,7 +20,7 @@ Effect: TypeAlias = Callable[[str], Awaitable[Any]]
 
 async def run_once(work: Any, name: str, effect: Effect) -> Any:
     """Do the work: a handler that never runs again needs no record of it; see `Context.recorded`."""
-    return json_of(name, await effect(secrets.token_hex(16)))
+    return json_of(name, await effect(sources.token_hex(16)))
 
 
 def json_of(name: str, result: Any) -> Any:

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from mcp_runtime import sources
 from mcp_runtime.errors import McpError
 from mcp_runtime.host.catalogue import Catalogue, catalogue_of
 from mcp_runtime.host.config import ConfigurationError, Inputs, ServerEntry, parse, read_file
@@ -150,7 +150,7 @@ class Host(Generic[ClientT]):
             offers = {name: server.offer for name, server in self._servers.items()}
             self._catalogue = catalogue_of(self._catalogue.number + 1, offers)
             self._is_current = True
-        now = time.monotonic()
+        now = sources.now()
         for server in self._servers.values():
             if server.offer.until < now:
                 server.refresh()

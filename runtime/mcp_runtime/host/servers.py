@@ -3,14 +3,13 @@
 import asyncio
 import json
 import logging
-import random
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
+from mcp_runtime import sources
 from mcp_runtime.errors import McpError, clipped
 from mcp_runtime.host.catalogue import Offer
 from mcp_runtime.host.config import ConfigurationError, ServerEntry
@@ -144,11 +143,11 @@ class HostServer(Generic[ClientT]):
         """Keep it connected until cancelled."""
         attempt = 0
         while True:
-            began = time.monotonic()
+            began = sources.now()
             self._lost(await self._connect())
             self._settled.set()
-            attempt = 0 if time.monotonic() - began > _STEADY else attempt + 1
-            await asyncio.sleep(min(_MAX_DELAY, _FIRST_DELAY * 2.0**attempt) * random.uniform(0.5, 1))
+            attempt = 0 if sources.now() - began > _STEADY else attempt + 1
+            await asyncio.sleep(min(_MAX_DELAY, _FIRST_DELAY * 2.0**attempt) * sources.jitter(0.5, 1))
 
     async def _connect(self) -> str:
         """Connect, and return why the connection ended or could not be opened."""
@@ -245,7 +244,7 @@ class HostServer(Generic[ClientT]):
             nonlocal expiry
             found: Any = result.get("ttlMs")
             if isinstance(found, int | float) and found > 0:
-                expiry = min(expiry, time.monotonic() + found / 1000)
+                expiry = min(expiry, sources.now() + found / 1000)
 
         async def listed(name: str) -> Sequence[Mapping[str, Any]]:
             capability, method, items = _LISTS[name]

@@ -1,11 +1,11 @@
 """A client's cache of results, for as long as the server allows (2026-07-28, server/utilities/caching)."""
 
 import json
-import time
 from collections import OrderedDict
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.errors import PeerError
@@ -76,13 +76,13 @@ class _Kept:
     def get(self, method: str, key: str) -> WireModel | None:
         """Return a result that is still fresh, or None."""
         until, result = self._results.get((method, key), (0.0, None))
-        return result if time.monotonic() < until else None
+        return result if sources.now() < until else None
 
     def put(self, method: str, key: str, result: WireModel) -> None:
         """Cache a result for as long as it says."""
         seconds = getattr(result, "ttl_ms", 0) / 1000
         if seconds > 0:
-            self._results[method, key] = time.monotonic() + seconds, result.model_copy(deep=True)
+            self._results[method, key] = sources.now() + seconds, result.model_copy(deep=True)
             while len(self._results) > MAX_RESULTS:
                 self._results.popitem(last=False)
 

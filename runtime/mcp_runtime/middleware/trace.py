@@ -8,7 +8,6 @@
 
 import json
 import logging
-import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from enum import StrEnum
 from itertools import count
 from typing import Any, Final, TypeAlias
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import Way
 from mcp_runtime.errors import clipped
 from mcp_runtime.middleware.masking import Masker
@@ -153,7 +153,7 @@ class _Conversation:
 
     def take(self, way: str, message: bytes) -> None:
         """Record a message, or all messages of a batch."""
-        now, direction = time.perf_counter(), Way(way)
+        now, direction = sources.now(), Way(way)
         try:
             value: Any = json.loads(message)
         except (ValueError, RecursionError):
@@ -182,7 +182,7 @@ class _Conversation:
         kept = message if message and size <= self._max_size else None
         return Traced(
             conversation=self._number,
-            at=time.time(),
+            at=sources.wall(),
             way=way,
             kind=kind,
             method=method,

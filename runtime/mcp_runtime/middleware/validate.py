@@ -16,9 +16,9 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
+from mcp_runtime.connection.background import THREADS
 from mcp_runtime.connection.calls import Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.threads import THREADS
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.features.catalogue import Catalogue
 from mcp_runtime.method import RequestMethod

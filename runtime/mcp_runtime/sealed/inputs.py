@@ -4,12 +4,12 @@ import asyncio
 import heapq
 import json
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
+from mcp_runtime import sources
 from mcp_runtime.connection.background import bounded
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
@@ -74,7 +74,7 @@ class MemorySpentStates:
         Raises:
             OverflowError: the limit is reached.
         """
-        now = time.time()
+        now = sources.wall()
         while self._ends and self._ends[0][0] <= now:
             self._known.discard(heapq.heappop(self._ends)[1])
         if state in self._known:
@@ -250,7 +250,7 @@ class SealedInputs:
         except Unsealable as error:
             self._connection.log_limited(logging.WARNING, "the requestState of %s was refused: %s", method, error)
             raise unknown_state() from None
-        if record.until <= time.time():
+        if record.until <= sources.wall():
             raise unknown_state()
         return record
 
@@ -269,7 +269,7 @@ class SealedInputs:
             raise self._failed(exchange, "the handler asks for input too often", text, settings.rounds)
         questions = run.asked()
         record.rounds += 1
-        record.until = time.time() + settings.expiry
+        record.until = sources.wall() + settings.expiry
         state = self._seal.close(
             record.encode(), self._bound(exchange.method.name, exchange.raw_params, exchange.requester)
         )

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import secrets
 from collections import Counter
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.requester import Effect, json_of
 from mcp_runtime.errors import LocalProtocolError
@@ -57,7 +57,7 @@ class Record:
         results: the results of recorded work, by its name and how often that name had occurred before.
     """
 
-    call: str = field(default_factory=lambda: secrets.token_hex(16))
+    call: str = field(default_factory=lambda: sources.token_hex(16))
     rounds: int = 0
     until: float = 0.0
     questions: dict[str, Asked] = field(default_factory=dict[str, Asked])

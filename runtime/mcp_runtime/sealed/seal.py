@@ -1,10 +1,11 @@
 """Authenticated encryption of what a client carries: AES-256-GCM, with key rotation."""
 
-import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
+
+from mcp_runtime import sources
 
 _FORMAT: Final = b"\x01"
 _ID: Final = 8
@@ -40,7 +41,7 @@ class Seal:
             text: what is encrypted.
             bound: what the text belongs to; needed to open it.
         """
-        head, nonce = _FORMAT + self._current, secrets.token_bytes(_NONCE)
+        head, nonce = _FORMAT + self._current, sources.token_bytes(_NONCE)
         sealed = self._ciphers[self._current].encrypt(nonce, text, head + bound)
         return urlsafe_b64encode(head + nonce + sealed).rstrip(b"=").decode()
 

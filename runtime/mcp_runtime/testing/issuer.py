@@ -4,11 +4,11 @@ import asyncio
 import base64
 import hashlib
 import json
-import secrets
-import time
 from collections.abc import Iterable
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
+
+from mcp_runtime import sources
 
 MAX_HEAD: Final = 64 << 10
 _ALGORITHM: Final = "ES256"
@@ -84,9 +84,9 @@ class Issuer:
         """
         from joserfc import jwt
 
-        now = time.time()
+        now = sources.wall()
         usual = {"iss": self.url, "sub": self.subject, "aud": audience, "client_id": "test", "scope": " ".join(scopes)}
-        times = {"iat": int(now), "exp": now + self.lifetime, "jti": secrets.token_hex(8)}
+        times = {"iat": int(now), "exp": now + self.lifetime, "jti": sources.token_hex(8)}
         found = {name: value for name, value in {**usual, **times, **claims}.items() if value is not None}
         header = {"alg": _ALGORITHM, "kid": "test", "typ": "at+jwt"}
         return jwt.encode(header, found, self._key, algorithms=[_ALGORITHM])
@@ -103,7 +103,7 @@ class Issuer:
         if self.error:
             answer["error"] = self.error
         else:
-            answer["code"] = secrets.token_urlsafe(16)
+            answer["code"] = sources.token_urlsafe(16)
             self._codes[answer["code"]] = asked
         return f"{asked['redirect_uri']}?{urlencode(answer)}"
 
@@ -142,7 +142,7 @@ class Issuer:
         if path == "/register":
             asked = json.loads(body)
             self.requests.append((path, asked))
-            return 201, {**asked, "client_id": secrets.token_hex(8)}, ""
+            return 201, {**asked, "client_id": sources.token_hex(8)}, ""
         form = dict(parse_qsl(body.decode()))
         scheme, _, pair = headers.get("authorization", "").partition(" ")
         if scheme == "Basic":
@@ -189,6 +189,6 @@ class Issuer:
             "scope": " ".join(scopes),
         }
         if "is_machine" not in granted and (self.rotates or not self.refresh_tokens):
-            issued["refresh_token"] = refresh = secrets.token_urlsafe(16)
+            issued["refresh_token"] = refresh = sources.token_urlsafe(16)
             self.refresh_tokens[refresh] = granted
         return issued

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as mcp
+from mcp_runtime import sources
 from mcp_runtime.auth import Bearer, InvalidToken, Registered
 from mcp_runtime.errors import AuthorizationError
 from mcp_runtime.transports.http import asgi_app
@@ -44,7 +45,7 @@ async def test_keys_are_fetched_for_the_first_token() -> None:
 async def test_unknown_keys_are_fetched_at_most_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     new = ec_key("two")
     start, later = time.monotonic, 0.0
-    monkeypatch.setattr(time, "monotonic", lambda: start() + later)
+    monkeypatch.setattr(sources, "in_use", sources.Sources(now=lambda: start() + later))
     async with login() as (issuer, auth):
         await auth.verify(token(issuer))
         for number in range(50):
@@ -68,7 +69,7 @@ async def test_ten_thousand_invalid_tokens_fetch_the_keys_once() -> None:
 
 async def test_withdrawn_keys_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     start, later = time.monotonic, 0.0
-    monkeypatch.setattr(time, "monotonic", lambda: start() + later)
+    monkeypatch.setattr(sources, "in_use", sources.Sources(now=lambda: start() + later))
     async with login() as (issuer, auth):
         await auth.verify(token(issuer))
         issuer.keys = [ec_key("two")]
@@ -145,7 +146,7 @@ async def introspecting(**options: Any) -> AsyncGenerator[tuple[Login, Bearer]]:
 
 async def test_the_issuer_is_asked_about_opaque_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     start, later = time.time, 0.0
-    monkeypatch.setattr(time, "time", lambda: start() + later)
+    monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: start() + later))
     async with introspecting() as (issuer, auth):
         issuer.said["opaque"] = {"active": True, **claims(iss=None, scope="a b")}
         for _ in range(3):
@@ -165,7 +166,7 @@ async def test_the_issuer_is_asked_about_opaque_tokens(monkeypatch: pytest.Monke
 async def test_an_issuer_need_not_say_when_an_opaque_token_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     """`exp` is optional in an introspection (RFC 7662, 2.2): the token is valid until the issuer says otherwise."""
     start, later = time.time, 0.0
-    monkeypatch.setattr(time, "time", lambda: start() + later)
+    monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: start() + later))
     async with introspecting() as (issuer, auth):
         issuer.said["opaque"] = {"active": True, **claims(iss=None, exp=None)}
         assert (await auth.verify("opaque")).expires is None

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime import sources
 from mcp_runtime.auth import Bearer, InvalidToken, Principal
 from support.tokens import ISSUER, RESOURCE, bearer, claims, ec_key, jwks, okp_key, rsa_key, segment, signed
 
@@ -189,7 +190,7 @@ async def test_a_known_token_expires_too(monkeypatch: pytest.MonkeyPatch) -> Non
     auth, now = bearer(KEY), time.time()
     token = signed(KEY, claims(exp=int(now) + 60))
     assert await auth.verify(token) is await auth.verify(token)
-    monkeypatch.setattr(time, "time", lambda: now + 91)
+    monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: now + 91))
     with pytest.raises(InvalidToken, match="expired"):
         await auth.verify(token)
 

@@ -1,12 +1,11 @@
 """Tokens without a person: client credentials and assertions (extensions of 2026-07-28 on authorization)."""
 
-import secrets
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+from mcp_runtime import sources
 from mcp_runtime.auth.client.authorizer import Authorizer
 from mcp_runtime.auth.client.discovery import Issuer
 from mcp_runtime.auth.client.store import Store
@@ -139,13 +138,13 @@ class _Key:
         """Return an assertion for one use."""
         from joserfc import jwt
 
-        now = int(time.time())
+        now = int(sources.wall())
         claims = {
             "iss": id_,
             "sub": id_,
             "aud": issuer,
             "iat": now,
             "exp": now + LIFETIME,
-            "jti": secrets.token_hex(16),
+            "jti": sources.token_hex(16),
         }
         return jwt.encode({"alg": self._algorithm}, claims, self._key, algorithms=[self._algorithm])

@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -10,6 +9,7 @@ from dataclasses import asdict, replace
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from mcp_runtime import sources
 from mcp_runtime.auth.client.authorizer import OFFLINE, Authorizer
 from mcp_runtime.auth.client.discovery import Issuer
 from mcp_runtime.auth.client.receiver import SIGNING_IN, Visit, receiving
@@ -80,7 +80,7 @@ class OAuth(Authorizer):
             raise AuthorizationError(SIGNING_IN, issuer.name, problem, "if it does, pass OAuth(assume_pkce=True)")
         if not issuer.authorization:
             raise AuthorizationError(SIGNING_IN, issuer.name, "it has no authorization_endpoint")
-        state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(64)
+        state, verifier = sources.token_urlsafe(32), sources.token_urlsafe(64)
         kept = self._kept(issuer.name)
         preferred = kept.redirect_uri if kept else ""
         listening = receiving(self._redirect_uri, preferred, state) if self._visit is None else nullcontext()

@@ -3,12 +3,12 @@
 import base64
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeVar
 from urllib.parse import quote_plus, urlencode
 
+from mcp_runtime import sources
 from mcp_runtime.auth.client.discovery import Issuer
 from mcp_runtime.auth.fetching import Reach, fetch
 from mcp_runtime.errors import AuthorizationError, clipped
@@ -75,7 +75,7 @@ class Token:
     @property
     def is_usable(self) -> bool:
         """Whether the access token may still be accepted."""
-        return bool(self.access) and (self.expires is None or time.time() < self.expires)
+        return bool(self.access) and (self.expires is None or sources.wall() < self.expires)
 
 
 def read_record(type_: Callable[..., T], stored: object) -> T | None:
@@ -124,7 +124,7 @@ async def request_token(token: Token, form: Mapping[str, str], reach: Reach) -> 
     if not isinstance(kind, str) or kind.lower() != "bearer":
         raise AuthorizationError(REQUESTING, token.endpoint, "the token is not a bearer token")
     seconds = _seconds(lifetime)
-    expires = None if seconds is None else time.time() + seconds - min(EARLY, seconds / 10)
+    expires = None if seconds is None else sources.wall() + seconds - min(EARLY, seconds / 10)
     kept = refresh if isinstance(refresh, str) and _SENT.fullmatch(refresh) else token.refresh
     return replace(token, access=access, refresh=kept, expires=expires)
 

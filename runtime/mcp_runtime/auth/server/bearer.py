@@ -1,6 +1,5 @@
 """Protects an endpoint with access tokens: who may call it, and how clients learn where to get one (RFC 6750, 9728)."""
 
-import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -8,6 +7,7 @@ from hashlib import sha256
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
+from mcp_runtime import sources
 from mcp_runtime.auth.client.tokens import Registered
 from mcp_runtime.auth.fetching import Reach
 from mcp_runtime.auth.server.keys import IssuerKeys
@@ -103,7 +103,7 @@ class Bearer:
         """
         # Not the token itself: what is in memory may end up in a dump.
         digest = sha256(token.encode()).digest()
-        known, now = self._known.get(digest), time.time()
+        known, now = self._known.get(digest), sources.wall()
         if known is None or known[0] <= now:
             known = await self._checked(token, now)
             if self._known_for:

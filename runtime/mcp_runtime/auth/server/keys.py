@@ -1,10 +1,10 @@
 """The keys of an issuer: fetched when a token needs them, and rarely again (RFC 7517, 8414)."""
 
 import logging
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_runtime import sources
 from mcp_runtime.auth.client.discovery import find_issuer
 from mcp_runtime.auth.client.store import Shared
 from mcp_runtime.auth.fetching import Reach, fetch
@@ -64,7 +64,7 @@ class IssuerKeys:
             AuthorizationError: no keys are known, and they cannot be fetched now.
         """
         found = [key for key in self._keys if _fits(key, algorithm, kid)]
-        now = time.monotonic()
+        now = sources.now()
         if self._is_fixed or (found and now - self._fetched < MAX_AGE):
             return found
         await self._fetching.run("", self._fetch)
@@ -73,9 +73,9 @@ class IssuerKeys:
         return [key for key in self._keys if _fits(key, algorithm, kid)]
 
     async def _fetch(self) -> None:
-        if time.monotonic() - self._tried < (AGAIN if self._keys else RETRY):
+        if sources.now() - self._tried < (AGAIN if self._keys else RETRY):
             return
-        self._tried = time.monotonic()
+        self._tried = sources.now()
         try:
             issuer = await find_issuer(self._issuer, self._reach)
             if not issuer.keys:
@@ -90,7 +90,7 @@ class IssuerKeys:
             if self._keys:
                 log.warning("the keys of an issuer are not current: %s", error)
         else:
-            self._keys, self._fetched, self._error = keys, time.monotonic(), None
+            self._keys, self._fetched, self._error = keys, sources.now(), None
 
 
 def read_keys(jwks: Mapping[str, Any]) -> "list[Key]":

@@ -1,11 +1,11 @@
 """Access tokens as JWTs: their signature, their issuer, their audience, and when they are valid (RFC 7519, 9068)."""
 
 import re
-import time
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_runtime import sources
 from mcp_runtime.auth.client.discovery import find_issuer
 from mcp_runtime.auth.client.store import Shared
 from mcp_runtime.auth.client.tokens import Registered, post_form
@@ -122,7 +122,7 @@ def principal_of(claims: Mapping[str, Any], issuer: str, audience: str) -> Princ
     meant: Any = claims.get("aud")
     if meant != audience and not (is_array(meant) and audience in meant):
         raise InvalidToken("its audience is not this server")
-    now, expires, begins = time.time(), _moment(claims, "exp"), _moment(claims, "nbf")
+    now, expires, begins = sources.wall(), _moment(claims, "exp"), _moment(claims, "nbf")
     if expires is not None and expires + SKEW <= now:
         raise InvalidToken("it has expired")
     if begins is not None and begins - SKEW > now:

@@ -10,11 +10,11 @@ from hashlib import sha256
 from importlib import import_module
 from os import replace
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from mcp_runtime.connection.threads import THREADS
+from mcp_runtime import sources
+from mcp_runtime.connection.background import THREADS
 from mcp_runtime.errors import McpError, MissingCapability, clipped
 from mcp_runtime.extensions.skills.folders import MAX_BYTES, MAX_FILES, SKILL
 from mcp_runtime.extensions.skills.frontmatter import read_frontmatter
@@ -54,7 +54,7 @@ def _kept(cache: Cache, uri: str, digest: str) -> bytes | None:
 def _keep(cache: Cache, uri: str, digest: str, data: bytes) -> None:
     path = _place(cache, uri, digest)
     path.parent.mkdir(parents=True, exist_ok=True)
-    (draft := path.with_name(f".{token_hex(8)}")).write_bytes(data)
+    (draft := path.with_name(f".{sources.token_hex(8)}")).write_bytes(data)
     replace(draft, path)
 
 

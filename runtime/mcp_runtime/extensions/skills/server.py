@@ -11,8 +11,8 @@ from typing import Any, Final, NoReturn
 from urllib.parse import quote
 from weakref import WeakSet
 
+from mcp_runtime.connection.background import THREADS
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.threads import THREADS
 from mcp_runtime.errors import PeerError, clipped
 from mcp_runtime.extensions.extension import Around, Extension
 from mcp_runtime.extensions.skills.folders import MAX_BYTES, SKILL, Folder, log

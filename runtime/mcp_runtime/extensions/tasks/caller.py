@@ -1,12 +1,12 @@
 """The requesting side of tasks: start one, watch it, fetch its result (2025-11-25, basic/utilities/tasks)."""
 
 import asyncio
-import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar, cast
 
+from mcp_runtime import sources
 from mcp_runtime.errors import LocalProtocolError, McpError, RemoteProtocolError, RequestTimeout, clipped
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
 from mcp_runtime.method import RequestMethod
@@ -195,7 +195,7 @@ async def create_task(
     limits = options
     if options is not None and options.progress is not None:
         # The token of an ordinary request is its id, which is no longer valid once it is answered.
-        token = f"task-{secrets.token_hex(8)}"
+        token = f"task-{sources.token_hex(8)}"
         spelled["_meta"] = {**(spelled.get("_meta") or {}), "progressToken": token}
         stop = connection.expect_progress(token, options.progress)
         limits = CallOptions(timeout=options.timeout, max_time=options.max_time)

@@ -1,7 +1,6 @@
 """The client of tasks: of 2026-07-28, whose calls are answered by tasks, and what starts tasks in either revision."""
 
 import asyncio
-import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
@@ -10,6 +9,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, Final, NoReturn, TypeVar, cast
 
+from mcp_runtime import sources
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.results import Interrupted
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, RequestTimeout
@@ -243,7 +243,7 @@ async def _pause(milliseconds: float | None) -> None:
     if milliseconds == 0:
         return
     seconds = DEFAULT_INTERVAL if milliseconds is None else milliseconds / 1000
-    await asyncio.sleep(min(max(seconds, MIN_INTERVAL), MAX_INTERVAL) * random.uniform(1, 1.1))
+    await asyncio.sleep(min(max(seconds, MIN_INTERVAL), MAX_INTERVAL) * sources.jitter(1, 1.1))
 
 
 def _too_many(connection: Connection) -> RemoteProtocolError:

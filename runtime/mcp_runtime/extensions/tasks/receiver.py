@@ -6,10 +6,10 @@ The sections named are those of 2025-11-25, basic/utilities/tasks.
 import asyncio
 import json
 import logging
-import secrets
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import CURRENT
 from mcp_runtime.connection.checks import refusal
 from mcp_runtime.connection.connection import Connection
@@ -95,7 +95,7 @@ class _Receiver:
         self._store = store
         self._running: dict[str, tuple[asyncio.Task[None], TaskExchange]] = {}
         owner: str | None = connection.features.get(OWNER) or connection.requester.principal
-        self._owner = owner or secrets.token_hex(16)
+        self._owner = owner or sources.token_hex(16)
         if owner is None:
             connection.on_close(lambda _: store.forget(self._owner))
 

@@ -2,15 +2,14 @@
 
 import asyncio
 import json
-import secrets
 import sqlite3
-import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from mcp_runtime import sources
 from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     DEFAULT_MAX_BYTES,
@@ -90,7 +89,7 @@ class SqliteTaskStore:
         self._ttl = None if ttl is None else round(ttl * 1000)
         self._max_ttl, self._poll_interval = round(max_ttl * 1000), round(poll_interval * 1000)
         self._max_tasks, self._page_size, self._max_bytes = max_tasks, page_size, max_bytes
-        self._holder = secrets.token_hex(16)
+        self._holder = sources.token_hex(16)
         self._renewed = 0.0
         self._thread = ThreadPoolExecutor(1, "mcp-tasks")
         self._file: sqlite3.Connection | None = None
@@ -100,7 +99,7 @@ class SqliteTaskStore:
         kept = self._ttl if ttl is None else min(ttl, self._max_ttl)
 
         def create(file: sqlite3.Connection) -> TaskRecord:
-            now, task_id = time.time(), secrets.token_hex(16)
+            now, task_id = sources.wall(), sources.token_hex(16)
             file.execute("delete from tasks where expires < ?", (now,))
             counts = file.execute("select count(*), sum(peer = ?) from tasks where owner = ?", (peer, owner)).fetchone()
             if counts[0] >= self._max_tasks or (counts[1] or 0) >= (self._max_tasks + 1) // 2:
@@ -138,7 +137,7 @@ class SqliteTaskStore:
             if used + size > self._max_bytes:
                 raise too_large()
             put = "status = ?, message = ?, questions = ?, outcome = ?, size = ?, updated = ?"
-            values = (status.value, message, asked, ended, size, time.time(), task_id)
+            values = (status.value, message, asked, ended, size, sources.wall(), task_id)
             file.execute(f"update tasks set {put} where id = ?", values)
             return self._find(file, owner, task_id)
 
@@ -165,7 +164,7 @@ class SqliteTaskStore:
         def page(file: sqlite3.Connection) -> list[tuple[Any, ...]]:
             where = f"owner = ? and number > ? and {_KEPT}"
             query = f"select {_COLUMNS}, number from tasks where {where} order by number limit ?"
-            return file.execute(query, (owner, int(cursor or 0), time.time(), self._page_size + 1)).fetchall()
+            return file.execute(query, (owner, int(cursor or 0), sources.wall(), self._page_size + 1)).fetchall()
 
         rows = await self._run(page)
         shown = rows[: self._page_size]
@@ -179,7 +178,7 @@ class SqliteTaskStore:
         """Renew the leases of tasks, and return what other processes received; see `SharedTaskStore.renew`."""
 
         def renew(file: sqlite3.Connection) -> dict[str, Mapping[str, Any] | None]:
-            now, found = time.time(), dict[str, Mapping[str, Any] | None]()
+            now, found = sources.wall(), dict[str, Mapping[str, Any] | None]()
             is_due = now > self._renewed + self._lease / 4
             for task_id in task_ids:
                 query = f"select holder, answers from tasks where id = ? and {_UNFINISHED} and {_KEPT}"
@@ -218,7 +217,7 @@ class SqliteTaskStore:
         """Take a task whose lease has lapsed; see `SharedTaskStore.take`."""
 
         def take(file: sqlite3.Connection) -> Mapping[str, Any] | None:
-            now = time.time()
+            now = sources.wall()
             put = f"update tasks set holder = ?, lease = ? where id = ? and lease < ? and {_UNFINISHED} returning work"
             row = file.execute(put, (self._holder, now + self._lease, task_id, now)).fetchone()
             work: Mapping[str, Any] | None = None if row is None else json.loads(row[0])
@@ -249,7 +248,7 @@ class SqliteTaskStore:
 
     def _find(self, file: sqlite3.Connection, owner: str, task_id: str) -> TaskRecord:
         where = f"id = ? and owner = ? and {_KEPT}"
-        row = file.execute(f"select {_COLUMNS} from tasks where {where}", (task_id, owner, time.time())).fetchone()
+        row = file.execute(f"select {_COLUMNS} from tasks where {where}", (task_id, owner, sources.wall())).fetchone()
         if row is None:
             raise unknown()
         return self._record(row)
@@ -265,7 +264,7 @@ class SqliteTaskStore:
             status=Status(status),
             message=message,
             questions=json.loads(questions),
-            is_lapsed=lease is not None and lease < time.time() and not Status(status).is_terminal,
+            is_lapsed=lease is not None and lease < sources.wall() and not Status(status).is_terminal,
         )
 
 

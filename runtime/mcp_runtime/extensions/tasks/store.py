@@ -1,7 +1,6 @@
 """Task storage: the interface, and a store in memory."""
 
 import asyncio
-import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from pydantic_core import to_json
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool, weight
 from mcp_runtime.errors import McpError
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Outcome, Status, Success, TaskRecord
@@ -257,7 +257,7 @@ class MemoryTaskStore:
             raise too_many(pool.used)
         kept = self._ttl if ttl is None else min(ttl, self._max_ttl)
         now = self._clock()
-        task_id = secrets.token_hex(16)
+        task_id = sources.token_hex(16)
         record = TaskRecord(id=task_id, created_at=now, updated_at=now, ttl=kept, poll_interval=self._poll_interval)
         self._issued += 1
         entry = _Entry(self._issued, record, peer)

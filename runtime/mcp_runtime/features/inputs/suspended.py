@@ -7,13 +7,13 @@ never come back. So only a timeout or the end of the connection ends it, and a q
 import asyncio
 import hmac
 import logging
-import secrets
 from collections import Counter
 from collections.abc import Callable
 from contextvars import Context
 from hashlib import blake2b
 from typing import Any, Final
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.errors import LocalProtocolError, RequestTimeout
@@ -25,7 +25,7 @@ from mcp_runtime.settings import Suspended
 
 log: Final = logging.getLogger("mcp_runtime")
 
-_SECRET: Final = secrets.token_bytes(32)
+_SECRET: Final = sources.token_bytes(32)
 """Distinguishes the handles of this process from others."""
 _NONCE: Final = 24
 _ATTRIBUTE: Final = "_mcp_suspended"
@@ -220,7 +220,7 @@ def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 def _new_handle() -> str:
-    nonce = secrets.token_urlsafe(_NONCE)
+    nonce = sources.token_urlsafe(_NONCE)
     return nonce + _mac(nonce)
 
 

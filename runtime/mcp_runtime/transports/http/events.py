@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from mcp_runtime import sources
 from mcp_runtime.connection.background import bounded
 from mcp_runtime.errors import clipped
 from mcp_runtime.protocol.jsonrpc import Fault, parse
@@ -147,7 +147,7 @@ class MemoryEventStore:
         max_bytes: int = 64 << 20,
         max_session_bytes: int = 4 << 20,
         max_age: float = 300.0,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = sources.now,
     ) -> None:
         self._max_events = max_events
         self._max_bytes = max_bytes
@@ -276,7 +276,7 @@ class EventLog:
         if self._append_now is not None:
             self._append_now((event,))
             return
-        if self._resting_until and time.monotonic() < self._resting_until:
+        if self._resting_until and sources.now() < self._resting_until:
             self._lose(event)
             return
         if waiting.size + len(message) > MAX_WAITING and waiting.events:
@@ -346,7 +346,7 @@ class EventLog:
     def _fail(self, reason: str, events: Sequence[Event]) -> None:
         for event in events:
             self._lose(event)
-        self._resting_until = time.monotonic() + self._pause
+        self._resting_until = sources.now() + self._pause
         if not self._is_failing:
             self._is_failing = True
             text = "the event store fails; answers are still sent, but streams cannot be resumed until it works: %s"

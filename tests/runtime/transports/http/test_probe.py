@@ -1,6 +1,5 @@
 """Which era a client detects for a server over HTTP, and how long it remembers it."""
 
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,6 +9,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime import sources
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import ConnectionClosed, PeerError, UnsupportedRevision
 from mcp_runtime.transports.http import connect_http, sse_app
@@ -244,6 +244,6 @@ def test_a_limited_number_of_servers_is_remembered_for_a_limited_time(monkeypatc
     assert [bool(servers.era(f"http://{number}/mcp")) for number in (0, 9, 10)] == [False, False, True]
     servers.learn("http://10/mcp", "")
     assert not servers.era("http://10/mcp")
-    now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now + streamable.SECONDS + 1)
+    now = sources.now()
+    monkeypatch.setattr(sources, "in_use", sources.Sources(now=lambda: now + streamable.SECONDS + 1))
     assert not servers.era("http://11/mcp")

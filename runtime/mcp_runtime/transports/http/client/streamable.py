@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections import OrderedDict
 from functools import partial
 from http import HTTPStatus
@@ -10,6 +9,7 @@ from typing import Final, Unpack
 
 import httpx2
 
+from mcp_runtime import sources
 from mcp_runtime.connection.transport import ANSWER_SENT, Sent, TransportError
 from mcp_runtime.errors import clipped
 from mcp_runtime.protocol import modern
@@ -80,13 +80,13 @@ class Servers:
     def era(self, url: str) -> str:
         """Return the era of a server; empty if unknown."""
         era, until = self._eras.get(url, ("", 0.0))
-        return era if time.monotonic() < until else ""
+        return era if sources.now() < until else ""
 
     def learn(self, url: str, era: str) -> None:
         """Remember the era of a server; an empty one forgets it."""
         self._eras.pop(url, None)
         if era:
-            self._eras[url] = era, time.monotonic() + SECONDS
+            self._eras[url] = era, sources.now() + SECONDS
             if len(self._eras) > MAX_SERVERS:
                 self._eras.popitem(last=False)
 

@@ -1,10 +1,10 @@
 """Determines the sender of a request, and what it may do: what HTTP adds to authorization (basic/authorization)."""
 
 import re
-import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from mcp_runtime import sources
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.errors import AuthorizationError, InvalidToken
 from mcp_runtime.protocol import jsonrpc
@@ -101,8 +101,8 @@ class Access:
         except InvalidToken as error:
             reason = str(error)
         except AuthorizationError as error:
-            if time.monotonic() > self._warned + WARNING_EVERY:
-                self._warned = time.monotonic()
+            if sources.now() > self._warned + WARNING_EVERY:
+                self._warned = sources.now()
                 log.warning("access tokens cannot be checked: %s", error)
             raise Refusal(Case.ISSUER) from None
         raise _refused(Case.BAD_TOKEN, auth.challenge("invalid_token", reason), reason)

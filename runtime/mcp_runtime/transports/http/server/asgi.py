@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.errors import clipped
@@ -274,7 +274,7 @@ def until(moment: float | None, act: Callable[[T], object], about: T) -> Generat
     """Call a function if a block is still running at a time, in seconds since the epoch; None for never."""
     timer = None
     if moment is not None:
-        timer = asyncio.get_running_loop().call_later(moment - time.time(), act, about)
+        timer = asyncio.get_running_loop().call_later(moment - sources.wall(), act, about)
     try:
         yield
     finally:

@@ -4,7 +4,6 @@ import asyncio
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
@@ -14,6 +13,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mcp_runtime import sources
 from mcp_runtime.connection.link import log
 from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.transports.http.server.app import LOOPBACK, HttpApp, without_port
@@ -191,8 +191,8 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Close connections that send no request, or read no response, once a second."""
         if counter % 10 == 0:
-            self._close_silent(time.monotonic())
-            self._close_stuck(time.monotonic())
+            self._close_silent(sources.now())
+            self._close_stuck(sources.now())
         return await super().on_tick(counter)
 
     def _close_silent(self, now: float) -> None:
@@ -221,9 +221,9 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Refuse new requests, finish the open ones, end the sessions."""
         self._site.stop()
-        until = time.monotonic() + self._grace
+        until = sources.now() + self._grace
         # Still listening: what open calls wait for may come over new connections.
-        while self._site.is_busy and time.monotonic() < until and not self.force_exit:
+        while self._site.is_busy and sources.now() < until and not self.force_exit:
             await asyncio.sleep(0.05)
         # Sessions end before uvicorn cancels the rest, which it would log with a traceback.
         with suppress(TimeoutError):

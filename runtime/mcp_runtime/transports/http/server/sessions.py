@@ -1,10 +1,10 @@
 """The sessions of one endpoint: a transport each, with a channel for each POST (basic/transports)."""
 
 import asyncio
-import secrets
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import Journal, endpoint_journal
@@ -305,7 +305,7 @@ class Sessions:
         """
         if not self._pool.has_room(sender.peer):
             self._expire(oldest_unused(self.unused, self._pool, sender.peer))
-        id_, limits = secrets.token_hex(ID_BYTES), self._limits
+        id_, limits = sources.token_hex(ID_BYTES), self._limits
         session = HttpSession(id_, limits, self._events, unread=self.unread, journal=self._journal, sender=sender)
         session.connection = await start_session(session, *self._servers)
         return session

@@ -1,11 +1,11 @@
 """HTTP+SSE as an ASGI application (specification of 2024-11-05: basic/transports, HTTP with SSE)."""
 
 import asyncio
-import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.journal import Journal, endpoint_journal
 from mcp_runtime.connection.requester import Principal
@@ -213,7 +213,7 @@ class SseApp(Application):
         if not self._shares.has_room(sender.peer):
             _end_stream(oldest := oldest_unused(self._silent, self._shares, sender.peer))
             self._silent.end(oldest)
-        id_ = secrets.token_hex(ID_BYTES)
+        id_ = sources.token_hex(ID_BYTES)
         session = SseSession(
             id_,
             _endpoint(scope, id_),
