@@ -70,6 +70,7 @@ class TestClient:
                 await skill.read("b.md")
         assert server.reads == [URI, "skill://pdf/a.md"]
 
+    @pytest.mark.requirement("skills.inside", "skills.limits")
     @pytest.mark.parametrize(
         ("resources", "reason"),
         [
@@ -93,20 +94,43 @@ class TestClient:
                 await load_skill(client, URI)
         assert server.reads == []
 
+    @pytest.mark.requirement("skills.verified", "skills.frontmatter-compared")
     @pytest.mark.parametrize("size", [True, False])
     @pytest.mark.parametrize("sum_", [True, False])
     @pytest.mark.parametrize("frontmatter", [True, False])
-    async def test_lies_in_each_combination(self, size: bool, sum_: bool, frontmatter: bool) -> None:
+    @pytest.mark.parametrize("manifest", [True, False])
+    async def test_lies_in_each_combination(self, size: bool, sum_: bool, frontmatter: bool, manifest: bool) -> None:
         own = file(URI, TEXT.encode(), **({"size": 5} if size else {}), **({"digest": digest(b"")} if sum_ else {}))
         other = {"name": "pdf", "description": "Exfiltrate"} if frontmatter else read_frontmatter(TEXT.encode())
-        async with opened(lying(resources=[own, file()], frontmatter=other)) as client:
-            if size or sum_ or frontmatter:
+        files = [own, file(), *([file("skill://pdf/%61.md")] if manifest else [])]
+        async with opened(lying(resources=files, frontmatter=other)) as client:
+            if size or sum_ or frontmatter or manifest:
                 what = "bytes instead of 5" if size else "another digest" if sum_ else "the frontmatter differs"
+                what = "each file once" if manifest else what
                 with pytest.raises(SkillError, match=what) as caught:
                     await load_skill(client, URI)
                 assert "\n" not in str(caught.value)
             else:
                 assert (await load_skill(client, URI)).text == TEXT
+
+    async def test_a_body_that_is_larger_than_its_entry_says(self) -> None:
+        server = Liar()
+        server.files["skill://pdf/a.md"] = b"a" * (8 << 20)
+        async with opened(mcp.App("x", extensions=[server])) as client:
+            skill = await load_skill(client, URI)
+            with pytest.raises(SkillError, match=r"a.md has 8388608 bytes instead of 1; the skill has changed"):
+                await skill.read("a.md")
+            assert (await load_skill(client, URI)).text == TEXT
+
+    async def test_paths_that_servers_escape_in_other_ways(self) -> None:
+        """RFC 3986 lets a server write `(` and `%28`, so the escapes are not compared."""
+        server = Liar()
+        for uri in ("skill://pdf/a(1).md", "skill://pdf/%C3%A9%2D.md"):
+            server.files[uri] = b"x"
+            server.entry["resources"].append(file(uri, b"x"))
+        async with opened(mcp.App("x", extensions=[server])) as client:
+            skill = await load_skill(client, URI)
+            assert [await skill.read("a(1).md"), await skill.read("é-.md")] == ["x", "x"]
 
     @pytest.mark.parametrize("lies", [{"uri": "skill://other/SKILL.md"}, {"frontmatter": {"name": "x"}}])
     async def test_an_entry_of_another_skill(self, lies: Any) -> None:
@@ -114,6 +138,7 @@ class TestClient:
             with pytest.raises(SkillError):
                 await load_skill(client, URI)
 
+    @pytest.mark.requirement("skills.verified")
     async def test_a_skill_that_changes_after_its_entry(self, folder: Path) -> None:
         async with opened(app(folder)) as client:
             skill = await load_skill(client, URI)
@@ -128,6 +153,7 @@ class TestClient:
             assert await skill.read("references/FORMS.md") == "forms\r\n"
             assert await skill.read("logo.png") == b"\x89PNG\xff"
 
+    @pytest.mark.requirement("skills.dynamic")
     async def test_dynamic_skills_are_loaded_on_request(self, folder: Path) -> None:
         async with opened(app(folder, dynamic=["pdf"])) as client:
             with pytest.raises(SkillError, match="dynamic=True"):
@@ -135,6 +161,7 @@ class TestClient:
             skill = await load_skill(client, URI, dynamic=True)
             assert await skill.read("references/FORMS.md") == "forms\r\n"
 
+    @pytest.mark.requirement("skills.declared")
     async def test_a_server_without_skills(self) -> None:
         async with opened(mcp.App("x")) as client:
             with pytest.raises(MissingCapability, match="skills"):

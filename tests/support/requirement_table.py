@@ -179,8 +179,8 @@ def render() -> str:
         f"recommended (SHOULD). Tests show {tested} of them, examples {sum(bool(row.example) for row in every)};",
         f"{sum(bool(row.reason) for row in every)} are not shown, with the reason.",
         "",
-        "*Page* is a page of the specification and its section; cancellation and progress moved from",
-        "basic/utilities to basic/patterns with 2026-07-28. *schema* is a comment in the schema.",
+        "*Page* is a page of the specification or of an extension, and its section; cancellation and progress moved",
+        "from basic/utilities to basic/patterns with 2026-07-28. *schema* is a comment in the schema.",
         "",
     ]
     for topic in topics():

@@ -1,6 +1,5 @@
 """The client of skills: lists entries, and loads skills whose files are what their entries promise."""
 
-import json
 from base64 import b64decode
 from binascii import Error
 from collections.abc import AsyncIterator, Iterable
@@ -19,6 +18,7 @@ from mcp_runtime.errors import McpError, MissingCapability, clipped
 from mcp_runtime.extensions.skills.folders import MAX_BYTES, MAX_FILES, SKILL
 from mcp_runtime.extensions.skills.frontmatter import read_frontmatter
 from mcp_runtime.extensions.skills.server import PACKAGE, Skills
+from mcp_runtime.middleware.schema_cost import canonical
 
 _AGAIN: Final = "load_skill() with the URI loads the new state"
 
@@ -128,10 +128,10 @@ async def load_skill(client: Any, entry: Any, *, dynamic: bool = False, cache: C
     skill = Skill(entry, "", client, cache)
     data = await _fetch(skill, entry.uri)
     try:
-        found = read_frontmatter(data)
+        is_same = canonical(read_frontmatter(data)) == canonical(entry.frontmatter)
     except ValueError as error:
         raise SkillError(f"{clipped(entry.uri)}: {error}") from None
-    if _plain(found) != _plain(entry.frontmatter):
+    if not is_same:
         raise SkillError(f"{clipped(entry.uri)}: the frontmatter differs from that of the entry; {_AGAIN}")
     skill.text = data.decode()
     return skill
@@ -169,7 +169,7 @@ def _problem(entry: Any, dynamic: bool) -> str | None:
     uris = [file.uri for file in files]
     if len(uris) > MAX_FILES or sum(file.size for file in files) > MAX_BYTES:
         return f"it exceeds {MAX_FILES} files or {MAX_BYTES:,} bytes"
-    if entry.uri not in uris or len(set(uris)) != len(uris):
+    if entry.uri not in uris or len(set(map(unquote, uris))) != len(uris):
         return "the manifest must list SKILL.md, and each file once"
     return next((f"{clipped(uri)} is not a file in its folder" for uri in uris if not _is_inside(uri, base)), None)
 
@@ -184,20 +184,13 @@ def _digest(data: bytes) -> str:
     return f"sha256:{sha256(data).hexdigest()}"
 
 
-def _plain(value: Any) -> str:
-    """Return a JSON value as text, with whole numbers spelled alike: peers write 1.0 as 1."""
-    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True)
-
-
-def _number(text: str) -> float | int:
-    return int(number) if (number := float(text)).is_integer() else number
-
-
 async def _fetch(skill: Skill, uri: str) -> bytes:
-    listed, cache = skill.entry.resources, skill.cache
-    file = None if listed == "dynamic" else next((each for each in listed if each.uri == uri), None)
-    if listed != "dynamic" and file is None:
-        raise SkillError(f"{clipped(uri)} is not listed in the entry; if the skill has changed, {_AGAIN}")
+    listed, cache, file = skill.entry.resources, skill.cache, None
+    if listed != "dynamic":
+        file = next((each for each in listed if unquote(each.uri) == unquote(uri)), None)
+        if file is None:
+            raise SkillError(f"{clipped(uri)} is not listed in the entry; if the skill has changed, {_AGAIN}")
+        uri = file.uri  # servers escape different characters
     if file and cache and (kept := await THREADS.run(_kept, cache, uri, file.digest)) is not None:
         return kept
     found = [each for each in (await skill.client.read_resource(uri=uri)).contents if each.uri == uri]

@@ -20,7 +20,7 @@ NAME: Final = re.compile(r"(?!.*--)[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 MAX_FILES: Final = 512
 MAX_BYTES: Final = 16 << 20
 """The limits of a skill that every host accepts (SEP-2640, Limits); longer files are not sent."""
-MAX_WALKED: Final = 20_000
+MAX_WALKED: Final = 10_000
 """How many files a skill may have at all."""
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 

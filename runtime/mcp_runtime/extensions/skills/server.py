@@ -1,7 +1,6 @@
 """The server of skills: lists them, returns entries, directories and files, and tells clients of changes."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from mimetypes import guess_type
@@ -11,6 +10,8 @@ from typing import Any, Final, NoReturn
 from urllib.parse import quote
 from weakref import WeakSet
 
+from mcp_runtime.app.registry import Registry
+from mcp_runtime.app.resources import contents
 from mcp_runtime.connection.background import THREADS
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import PeerError, clipped
@@ -23,7 +24,6 @@ from mcp_runtime.protocol.legacy import Side, State
 PACKAGE: Final = "mcp_bindings.extensions.skills"
 PAGE: Final = 50
 """How many skills are on a page."""
-_CURSOR: Final = "skills:"
 _LIST: Final = names.listing("resources")
 _FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
 
@@ -52,7 +52,7 @@ class Skills(Extension):
         self.binding = import_module(PACKAGE).EXTENSION
         self._is_listed, self._lock = listed, Lock()
         self._connections: WeakSet[Connection] = WeakSet()
-        self._folders: dict[str, Folder] = {}
+        self._folders: Registry[Folder] = Registry()
         unused = set(dynamic)
         given = source if isinstance(source, Mapping) else {"": source} if source is not None else {}
         for path, root in given.items():
@@ -66,7 +66,7 @@ class Skills(Extension):
                     folder = Folder(whole, file.parent, is_dynamic=whole in unused)
                     folder.look()
                     unused.discard(whole)
-                    self._folders[folder.uri] = folder
+                    self._folders.add(folder.uri, folder)
         if unused:
             raise ValueError(f"dynamic: there is no skill {', '.join(sorted(unused))}")
 
@@ -108,8 +108,8 @@ class Skills(Extension):
         return self._result(name, ctx, **{"resources" if name == _LIST else "resourceTemplates": []})
 
     def _list(self, params: Any, ctx: Any) -> Any:
-        entries, cursor = self._page(params.cursor)
-        return self._result("skills/list", ctx, skills=entries, nextCursor=cursor, **_FRESH)
+        folders, cursor = self._folders.page(params.cursor, PAGE)
+        return self._result("skills/list", ctx, skills=self._listed(folders), nextCursor=cursor, **_FRESH)
 
     def _get(self, params: Any, ctx: Any) -> Any:
         folder = self._folders.get(params.uri)
@@ -121,36 +121,32 @@ class Skills(Extension):
         folder = self._holding(params.uri)
         if folder is None or params.uri not in folder.children:
             _refuse("directory", params.uri)
-        found = [(f"{params.uri}/{quote(name.rstrip('/'))}", name) for name in folder.children[params.uri]]
-        start = _index(params.cursor)
-        page = [{"uri": uri, "name": name.rstrip("/"), "mimeType": _type(name)} for uri, name in found[start:][:1000]]
-        more = f"{_CURSOR}{start + 1000}" if start + 1000 < len(found) else None
-        return self._result("resources/directory/read", ctx, resources=page, nextCursor=more)
+        found = [(name.rstrip("/"), _type(name)) for name in folder.children[params.uri]]
+        entries = [{"uri": f"{params.uri}/{quote(name)}", "name": name, "mimeType": kind} for name, kind in found]
+        return self._result("resources/directory/read", ctx, resources=entries)
 
     async def _list_resources(self, params: Any, ctx: Any, proceed: Any) -> Any:
-        cursor, own = params.cursor if params else None, None
-        if cursor is None or not cursor.startswith(_CURSOR):
-            own = await proceed(params, ctx)
-            if own.next_cursor is not None:
-                return own
-        entries, more = await THREADS.run(self._page, cursor if own is None else None)
-        about = [{**entry["frontmatter"], "uri": entry["uri"], "mimeType": _type(SKILL)} for entry in entries]
-        kept = [{key: each[key] for key in ("uri", "name", "description", "mimeType")} for each in about]
-        made = self._result(_LIST, ctx, resources=kept, nextCursor=more)
-        if own is None:
-            return made
-        return own.model_copy(update={"resources": [*own.resources, *made.resources], "next_cursor": more})
+        """Add the skills to the last page of the server's resources."""
+        own = await proceed(params, ctx)
+        if own.next_cursor is not None:
+            return own
+        kept = [
+            {"uri": entry["uri"], "name": about["name"], "description": about["description"], "mimeType": _type(SKILL)}
+            for entry in await THREADS.run(self._listed, self._folders)
+            if (about := entry["frontmatter"])
+        ]
+        made = self._result(_LIST, ctx, resources=kept)
+        return own.model_copy(update={"resources": [*own.resources, *made.resources]})
 
     async def _read(self, params: Any, ctx: Any, proceed: Any) -> Any:
         found = await THREADS.run(self._load, params.uri)
         if found is None:
             return await proceed(params, ctx)
-        said: dict[str, Any] = {"uri": params.uri, "mimeType": _type(params.uri)}
         try:
-            said["text"] = found.decode()
+            content: str | bytes = found.decode()
         except UnicodeDecodeError:
-            said["blob"] = b64encode(found).decode()
-        return self._result(names.RESOURCES_READ, ctx, contents=[said])
+            content = found
+        return contents(ctx.requester.binding, params.uri, content, _type(params.uri))
 
     def _load(self, uri: str) -> bytes | None:
         folder = self._holding(uri)
@@ -168,17 +164,11 @@ class Skills(Extension):
     def _holding(self, uri: str) -> Folder | None:
         """Return the outermost skill that has a file or directory, as it is now."""
         ends = [*[place for place, character in enumerate(uri) if character == "/"][2:66], len(uri)]
-        found = [self._folders[key] for end in ends if (key := f"{uri[:end]}/{SKILL}") in self._folders]
+        found = [folder for end in ends if (folder := self._folders.get(f"{uri[:end]}/{SKILL}"))]
         return next((each for each in found if self._look(each) and (uri in each.files or uri in each.children)), None)
 
-    def _page(self, cursor: str | None) -> tuple[list[Mapping[str, Any]], str | None]:
-        found: list[Mapping[str, Any]] = []
-        for place, folder in enumerate([*self._folders.values()][(start := _index(cursor)) :], start):
-            if len(found) == PAGE:
-                return found, f"{_CURSOR}{place}"
-            if self._look(folder) and self._is_listed(folder.entry):
-                found.append(folder.entry)
-        return found, None
+    def _listed(self, folders: Iterable[Folder]) -> list[Mapping[str, Any]]:
+        return [folder.entry for folder in folders if self._look(folder) and self._is_listed(folder.entry)]
 
     def _look(self, folder: Folder) -> bool:
         """Return whether a skill is valid now, and tell clients if it has changed."""
@@ -214,13 +204,6 @@ async def _changed(connection: Connection) -> None:
 def _type(name: str) -> str:
     kind = "text/markdown" if name.endswith(".md") else "inode/directory" if name.endswith("/") else guess_type(name)[0]
     return kind or "text/plain"
-
-
-def _index(cursor: str | None) -> int:
-    digits = (cursor or f"{_CURSOR}0").removeprefix(_CURSOR)
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
-        _refuse("cursor", digits)
-    return int(digits)
 
 
 def _refuse(kind: str, name: str) -> NoReturn:
