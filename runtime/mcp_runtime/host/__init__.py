@@ -5,6 +5,7 @@ from mcp_runtime.host.config import ConfigurationError, ServerEntry
 from mcp_runtime.host.host import Host, HostFailed
 from mcp_runtime.host.policy import Decision, Policy, Refused, ToolCall, ask_unless_read_only, read_only
 from mcp_runtime.host.servers import HostServer, ServerUnavailable
+from mcp_runtime.host.skills import HostSkill
 from mcp_runtime.host.views import HostResult, View
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "HostFailed",
     "HostResult",
     "HostServer",
+    "HostSkill",
     "HostTool",
     "Offer",
     "Policy",

@@ -19,6 +19,7 @@ from mcp_runtime.host.catalogue import Catalogue, catalogue_of
 from mcp_runtime.host.config import ConfigurationError, Inputs, ServerEntry, parse, read_file
 from mcp_runtime.host.policy import Policy
 from mcp_runtime.host.servers import ClientT, HostServer
+from mcp_runtime.host.skills import HostSkill, skills_of
 from mcp_runtime.host.views import View, view_of
 from mcp_runtime.peer import Peer
 from mcp_runtime.settings import ClientOptions
@@ -26,6 +27,9 @@ from mcp_runtime.stub import ClientStub
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from mcp_runtime.extensions.extension import Extension
+    from mcp_runtime.extensions.skills import Skill
 
 C = TypeVar("C", bound=ClientStub[Any])
 
@@ -61,6 +65,7 @@ class Host(Generic[ClientT]):
         elicitation: answers `elicitation/create`.
         roots: answers `roots/list`.
         log: receives log messages.
+        extensions: what the clients declare; `Skills` for `skills`.
 
     Raises:
         ConfigurationError: two servers have the same name, or `client` is of a revision without elicitation.
@@ -82,6 +87,7 @@ class Host(Generic[ClientT]):
         elicitation: Answer | None = None,
         roots: Answer | None = None,
         log: Answer | None = None,
+        extensions: "Iterable[Extension]" = (),
     ) -> None:
         self._client = client
         self._policy = policy
@@ -90,6 +96,7 @@ class Host(Generic[ClientT]):
         self._lazy = lazy
         self._approve = approve
         self._approvals = approvals
+        self._extensions = tuple(extensions)
         answers = {"create_message": sampling, "elicit": elicitation, "list_roots": roots, "on_logging_message": log}
         self._answers = {name: answer for name, answer in answers.items() if answer is not None}
         self._handlers: Any = getattr(sys.modules[client.__module__], "ClientHandlers")  # noqa: B009
@@ -180,6 +187,30 @@ class Host(Generic[ClientT]):
             self._start(server)
             await server.settled()
         return server
+
+    async def skills(self) -> Mapping[tuple[str, str], HostSkill]:
+        """Return the skills that the connected servers list, by server and URI; see `mcp_runtime.extensions.skills`."""
+        clients = {name: server.client for name, server in self._servers.items() if server.state == "ready"}
+        return await skills_of(clients)
+
+    async def load_skill(self, server: str, uri: str, *, dynamic: bool = False, cache: Path | None = None) -> "Skill":
+        """Load a skill from its server, listed or not, and verify it.
+
+        Args:
+            server: the name of the server.
+            uri: the URI of its SKILL.md.
+            dynamic: whether to load skills whose files have no digests.
+            cache: a folder that keeps verified files.
+
+        Raises:
+            KeyError: there is no such server.
+            SkillError: something differs from the entry of the skill, or a limit is exceeded.
+            McpError: the server is not connected, has no skills, or not this one.
+        """
+        from mcp_runtime.extensions.skills import Cache, load_skill
+
+        kept = None if cache is None else Cache(cache, server)
+        return await load_skill((await self.use(server)).client, uri, dynamic=dynamic, cache=kept)
 
     @property
     def policy(self) -> Policy | None:
@@ -275,7 +306,7 @@ class Host(Generic[ClientT]):
 
         answers = {name: bound(answer) for name, answer in self._answers.items()}
         handlers = type("HostHandlers", (self._handlers,), answers)() if answers else None
-        return await self._client.open(peer, handlers=handlers, options=options)
+        return await self._client.open(peer, handlers=handlers, options=options, extensions=self._extensions)
 
 
 def _write(path: Path, text: str) -> None:
