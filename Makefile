@@ -15,6 +15,8 @@ SITE_CHECK ?= .site-check
 PEER1_VENV ?= .venv-mcp1
 PEER2_VENV ?= .venv-mcp2
 PEERS ?= .peers
+# The frameworks for agents that use a host in the interop tests.
+AGENTS_VENV ?= .venv-agents
 # The official conformance suite, with the Node.js that it needs.
 SUITE ?= .conformance
 # Which revisions `make generate` writes; empty means all of them.
@@ -51,7 +53,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready $(BENCH_NODE)/.ready
-PEERS_READY := $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(PEERS)/.ready
+PEERS_READY := $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(AGENTS_VENV)/.ready $(PEERS)/.ready
 
 SOURCES := $(wildcard codegen runtime generated tests benchmarks examples scripts)
 # mypy refuses a folder without a Python file.
@@ -95,6 +97,10 @@ $(PEER1_VENV)/.ready: requirements/interop-mcp1.txt scripts/venv.sh
 
 $(PEER2_VENV)/.ready: requirements/interop-mcp2.txt scripts/venv.sh
 	@scripts/venv.sh $(PEER2_VENV) requirements/interop-mcp2.txt
+	@touch $@
+
+$(AGENTS_VENV)/.ready: requirements/interop-agents.txt scripts/venv.sh
+	@scripts/venv.sh $(AGENTS_VENV) requirements/interop-agents.txt
 	@touch $@
 
 # The packages are servers that need no build step, so their install scripts stay off.
@@ -208,7 +214,7 @@ debian:
 .PHONY: interop
 interop: $(READY) $(PEERS_READY) debian ## Talk to servers, clients, proxies and stores that others wrote, over stdio and HTTP.
 	MCP_PEER_1=$(abspath $(PEER1_VENV)/bin/python) MCP_PEER_2=$(abspath $(PEER2_VENV)/bin/python) \
-		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) \
+		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) MCP_AGENTS=$(abspath $(AGENTS_VENV)/bin/python) \
 		$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m interop tests/interop
 
 .PHONY: conformance
