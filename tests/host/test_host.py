@@ -206,7 +206,7 @@ def write(text: str = "") -> str:
     return f"wrote {text}"
 
 
-async def test_a_policy_allows_refuses_changes_and_may_fail() -> None:
+async def test_a_policy_allows_refuses_changes_and_may_fail(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[str] = []
 
     async def ask(call: ToolCall) -> Decision:
@@ -237,6 +237,7 @@ async def test_a_policy_allows_refuses_changes_and_may_fail() -> None:
         failed = await view.call("s__write", {"text": "fail"})
         assert failed.text() == "The call was refused: the policy failed."
         assert isinstance(failed.error, ValueError)
+        assert "s__write: the policy failed" in caplog.text
         assert (await view.call("s__write", {})).text() == "The call was refused."
         assert len(seen) == 6
     async with Host([entry("s", write=write)], Client, policy=read_only) as host:

@@ -1,11 +1,12 @@
 """A view: the tools that one model sees, in the form of its provider's API, and the calls that it makes."""
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from mcp_runtime.errors import ConnectionClosed, McpError, clipped
 from mcp_runtime.host.catalogue import Catalogue, HostTool, search
@@ -15,27 +16,15 @@ from mcp_runtime.host.dialects.lowering import lower
 from mcp_runtime.host.dialects.reading import Inexpressible
 from mcp_runtime.host.dialects.restoring import restore
 from mcp_runtime.host.policy import Policy, Refused, ToolCall
-from mcp_runtime.host.servers import HostServer
 from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.tools.errors import mismatch_of
 
 MAX_TEXT: Final = 100_000
 """The longest text of a result that a model gets, in characters, unless the caller says otherwise."""
+_log: Final = logging.getLogger("mcp_runtime.host")
 _AGAIN: Final = 30.0
 """How many seconds a call that may be repeated waits for its server to come back."""
-
-
-class Servers(Protocol):
-    """The host, as a view sees it."""
-
-    @property
-    def policy(self) -> Policy | None:
-        """What decides about calls."""
-
-    async def use(self, name: str) -> HostServer[Any]:
-        """Return a server, connected if it can be."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +102,12 @@ class View:
     Attributes:
         tools: the tools by name.
         left_out: how many more would match, but are too many.
-        host: the host, which makes the calls.
+        host: the `Host` that makes the calls.
     """
 
     tools: Mapping[str, HostTool]
     left_out: int = 0
-    host: Servers = field(repr=False)
+    host: Any = field(repr=False)
 
     def search(self, words: str, most: int = 10) -> "View":
         """Return the view of the tools that fit some words best, in that order.
@@ -187,6 +176,7 @@ class View:
         try:
             decided = await self._decided(ToolCall(tool=tool, arguments=checked))
         except Exception as error:  # A policy that fails must not let anything pass.
+            _log.warning("%s: the policy failed, so the call was refused", name, exc_info=True)
             return _failed(name, "The call was refused: the policy failed.", error)
         if isinstance(decided, str):
             return _failed(name, decided)
@@ -205,7 +195,7 @@ class View:
 
     async def _decided(self, call: ToolCall) -> Mapping[str, Any] | str:
         """Return the arguments to send, or why nothing is sent."""
-        policy = self.host.policy
+        policy: Policy | None = self.host.policy
         decision = True if policy is None else await policy(call)
         if isinstance(decision, Refused):
             return decision.reason
@@ -234,7 +224,7 @@ class View:
         return [tool(name, one.description, self.lowered(name, dialect)) for name, one in self.tools.items()]
 
 
-def view_of(host: Servers, catalogue: Catalogue, allow: Sequence[str], deny: Sequence[str], most: int | None) -> View:
+def view_of(host: Any, catalogue: Catalogue, allow: Sequence[str], deny: Sequence[str], most: int | None) -> View:
     """Return the view of a catalogue; see `Host.view`."""
 
     def matches(tool: HostTool, patterns: Sequence[str]) -> bool:

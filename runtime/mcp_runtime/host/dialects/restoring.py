@@ -17,6 +17,7 @@ from mcp_runtime.host.dialects.reading import (
     types,
 )
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.tools.errors import mismatch_of
 
 
 def restore(schema: Mapping[str, Any], value: Any) -> Any:
@@ -80,9 +81,16 @@ class _Restorer(Reader):
     def meant(self, fragments: Fragments, value: Any) -> Fragments:
         """Return the fragments with those of the alternatives that a value is meant for."""
         for _, _, options in self.unions(fragments):
-            best = max(options, key=lambda option: self.likeness(option, value))
+            ranked = sorted(options, key=lambda option: self.likeness(option, value), reverse=True)
+            best = next((option for option in ranked if self.accepts(option, value)), ranked[0])
             fragments += self.meant(best, value)
         return fragments
+
+    def accepts(self, option: Fragments, value: Any) -> bool:
+        """Whether a value, mapped back by an alternative, is valid for it."""
+        shared = {word: self.root[word] for word in ("$defs", "definitions") if word in self.root}
+        text = json.dumps({**shared, "allOf": [schema for _, schema in option]})
+        return mismatch_of(text, self.value(option, value)) is None
 
     def likeness(self, fragments: Fragments, value: Any) -> int:
         """Rate how well a value fits a schema: by its type, its constants and its names."""
