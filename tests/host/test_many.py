@@ -6,6 +6,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -99,7 +100,7 @@ async def test_a_call_through_a_host_costs_little_more_than_through_its_client(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tools = {f"t{number}": tool_of(number) for number in range(50)}
-    entries = [InMemory(name=f"s{n}", command=("x",), make=lambda n=n: app_of(f"s{n}", tools)) for n in range(20)]
+    entries = [InMemory(name=f"s{n}", command=("x",), make=partial(app_of, f"s{n}", tools)) for n in range(20)]
     async with Host(entries, Client) as host:
         await eventually(lambda: len(host.tools().tools) == 1000)
         view, client = host.view(), host.servers["s7"].client

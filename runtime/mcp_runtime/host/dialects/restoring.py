@@ -8,7 +8,6 @@ from mcp_runtime.host.dialects.reading import (
     Fragments,
     Inexpressible,
     Reader,
-    among,
     fits,
     items_of,
     modern,
@@ -93,24 +92,13 @@ class _Restorer(Reader):
         return mismatch_of(text, self.value(option, value)) is None
 
     def likeness(self, fragments: Fragments, value: Any) -> int:
-        """Rate how well a value fits a schema: by its type, its constants and its names."""
+        """Rate how well a value fits a schema: by its type and its names."""
         points = -100 * any(
             not any(fits(value, name) for name in given) for _, schema in fragments for given in types(schema)
         )
-        points += sum(
-            max(self.likeness(option, value) for option in options) for _, _, options in self.unions(fragments)
-        )
-        if not is_object(value):
-            return points
-        for _, schema in fragments:
+        for _, schema in fragments if is_object(value) else ():
             points -= 10 * sum(value.get(property_name(str(name))) is None for name in items_of(schema.get("required")))
-            for name, inner in properties_of(schema).items():
-                given = value.get(property_name(name))
-                if given is None or not is_object(inner):
-                    continue
-                allowed = [inner["const"]] if "const" in inner else inner.get("enum")
-                fitting = all(any(fits(given, one) for one in types_) for types_ in types(inner))
-                points += 1 - 20 * (not fitting) - 50 * (is_array(allowed) and not among(given, allowed))
+            points += sum(value.get(property_name(name)) is not None for name in properties_of(schema))
         return points
 
     def takes_null(self, fragments: Fragments) -> bool:
