@@ -1,42 +1,34 @@
-"""A client that runs a tool in the background, watches it, and cancels another one."""
+"""A client that starts a tool as a task, watches it, and cancels another one."""
 
 import argparse
 import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings.v2025_11_25 import CallToolRequestParams, Client, TextContent
-from mcp_bindings.v2025_11_25.methods import TOOLS_CALL
-from mcp_runtime.extensions.tasks import TaskRecord, run_as_task, start_task
-from mcp_runtime.stub import CallOptions
+from mcp_bindings import Client, TextContent
+from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
+from mcp_runtime.extensions.tasks import TaskRecord, Tasks, start_task
 from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("tasks_server.py")
 
 
-def report(progress: float, total: float | None, message: str | None) -> None:
-    print(f"  {progress:g} of {total:g}: {message}")
-
-
 def show(record: TaskRecord) -> None:
-    print(f"  it is {record.status.value}")
+    print(f"  {record.status.value}  {record.message}".rstrip())
 
 
 async def main(text: str) -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
-        client = await Client.open(peer, require=["tasks.requests.tools.call"])
-        count = CallToolRequestParams(name="count", arguments={"text": text})
-        result = await run_as_task(
-            client, TOOLS_CALL, count, ttl=60, options=CallOptions(progress=report), on_status=show
-        )
+        client = await Client.open(peer, extensions=[Tasks()])
+        task = await start_task(client, TOOLS_CALL, {"name": "count", "arguments": {"text": text}})
+        result = await task.result(on_status=show)
         [block] = result.content
         assert isinstance(block, TextContent)
         print(block.text)
 
-        endless = CallToolRequestParams(name="count", arguments={"text": "again " * 10_000})
-        task = await start_task(client, TOOLS_CALL, endless)
+        endless = {"text": "again " * 10_000}
+        task = await start_task(client, TOOLS_CALL, {"name": "count", "arguments": endless})
         print("the second one is", (await task.cancel()).status.value)
-        print("tasks:", [each.status async for each in client.iter_tasks()])
 
 
 if __name__ == "__main__":
