@@ -53,7 +53,7 @@ class Outbound:
         self.results = Results(link.report)
         self._link = link
         self._reports = reports
-        self.deadlines = Deadlines(self._expire, link.limits.max_extension)
+        self.deadlines = Deadlines(link.loop, self._expire, link.limits.max_extension)
         self._shared_meta: RequestMeta | None = None
 
     def ask_through(
@@ -115,7 +115,7 @@ class Outbound:
                 return self._resume(interim, call, params, rounds, whole)
 
             return await self.deadlines.within(call.limit, method.name, resume, times)
-        ends = interim.ends if whole is None else self.deadlines.ends(self.deadlines.get(whole))
+        ends = interim.ends if whole is None else self.deadlines.get(whole)
         proceed = self.deadlines.suspend(whole, limited=times is not None)
 
         def again(params: Any) -> Coroutine[Any, Any, Any]:
@@ -277,7 +277,7 @@ class Outbound:
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
         if resume is not None:
             is_extension = all(type_ is not known for known in spoken.results.values())
-            value = Interim(value, resume, None if is_extension else times, self.deadlines.ends(times))
+            value = Interim(value, resume, None if is_extension else times, times and times[0])
         call.future.set_result(value)
         return ANSWER
 
@@ -375,18 +375,18 @@ class Outbound:
         """Restart the timeout, but never beyond the maximum since the request began."""
         settings, options = self._link.limits, call.options
         timeout = settings.timeout if options.timeout is None else options.timeout
-        ends = self.deadlines.ends(self.deadlines.get(call.id))
-        if ends is None or timeout is None:
+        before = self.deadlines.get(call.id)
+        if before is None or timeout is None:
             return
         max_time = settings.max_time if options.max_time is None else options.max_time
         if call.latest is None and max_time is not None:
-            call.latest = ends - timeout + max_time
-        seconds, now = timeout, self._link.loop.time()
-        if call.latest is not None and max_time is not None and now + timeout > call.latest:
-            seconds, call.limit = call.latest - now, max_time
-        self.deadlines.set(call.id, seconds, timeout)
+            call.latest = before - timeout + max_time
+        until = self._link.loop.time() + timeout
+        if call.latest is not None and max_time is not None and until > call.latest:
+            until, call.limit = call.latest, max_time
+        self.deadlines.set(call.id, until, timeout)
         if call.whole is not None:
-            self.deadlines.renew(call.whole, seconds, timeout)
+            self.deadlines.renew(call.whole, until, timeout)
 
 
 def _is_listening(work: Call | None) -> bool:

@@ -1,14 +1,13 @@
-"""Timeouts and rate limits."""
+"""Timeouts and rate limits: many share one timer, since most are over long before."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.protocol.jsonrpc import Id
 
-K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -111,111 +110,10 @@ class Gate(Generic[T]):
 
 
 GRAIN: Final = 0.005
-"""Seconds by which a wait may end late, so that many close ends need few checks."""
+"""Seconds by which a timeout may be late, so that many close timeouts need few checks."""
 MAX_PAUSE: Final = 600.0
 """The maximum time in seconds for which timeouts are paused."""
-NEVER: Final = float("inf")
-
-
-class TimerWheel(Generic[K]):
-    """Waits that share one timer of the event loop, since most are over long before they end by themselves.
-
-    Its clock can be halted, for time that counts towards no wait.
-
-    Args:
-        expire: called with each wait that takes too long, which is then forgotten.
-        seconds: how long a wait may take, unless it says otherwise.
-    """
-
-    __slots__ = ("_expire", "_halted_at", "_halts", "_lag", "_loop", "_timer", "_until", "_wakes_at", "seconds")
-
-    def __init__(self, expire: Callable[[K], object], seconds: float = NEVER) -> None:
-        self.seconds: Final = seconds
-        self._expire = expire
-        self._until: dict[K, float] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._wakes_at = NEVER
-        self._lag = self._halted_at = 0.0
-        self._halts = 0
-
-    def __iter__(self) -> Iterator[K]:
-        """Return the waits that are running, the oldest first."""
-        return iter(self._until)
-
-    def time(self) -> float:
-        """Return the time by the wheel's clock, in seconds."""
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            # An application may outlive the loop in which it was first called.
-            self.clear()
-            self._loop = loop
-        return self._halted_at if self._halts else loop.time() - self._lag
-
-    def begin(self, wait: K, seconds: float | None = None) -> None:
-        """Begin a wait, or begin it again."""
-        self.set(wait, self.time() + (self.seconds if seconds is None else seconds))
-
-    def set(self, wait: K, until: float) -> None:
-        """Set when a wait ends by the wheel's clock."""
-        self._until[wait] = until
-        if until < self._wakes_at and not self._halts:
-            self._wake_at(until)
-
-    def get(self, wait: K) -> float | None:
-        """Return when a wait ends by the wheel's clock; None if it is over."""
-        return self._until.get(wait)
-
-    def end(self, wait: K) -> float | None:
-        """End a wait; return when it would have ended by itself, or None if it was over."""
-        return self._until.pop(wait, None)
-
-    def moment(self, until: float) -> float:
-        """Return a time of the wheel's clock by that of the event loop, if it is not halted again before."""
-        return until + self._lag
-
-    def clear(self) -> None:
-        """Forget all waits, and stop the timer."""
-        self._until.clear()
-        self._stop()
-
-    def halt(self) -> None:
-        """Halt the clock until `go` was called as often."""
-        if not self._halts:
-            self._halted_at = self.time()
-            self._stop()
-        self._halts += 1
-
-    def go(self) -> None:
-        """Let the clock go on."""
-        self._halts -= 1
-        if not self._halts:
-            self._lag += self.time() - self._halted_at
-            self._wake_at(min(self._until.values(), default=NEVER))
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer, self._wakes_at = None, NEVER
-
-    def _wake_at(self, until: float) -> None:
-        self._stop()
-        if until < NEVER and self._loop is not None:
-            self._wakes_at = until
-            # In its own context: otherwise the current handler's context would be kept alive as long.
-            self._timer = self._loop.call_at(until + self._lag, self._look, context=Context())
-
-    def _look(self) -> None:
-        # The loop may call a little early, by up to the resolution of its clock.
-        now = max(self.time(), self._wakes_at)
-        self._timer, self._wakes_at = None, NEVER
-        for wait in [wait for wait, until in self._until.items() if until <= now]:
-            if self.end(wait) is not None:
-                self._expire(wait)
-        # The timer is not moved when a wait ends, so it may have belonged to one that is over.
-        if self._until and not self._halts:
-            self._wake_at(max(min(self._until.values()), now + GRAIN))
-
+_NEVER: Final = float("inf")
 
 _SLACK: Final = 2 * GRAIN
 """Extra seconds of a whole call beyond its request, whose own timeout notifies the peer."""
@@ -223,7 +121,7 @@ _SLACK: Final = 2 * GRAIN
 Timed: TypeAlias = Id | asyncio.Timeout
 """A request by its id, or a whole call."""
 Times: TypeAlias = tuple[float, float]
-"""When a timeout ends, and until when the peer's requests may extend it, by the clocks of `Deadlines`."""
+"""When a timeout ends, and until when the peer's requests may extend it, by the event loop's clock."""
 
 
 class Deadlines:
@@ -233,43 +131,56 @@ class Deadlines:
     either, but only up to a limit for each timeout: otherwise a peer that keeps asking could hold a call open.
 
     Args:
+        loop: the event loop, used as the clock.
         expire: called when a request times out.
         max_extension: how many times its value a timeout may take because of the peer's requests; None for no limit.
     """
 
-    __slots__ = ("_expire", "_latest", "_max_extension", "_pause_timer", "_pauses", "_until")
+    __slots__ = (
+        "_asked",
+        "_expire",
+        "_loop",
+        "_max_extension",
+        "_pause_ends",
+        "_pauses",
+        "_since",
+        "_timer",
+        "_until",
+        "_wakes_at",
+    )
 
-    def __init__(self, expire: Callable[[Id], None], max_extension: float | None = None) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, expire: Callable[[Id], None], max_extension: float | None = None
+    ) -> None:
+        self._loop = loop
         self._expire = expire
         self._max_extension = max_extension
-        self._until: TimerWheel[Timed] = TimerWheel(self._end)
-        self._latest: TimerWheel[Timed] = TimerWheel(self._end)
+        self._until: dict[Timed, Times] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._wakes_at = _NEVER
+        self._asked = False
         self._pauses = 0
-        self._pause_timer: asyncio.TimerHandle | None = None
+        self._pause_ends = 0.0
+        self._since = 0.0
 
-    def set(self, id_: Timed, seconds: float, timeout: float) -> None:
-        """Set in how many seconds a request expires, and its timeout; replaces an earlier time."""
+    def set(self, id_: Timed, until: float, timeout: float) -> None:
+        """Set when a request expires, by the event loop's clock, and its timeout; replaces an earlier time."""
         factor = self._max_extension
-        latest = NEVER if factor is None else self._latest.time() + seconds + timeout * (factor - 1)
-        self._set(id_, (self._until.time() + seconds, latest))
+        self._set(id_, until, _NEVER if factor is None else until + timeout * (factor - 1))
 
-    def _set(self, id_: Timed, times: Times, more: float = 0.0) -> None:
-        self._until.set(id_, times[0] + more)
-        self._latest.set(id_, times[1] + more)
+    def _set(self, id_: Timed, until: float, latest: float) -> None:
+        self._until[id_] = until, latest
+        if until < self._wakes_at and not self._pauses:
+            self._wake_at(until)
 
-    def get(self, id_: Timed) -> Times | None:
-        """Return the times of a request; None if it has no timeout."""
-        until, latest = self._until.get(id_), self._latest.get(id_)
-        return None if until is None or latest is None else (until, latest)
+    def get(self, id_: Timed) -> float | None:
+        """Return when a request expires; None for never."""
+        found = self._until.get(id_)
+        return None if found is None else found[0]
 
     def drop(self, id_: Timed) -> Times | None:
         """Forget a request; return the times that it had."""
-        until, latest = self._until.end(id_), self._latest.end(id_)
-        return None if until is None or latest is None else (until, latest)
-
-    def ends(self, times: Times | None) -> float | None:
-        """Return when a timeout ends by the event loop's clock, if nothing extends it from now on."""
-        return times and min(self._until.moment(times[0]), self._latest.moment(times[1]))
+        return self._until.pop(id_, None)
 
     async def within(
         self,
@@ -291,9 +202,9 @@ class Deadlines:
         """
         call = asyncio.timeout(None)
         if times is not None:
-            self._set(call, times, _SLACK)
+            self._set(call, times[0] + _SLACK, times[1] + _SLACK)
         elif seconds is not None:
-            self.set(call, seconds + _SLACK, seconds)
+            self.set(call, self._loop.time() + seconds + _SLACK, seconds)
         try:
             async with call:
                 return await run(call)
@@ -306,74 +217,102 @@ class Deadlines:
 
     def start(self, id_: Id, timeout: float, call: asyncio.Timeout | None) -> None:
         """Set that a request expires after the timeout, or with the call that it belongs to."""
-        whole = self.get(call) if call is not None else None
+        whole = self._until.get(call) if call is not None else None
         if whole is None:
-            self.set(id_, timeout, timeout)
+            self.set(id_, self._loop.time() + timeout, timeout)
         else:
-            self._set(id_, whole, -_SLACK)
+            self._set(id_, whole[0] - _SLACK, whole[1] - _SLACK)
 
-    def renew(self, call: asyncio.Timeout, seconds: float, timeout: float) -> None:
+    def renew(self, call: asyncio.Timeout, until: float, timeout: float) -> None:
         """Extend the timeout of a call, if it has one, to that of its request."""
-        if self.get(call) is not None:
-            self.set(call, seconds + _SLACK, timeout)
+        if call in self._until:
+            self.set(call, until + _SLACK, timeout)
 
     def suspend(self, call: asyncio.Timeout | None, *, limited: bool) -> Callable[[], None]:
         """Suspend the timeout of a call until the returned function is called, if limited as long as may be."""
-        times = self.get(call) if call is not None else None
+        times = self._until.get(call) if call is not None else None
         if call is None or times is None:
             return _nothing
-        left: float | None = times[0] - self._until.time()
-        self._set(call, (NEVER, times[1] if limited else NEVER))
+        left: float | None = times[0] - self._loop.time()
+        self._until[call] = (times[1] if limited else _NEVER), times[1]
 
         def proceed() -> None:
             nonlocal left
-            if left is not None and self.get(call) is not None:
-                self._set(call, (self._until.time() + left, times[1]))
+            if left is not None and call in self._until:
+                until, latest = self._loop.time() + left, self._until[call][1]
+                self._set(call, min(until, latest) if limited else until, latest)
             left = None
 
         return proceed
 
     def asked(self, is_asked: bool) -> None:
         """Note whether this side handles requests of the peer: such time extends all timeouts up to their limits."""
-        if is_asked:
-            self._until.halt()
-        else:
-            self._until.go()
+        self._settle()
+        self._asked = is_asked
+        self._wake()
 
     def pause(self) -> None:
         """Suspend all timeouts until `resume` was called as often, for at most `MAX_PAUSE` seconds."""
+        self._settle()
         self._pauses += 1
         if self._pauses == 1:
-            self._until.halt()
-            self._latest.halt()
-            self._pause_timer = asyncio.get_running_loop().call_later(MAX_PAUSE, self._proceed, context=Context())
+            self._pause_ends = self._since + MAX_PAUSE
+            self._wake()
 
     def resume(self) -> None:
         """Resume all timeouts with the time that was left when they were paused."""
-        if self._pauses > 1:
-            self._pauses -= 1
-        else:
-            self._proceed()
+        self._settle()
+        self._pauses = max(self._pauses - 1, 0)
+        self._wake()
 
     def clear(self) -> None:
-        """Forget every request, and the timers with them."""
+        """Forget every request, and the timer with them."""
         self._until.clear()
-        self._latest.clear()
-        self._proceed()
+        self._stop()
 
-    def _proceed(self) -> None:
-        if self._pause_timer is not None:
-            self._pause_timer.cancel()
-            self._pauses, self._pause_timer = 0, None
-            self._until.go()
-            self._latest.go()
+    def _settle(self) -> None:
+        """Move the timeouts by the time since this was last called, if it did not count."""
+        now = self._loop.time()
+        shift, self._since = now - self._since, now
+        if self._pauses:
+            self._until = {id_: (until + shift, latest + shift) for id_, (until, latest) in self._until.items()}
+        elif self._asked:
+            self._until = {id_: (min(until + shift, latest), latest) for id_, (until, latest) in self._until.items()}
 
-    def _end(self, id_: Timed) -> None:
-        self.drop(id_)
-        if not isinstance(id_, asyncio.Timeout):
-            self._expire(id_)
-        elif not id_.expired():
-            id_.reschedule(asyncio.get_running_loop().time())
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._wakes_at = None, _NEVER
+
+    def _wake(self, earliest: float = 0.0) -> None:
+        """Set the timer for what comes next."""
+        if self._pauses:
+            self._wake_at(self._pause_ends)
+        elif self._until:
+            # While this side is asked, a timeout ends no earlier than its extension does.
+            self._wake_at(max(min(times[self._asked] for times in self._until.values()), earliest))
+
+    def _wake_at(self, until: float) -> None:
+        self._stop()
+        if until < _NEVER:
+            self._wakes_at = until
+            # In its own context: otherwise the current handler's context would be kept alive as long.
+            self._timer = self._loop.call_at(until, self._look, context=Context())
+
+    def _look(self) -> None:
+        # The loop may call a little early, by up to the resolution of its clock.
+        now = max(self._loop.time(), self._wakes_at)
+        self._timer, self._wakes_at = None, _NEVER
+        self._settle()
+        self._pauses = 0  # since the timer waits for nothing else while timeouts are paused
+        for id_ in [id_ for id_, (until, _) in self._until.items() if until <= now]:
+            self.drop(id_)
+            if not isinstance(id_, asyncio.Timeout):
+                self._expire(id_)
+            elif not id_.expired():
+                id_.reschedule(now)
+        if self._timer is None:
+            self._wake(now + GRAIN)
 
 
 def _nothing() -> None: ...

@@ -79,8 +79,9 @@ async def test_renewing_a_session_may_take_as_long_as_a_sign_in(
 
 async def test_timeouts_go_on_when_all_pauses_are_over() -> None:
     expired: list[Any] = []
-    deadlines = Deadlines(expired.append)
-    deadlines.set(1, 0.02, 0.02)
+    loop = asyncio.get_running_loop()
+    deadlines = Deadlines(loop, expired.append)
+    deadlines.set(1, loop.time() + 0.02, 0.02)
     deadlines.pause()
     deadlines.pause()
     deadlines.resume()

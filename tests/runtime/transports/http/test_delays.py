@@ -4,15 +4,14 @@ import asyncio
 
 import pytest
 
-from mcp_runtime.connection.timers import TimerWheel
-from mcp_runtime.transports.http.server.asgi import TimeLimit
+from mcp_runtime.transports.http.server.asgi import Delay, TimeLimit
 
 
 @pytest.mark.usefixtures("virtual_time")
 async def test_a_wait_that_takes_too_long_is_told_in_its_turn() -> None:
     late: list[tuple[str, float]] = []
     now = asyncio.get_running_loop().time
-    delay = TimerWheel[str](lambda name: late.append((name, now())), 0.05)
+    delay = Delay[str](0.05, lambda name: late.append((name, now())))
     begun = now()
     for name in ("a", "b", "c"):
         delay.begin(name)
@@ -33,7 +32,7 @@ async def test_a_wait_that_takes_too_long_is_told_in_its_turn() -> None:
 @pytest.mark.usefixtures("virtual_time")
 async def test_what_is_forgotten_is_told_of_nothing() -> None:
     late: list[str] = []
-    delay = TimerWheel[str](late.append, 0.02)
+    delay = Delay[str](0.02, late.append)
     delay.begin("a")
     delay.clear()
     await asyncio.sleep(0.05)

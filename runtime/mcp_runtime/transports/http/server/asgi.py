@@ -3,24 +3,86 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from contextvars import Context
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.connection.timers import TimerWheel
 from mcp_runtime.errors import clipped
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.statuses import Refusal
 
 log: Final = logging.getLogger("mcp_runtime")
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
-class TimeLimit(TimerWheel["asyncio.Task[Any]"]):
+class Delay(Generic[K]):
+    """Reports when a wait takes too long.
+
+    Args:
+        seconds: the maximum duration in seconds.
+        expire: called with a wait that took too long, which is then forgotten.
+    """
+
+    __slots__ = ("_expire", "_loop", "_timer", "_until", "seconds")
+
+    def __init__(self, seconds: float, expire: Callable[[K], object]) -> None:
+        self.seconds: Final = seconds
+        self._expire = expire
+        # In the order of their ends, since all have the same length.
+        self._until: dict[K, float] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, wait: K) -> None:
+        """Begin a wait that is not running yet."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            # An application may outlive the loop in which it was first called.
+            self._until.clear()
+            self._loop, self._timer = loop, None
+        self._until[wait] = until = loop.time() + self.seconds
+        if self._timer is None:
+            self._wake_at(loop, until)
+
+    def end(self, wait: K) -> bool:
+        """End a wait; return whether it was in time."""
+        return self._until.pop(wait, None) is not None
+
+    def __iter__(self) -> Iterator[K]:
+        """Return the waits that are running, the oldest first."""
+        return iter(self._until)
+
+    def clear(self) -> None:
+        """Forget all waits, and stop the timer."""
+        self._until.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _wake_at(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
+        # In its own context: otherwise the current request's context would be kept alive as long.
+        self._timer = loop.call_at(until, self._look, loop, until, context=Context())
+
+    def _look(self, loop: asyncio.AbstractEventLoop, now: float) -> None:
+        # The timer is not moved when a wait ends, so it may belong to one that is over.
+        self._timer = None
+        now = max(now, loop.time())
+        while self._until:
+            wait, until = next(iter(self._until.items()))
+            if until > now:
+                self._wake_at(loop, until)
+                return
+            del self._until[wait]
+            self._expire(wait)
+
+
+class TimeLimit(Delay["asyncio.Task[Any]"]):
     """Limits how long a task waits for something.
 
     Args:
@@ -30,7 +92,7 @@ class TimeLimit(TimerWheel["asyncio.Task[Any]"]):
     __slots__ = ()
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(_cancel, seconds)
+        super().__init__(seconds, _cancel)
 
     async def within(self, work: Awaitable[T]) -> T:
         """Wait for an awaitable.
@@ -46,11 +108,11 @@ class TimeLimit(TimerWheel["asyncio.Task[Any]"]):
             return await work
         except asyncio.CancelledError:
             # Cancelled by the timeout, unless something else cancelled it too.
-            if self.end(task) is not None or task.uncancel() > cancelling:
+            if self.end(task) or task.uncancel() > cancelling:
                 raise
             raise TimeoutError from None
         finally:
-            self.end(task)
+            self._until.pop(task, None)
 
 
 class Delays:
@@ -70,8 +132,8 @@ class Delays:
 
     def __init__(self, limits: HttpLimits) -> None:
         self.body = TimeLimit(limits.body_timeout)
-        self.first: TimerWheel[asyncio.Future[None]] = TimerWheel(resolve, limits.stream_after)
-        self.quiet: TimerWheel[asyncio.Future[None]] = TimerWheel(resolve, limits.keepalive)
+        self.first: Delay[asyncio.Future[None]] = Delay(limits.stream_after, resolve)
+        self.quiet: Delay[asyncio.Future[None]] = Delay(limits.keepalive, resolve)
         self.write = TimeLimit(limits.write_timeout)
 
     def clear(self) -> None:
@@ -300,7 +362,7 @@ class Outlet:
         self._unread.add(self._peer, -self.queued)
         self.queued = 0
 
-    async def changed(self, quiet: "TimerWheel[asyncio.Future[None]]") -> bool:
+    async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:
         """Wait until something is queued or the end has come; return False after a delay."""
         if self._queue or self.is_over:
             return True

@@ -8,13 +8,12 @@ from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import Journal, endpoint_journal
-from mcp_runtime.connection.timers import TimerWheel
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
-from mcp_runtime.transports.http.server.asgi import Headers, Sender
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, Sender
 from mcp_runtime.transports.http.server.checks import SESSION, VERSION
 from mcp_runtime.transports.http.server.streams import CommonStream, ResumableStream, Stream
 from mcp_runtime.transports.http.statuses import Case, Refusal
@@ -288,7 +287,7 @@ class Sessions:
         self._limits = limits
         self._events = events
         self.unread = Pool(limits.max_unread_total)
-        self.unused: TimerWheel[HttpSession] = TimerWheel(self._expire, limits.session_unused)
+        self.unused: Delay[HttpSession] = Delay(limits.session_unused, self._expire)
         self._pool = Pool(limits.max_sessions)
         self._journal = endpoint_journal()
         self._held: dict[bytes, HttpSession] = {}

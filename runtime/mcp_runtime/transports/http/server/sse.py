@@ -9,7 +9,6 @@ from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.journal import Journal, endpoint_journal
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.connection.timers import TimerWheel
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
@@ -17,7 +16,7 @@ from mcp_runtime.protocol.legacy import State
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.server.access import Access, Protection
 from mcp_runtime.transports.http.server.app import Application, Places
-from mcp_runtime.transports.http.server.asgi import Headers, Outlet, Receive, Reply, Scope, Sender
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Reply, Scope, Sender
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
     TooLarge,
@@ -170,7 +169,7 @@ class SseApp(Application):
         self._unread = Pool(limits.max_unread_total)
         self._shares = Pool(min(limits.max_sessions, limits.max_streams))
         self._journal = endpoint_journal()
-        self._silent: TimerWheel[SseSession] = TimerWheel(_end_stream, limits.session_unused)
+        self._silent: Delay[SseSession] = Delay(limits.session_unused, _end_stream)
         self._posts = Pool(limits.max_requests)
 
     @property

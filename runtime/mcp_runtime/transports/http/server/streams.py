@@ -6,12 +6,12 @@ from typing import Protocol
 
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.connection.timers import TimerWheel
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
     EVENTS,
     HIGH_WATER,
+    Delay,
     Delays,
     Headers,
     Message,
@@ -146,7 +146,7 @@ class Stream(Channel):
             self.outlet.end()
         self.wake()
 
-    async def first(self, delay: "TimerWheel[asyncio.Future[None]]") -> None:
+    async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
         """Wait for the first message, or for the end of the stream or of the delay."""
         if self._early or self.is_finished:
             return
@@ -259,7 +259,7 @@ class ResumableStream(Stream):
         super().__init__(owner, number, headers, sender)
         self._is_closing = False
 
-    async def first(self, delay: "TimerWheel[asyncio.Future[None]]") -> None:
+    async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
         """Wait for the first message, or the end of the stream or of the delay, unless the stream is to be closed."""
         if not self._is_closing:
             await super().first(delay)
