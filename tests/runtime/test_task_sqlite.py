@@ -33,6 +33,7 @@ from mcp_runtime.extensions.tasks import (
     resume_task,
     start_task,
 )
+from mcp_runtime.extensions.tasks.states import Outcome
 from mcp_runtime.extensions.tasks.store import ResultTooLarge
 from mcp_runtime.extensions.vendor import send_request, vendor_request
 from mcp_runtime.transports.http import connect_http
@@ -80,7 +81,8 @@ class TestStore:
         self, tmp_path: Path, before: Status, after: Status
     ) -> None:
         with closing(SqliteTaskStore(tmp_path / "tasks.db")) as store:
-            assert isinstance(store, SharedTaskStore) and not isinstance(MemoryTaskStore(), SharedTaskStore)
+            stores: tuple[object, ...] = (store, MemoryTaskStore())
+            assert [isinstance(each, SharedTaskStore) for each in stores] == [True, False]
             task = await store.create("me", None)
             if before is not Status.WORKING:
                 await store.move("me", task.id, before, outcome=DONE)
@@ -93,7 +95,10 @@ class TestStore:
                 assert (await store.get("me", task.id)).status is before
 
     async def test_another_process_reads_what_one_wrote(self, tmp_path: Path) -> None:
-        outcomes = {Status.COMPLETED: DONE, Status.FAILED: Failure(code=-7, message="no", data=[1])}
+        outcomes: dict[Status, Outcome] = {
+            Status.COMPLETED: DONE,
+            Status.FAILED: Failure(code=-7, message="no", data=[1]),
+        }
         with closing(SqliteTaskStore(tmp_path / "tasks.db")) as store:
             ids = {(await store.create("me", None)).id: status for status in outcomes}
             with closing(SqliteTaskStore(tmp_path / "tasks.db")) as other:

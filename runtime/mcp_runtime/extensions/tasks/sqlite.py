@@ -227,8 +227,12 @@ class SqliteTaskStore:
 
     def close(self) -> None:
         """Close the file, once what was begun is written."""
-        self._thread.submit(lambda: self._file and self._file.close())
+        self._thread.submit(self._close)
         self._thread.shutdown()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._locked, work)

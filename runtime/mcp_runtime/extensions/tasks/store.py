@@ -287,8 +287,8 @@ class MemoryTaskStore:
         if size and size + sum(other.size for other in self._owners[owner].values()) > self._max_bytes:
             raise too_large()
         entry.size = size
-        changed = {"status": status, "message": message, "questions": questions, "updated_at": self._clock()}
-        entry.record = replace(entry.record, **changed)
+        now = self._clock()
+        entry.record = replace(entry.record, status=status, message=message, questions=questions, updated_at=now)
         if status.is_terminal:
             entry.outcome = outcome
             entry.ended.set()
