@@ -17,6 +17,7 @@ from mcp_bindgen.cli.inspect import inspect
 from mcp_bindgen.cli.install import install
 from mcp_bindgen.cli.login import login, logout
 from mcp_bindgen.cli.migrate import migrate
+from mcp_bindgen.cli.proposal import proposal
 from mcp_bindgen.cli.proxy import proxy
 from mcp_bindgen.cli.revisions import list_revisions
 from mcp_bindgen.cli.rules import rules
@@ -76,6 +77,12 @@ changes.add(
     _IMPACT,
 )
 changes.add(migrate, "Write a migration guide.", "migrate 2025-11-25 2026-07-28 --output MIGRATING.md", _IMPACT)
+changes.add(
+    proposal,
+    "Show what a proposed change of the schema means.",
+    "proposal schema.ts --text SEP.md --out draft",
+    "docs/evolution.md",
+)
 changes.add(
     bridge, "Show how messages are translated between revisions.", "bridge 2025-11-25 2026-07-28", "docs/bridging.md"
 )

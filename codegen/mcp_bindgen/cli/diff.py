@@ -216,7 +216,7 @@ def _side(name: str, protocol: "Protocol") -> "Side":
     from mcp_bindgen.ingest.revisions import released
 
     file: SourceFile | None = None
-    if name not in released() and not is_url(name):
+    if name not in released() and not is_url(name) and (":" in name or Path(name).exists()):
         file = SourceFile(shown(name if Path(name).exists() else name.partition(":")[2]), side_source(name))
     dated = protocol.revision != UNNAMED
     return Side(

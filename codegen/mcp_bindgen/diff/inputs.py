@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.revisions import released, shipped_source
-from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, is_url, read_source
+from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, is_url, read_source, source_of
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released, load_sources
 
@@ -80,7 +80,6 @@ def side_source(side: str) -> SourceText:
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise InputError.at(Location(source=side), f"git cannot show it: {reason}")
-    if len(done.stdout) > MAX_BYTES or b"\0" in done.stdout:
-        raise InputError.at(Location(source=side), "too large or a binary file; a schema.json or schema.ts is expected")
-    kind = SourceKind.JSON_SCHEMA if path.endswith(".json") else SourceKind.TYPESCRIPT
-    return SourceText(name=side, kind=kind, data=done.stdout)
+    if len(done.stdout) > MAX_BYTES:
+        raise InputError.at(Location(source=side), "too large: a schema.json or a schema.ts is expected")
+    return source_of(done.stdout, side)

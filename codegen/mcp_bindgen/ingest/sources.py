@@ -15,6 +15,7 @@ MAX_BYTES = 16 * 1024 * 1024
 """The maximum size of a source, in bytes: about a hundred times the largest official one."""
 TIMEOUT = 30.0
 """The timeout of a whole download, in seconds."""
+_FENCE = re.compile(rb"(`{3,}|~{3,})\s*(\w*)")
 
 
 class SourceKind(StrEnum):
@@ -46,12 +47,39 @@ def read_source(place: str) -> SourceText:
     Raises:
         InputError: it cannot be read, is too large, or is neither of the two.
     """
-    data = _download_in_time(place) if is_url(place) else _read(Path(place), place)
-    place = public_name(place)
+    data = _download_in_time(place) if is_url(place) else read_bytes(Path(place), place)
+    return source_of(data, public_name(place))
+
+
+def source_of(data: bytes, place: str) -> SourceText:
+    """Return bytes as a source; of Markdown, the TypeScript of its fenced blocks, each in the lines where it was.
+
+    Raises:
+        InputError: it is neither a schema.json nor a schema.ts, or Markdown without TypeScript.
+    """
     if b"\0" in data[:4096]:
         raise InputError.at(place, "this is a binary file; a schema.json or a schema.ts is expected")
+    if place.endswith((".md", ".mdx")):
+        data = _blocks(data, place)
     is_json = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") or place.endswith(".json")
     return SourceText(name=place, kind=SourceKind.JSON_SCHEMA if is_json else SourceKind.TYPESCRIPT, data=data)
+
+
+def _blocks(data: bytes, place: str) -> bytes:
+    """Return Markdown with every line emptied that is not inside a block of TypeScript."""
+    lines, fence = list[bytes](), b""
+    for line in data.splitlines():
+        text = line.strip()
+        opened = _FENCE.match(text)
+        if not fence and opened:
+            fence = opened[1] if opened[2] in (b"ts", b"typescript") else b"-" + opened[1]
+            text = b""
+        elif fence and text == fence.removeprefix(b"-"):
+            fence = b""
+        lines.append(line if text and fence and not fence.startswith(b"-") else b"")
+    if not any(lines):
+        raise InputError.at(place, "no TypeScript in it: types are read from blocks fenced with ```ts")
+    return b"\n".join(lines) + b"\n"
 
 
 def is_url(place: str) -> bool:
@@ -84,7 +112,12 @@ def _too_large(place: str) -> InputError:
     return InputError.at(place, f"larger than {MAX_BYTES // 2**20} MiB, the maximum size of a schema")
 
 
-def _read(path: Path, place: str) -> bytes:
+def read_bytes(path: Path, place: str) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, or it is larger than a schema may be.
+    """
     try:
         if not path.is_file():
             reason = "this is a folder; give a file in it" if path.is_dir() else "no such file"

@@ -1,0 +1,1 @@
+"""Proposals: what a changed schema.ts means for messages, bindings, peers of its base, and the runtime."""

@@ -1,0 +1,128 @@
+"""Read proposals and their bases: revisions, files, Markdown, URLs, and states of a git repository."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.diff.inputs import UNNAMED, side_source
+from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, is_url, public_name
+from mcp_bindgen.ingest.typescript import read_typescript
+from mcp_bindgen.ingest.typescript_facts import facts_from_document
+from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load import load_sources
+from mcp_bindgen.proposal.merge import Proposed, merge, overlay
+
+DRAFT = "schema/draft/schema.ts"
+"""The file of the specification's repository that a proposal changes."""
+MERGED = "the merged proposals"
+"""The name of what several proposals result in."""
+_DECLARED = re.compile(r"\b(?:interface|type|enum)\s+(\w+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """The base or the result: its name for the user, its schema.ts, and the revision that this states, if any."""
+
+    name: str
+    source: SourceText
+    revision: str | None
+
+    def load(self, diagnostics: Diagnostics) -> Protocol:
+        """Load the schema.ts alone: a released revision's schema.json says more, and only the base may have one.
+
+        Raises:
+            InputError: it is not an MCP schema.
+        """
+        return replace(load_sources([self.source], "proposal", diagnostics), revision=self.revision or UNNAMED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """What is compared, and the types that the files declare."""
+
+    base: Side
+    head: Side
+    declared: frozenset[str]
+
+
+def read_sides(proposals: Sequence[str], bases: Sequence[str], onto: str | None) -> Sides:
+    """Read proposals, each with its base; what they change is applied in turn to `onto`, by default the first base.
+
+    One base serves all of several proposals.
+
+    Raises:
+        InputError: one of them cannot be read or is not TypeScript, or two change the same place differently.
+    """
+    if len(bases) not in (1, len(proposals)):
+        message = f"given {len(bases)} times for {len(proposals)} proposals; give one base for all, or one for each"
+        raise InputError.at("--base", message)
+    bases = [_named(base) for base in bases]
+    heads = [_named(proposal) for proposal in proposals]
+    each = [_proposed(head, base) for head, base in zip(heads, [*bases, *bases[:1] * len(heads)], strict=False)]
+    target = _named(onto) if onto else bases[0]
+    known = _facts(target)
+    revision = known["revision"]
+    name = heads[0] if len(each) == 1 else MERGED
+    if len(each) == 1 and target == bases[0] and not _is_markdown(heads[0]):
+        source, revision = side_source(heads[0]), each[0].head["revision"]
+    else:
+        text = merge(public_name(target), known, each)
+        source = SourceText(
+            name=f"{public_name(name)} applied to {public_name(target)}", kind=SourceKind.TYPESCRIPT, data=text.encode()
+        )
+    shipped = shipped_source(target, SourceKind.TYPESCRIPT) if target in released() else side_source(target)
+    facts = [known, *(proposed.head for proposed in each)]
+    return Sides(
+        base=Side(name=target, source=shipped, revision=known["revision"]),
+        head=Side(name=name, source=source, revision=revision),
+        declared=frozenset(declaration["name"] for side in facts for declaration in side["declarations"]),
+    )
+
+
+def _named(side: str) -> str:
+    """Return a side as `side_source` reads it: a bare git reference stands for the draft of its commit."""
+    if side in released() or is_url(side) or ":" in side or Path(side).exists() or Path(side).suffix:
+        return side
+    return f"{side}:{DRAFT}"
+
+
+def _proposed(head: str, base: str) -> Proposed:
+    before = _facts(base)
+    after = overlay(before, _fragment(head, before)) if _is_markdown(head) else _facts(head)
+    return Proposed(name=public_name(head), base=before, head=after)
+
+
+def _is_markdown(side: str) -> bool:
+    return side.endswith((".md", ".mdx"))
+
+
+def _facts(side: str) -> Mapping[str, Any]:
+    if side in released():
+        found: Mapping[str, Any] = json.loads(shipped_source(side, SourceKind.TYPESCRIPT).data)
+        return found
+    source = side_source(side)
+    if source.kind is not SourceKind.TYPESCRIPT:
+        raise InputError.at(source.name, "a schema.json; a proposal and its base are read from a schema.ts")
+    return _read(source, decode(source))
+
+
+def _fragment(side: str, base: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Read the blocks of a page, which may use every type of the base."""
+    source = side_source(side)
+    text = decode(source)
+    names = {declaration["name"] for declaration in base["declarations"]}
+    used = sorted(names - set(_DECLARED.findall(text)))
+    return _read(source, f'{text}\nimport type {{ {", ".join(used)} }} from "base";\n', names)
+
+
+def _read(source: SourceText, text: str, base: set[str] | None = None) -> Mapping[str, Any]:
+    diagnostics = Diagnostics()
+    document = read_typescript(text, source.name, diagnostics, base)
+    diagnostics.raise_errors()
+    facts = facts_from_document(document, text)
+    return {key: value for key, value in facts.items() if key != "imports"}
