@@ -273,7 +273,8 @@ def _era(methods: Sequence[Method], source: str, diagnostics: Diagnostics) -> Er
         raise InputError.at(
             where,
             "not an MCP schema: no message was found in it (an object that "
-            "requires a constant `method` and whose name, or that of a base, ends in Request or Notification)",
+            "requires a constant `method` and whose name, or that of a base, ends in Request or Notification); "
+            "types without messages are generated with --extension ID=FILE",
         )
     if "server/discover" in names:
         return Era.MODERN

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_bindgen.ingest.revisions import released
 from support.command import Cli
-from support.extensions import DIRECTIONS, ID, ORDERS, REVISION, TASKS, UI, official
+from support.extensions import DIRECTIONS, ID, OFFICIAL, ORDERS, REVISION, TASKS, UI, official
 
 TABLE = f"""
 [tool.mcp-bindgen.extensions."{ID}"]
@@ -120,7 +120,7 @@ class TestDiff:
 
 
 class TestVerify:
-    @pytest.mark.parametrize(("id", "name", "file"), [(TASKS, "tasks", "schema.ts"), (UI, "ui", "spec.types.d.ts")])
+    @pytest.mark.parametrize(("id", "name", "file"), OFFICIAL)
     def test_the_official_file_has_the_shipped_structure(self, id: str, name: str, file: str, cli: Cli) -> None:
         done = cli("verify", id, "--against", str(official(name, file)))
         assert f"is the pinned file of {id}" in done.out and "the shipped structure is equivalent" in done.out

@@ -29,21 +29,30 @@ from mcp_bindgen.ir.names import references
 from mcp_bindgen.ir.nodes import Ref, Struct
 from mcp_bindgen.load import load_released
 from mcp_runtime.method import WireType
-from support.extensions import TASKS, UI, official
+from support.extensions import CARDS, TASKS, UI, official
 
 pytestmark = pytest.mark.differential
 
 
-@pytest.mark.parametrize("id", [TASKS, UI])
+@pytest.mark.parametrize("id", [TASKS, UI, CARDS])
 def test_models_and_the_official_schema_agree(id: str, cases: int) -> None:
     _compare(id, cases)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("id", [TASKS, UI])
+@pytest.mark.parametrize("id", [TASKS, UI, CARDS])
 def test_they_agree_on_ten_thousand_messages(id: str) -> None:
     _compare(id, 10_000)
+
+
+@pytest.mark.parametrize("verdict", ["valid", "invalid"])
+def test_the_official_examples_of_cards_are_judged_as_their_folders_say(verdict: str) -> None:
+    folder = official("server-card", "examples") / verdict
+    type_ = WireType[Any]("mcp_bindings.extensions.server_card", "ServerCard")
+    cards = sorted(folder.iterdir())
+    assert len(cards) > 1
+    assert [_accepts(type_, json.loads(card.read_bytes())) for card in cards] == [verdict == "valid"] * len(cards)
 
 
 def _compare(id: str, count: int) -> None:
@@ -56,10 +65,10 @@ def _compare(id: str, count: int) -> None:
     for case in Instances(extension.protocol, Random(f"{SEED} {id}")).random(count, *names):
         theirs, ours = judge.accepts(case.definition, case.value), _accepts(types[case.definition], case.value)
         accepted += ours
-        if theirs != ours or (case.valid and not ours):
+        if theirs != ours or (case.valid and not ours and id != CARDS):  # cases know nothing of patterns
             verdict = "accepts" if theirs else "refuses"
             found.append(f"{case.definition}: the official schema {verdict} {json.dumps(case.value)[:600]}")
-    assert count // 2 <= accepted < count * 0.95
+    assert count // 3 <= accepted < count * 0.95
     assert not found, f"{len(found)} differences\n" + "\n".join(found[:10])
 
 

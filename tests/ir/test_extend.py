@@ -18,7 +18,7 @@ from mcp_bindgen.ir.nodes import Alias, Kind, Primitive, Ref, Struct, Union
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.load import load_released
 from mcp_bindgen.paths import shipped
-from support.extensions import DIRECTIONS, ID, ORDERS, REVISION, ROWS, TASKS, UI, official, orders
+from support.extensions import CARDS, DIRECTIONS, ID, OFFICIAL, ORDERS, REVISION, ROWS, TASKS, UI, official, orders
 
 
 def struct(extension_of: Callable[[], Any], name: str) -> Struct:
@@ -97,7 +97,7 @@ class TestWhatIsAdded:
 
 
 class TestShipped:
-    @pytest.mark.parametrize(("id", "name", "file"), [(TASKS, "tasks", "schema.ts"), (UI, "ui", "spec.types.d.ts")])
+    @pytest.mark.parametrize(("id", "name", "file"), OFFICIAL)
     def test_the_official_file_is_read_without_errors(self, id: str, name: str, file: str) -> None:
         table, found = shipped_extensions()[id], Diagnostics()
         source = read_source(str(official(name, file)))
@@ -107,7 +107,7 @@ class TestShipped:
         shipped = load_extension(id)
         assert (extension.own, extension.methods) == (shipped.own, shipped.methods)
 
-    @pytest.mark.parametrize(("id", "name", "file"), [(TASKS, "tasks", "schema.ts"), (UI, "ui", "spec.types.d.ts")])
+    @pytest.mark.parametrize(("id", "name", "file"), OFFICIAL)
     def test_descriptions_are_our_own(self, id: str, name: str, file: str) -> None:
         theirs = " ".join(re.findall(r"\w+", official(name, file).read_text("utf-8").lower()))
         path = shipped("schema") / "extensions" / name / "docs.toml"
@@ -116,7 +116,7 @@ class TestShipped:
             runs = (" ".join(words[start : start + 6]) for start in range(max(1, len(words) - 5)))
             assert not any(run in theirs for run in runs if run.count(" ") == 5), (id, key)
 
-    @pytest.mark.parametrize("id", [TASKS, UI])
+    @pytest.mark.parametrize("id", [TASKS, UI, CARDS])
     def test_every_definition_and_every_line_is_used(self, id: str) -> None:
         found = load_extension(id)
         path = shipped("schema") / "extensions" / found.module / "docs.toml"

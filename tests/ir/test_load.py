@@ -184,7 +184,8 @@ class TestRefusals:
     def test_other_schemas_are_refused(self) -> None:
         expected = [
             "error: : not an MCP schema: no message was found in it (an object that requires a constant `method`"
-            " and whose name, or that of a base, ends in Request or Notification)"
+            " and whose name, or that of a base, ends in Request or Notification); types without messages are"
+            " generated with --extension ID=FILE"
         ]
         assert refusal(json_source({})) == expected
         assert refusal(typescript_source("")) == expected

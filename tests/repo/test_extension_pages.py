@@ -12,7 +12,12 @@ from mcp_bindgen.ir.nodes import Struct
 from mcp_bindgen.ir.spell import spell
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TITLES = {"tasks": "Tasks extension", "ui": "MCP Apps extension", "skills": "Skills extension"}
+TITLES = {
+    "tasks": "Tasks extension",
+    "ui": "MCP Apps extension",
+    "skills": "Skills extension",
+    "server_card": "Server cards",
+}
 
 
 @pytest.mark.parametrize("id", shipped_extensions())
@@ -44,7 +49,9 @@ def _page(id: str) -> Iterator[str]:
     if table.types_only:
         yield "Its messages are exchanged by a page and its host, not by a client and a server: they have types, but no"
         yield "methods and no stubs."
-    yield f"\nIts settings are a `{table.settings}`.\n\n## Types\n"
+    if table.settings:
+        yield f"\nIts settings are a `{table.settings}`."
+    yield "\n## Types\n"
     for name in sorted(extension.own):
         definition = extension.protocol.definitions[name]
         if isinstance(definition, Struct) and definition.holder:

@@ -9,10 +9,10 @@ from scripts.add_extension import add, main
 from mcp_bindgen.ingest.extensions import shipped_extensions
 from mcp_bindgen.ingest.sources import read_source
 from mcp_bindgen.paths import shipped
-from support.extensions import TASKS, UI, official
+from support.extensions import OFFICIAL, TASKS, official
 
 
-@pytest.mark.parametrize(("id", "name", "file"), [(TASKS, "tasks", "schema.ts"), (UI, "ui", "spec.types.d.ts")])
+@pytest.mark.parametrize(("id", "name", "file"), OFFICIAL)
 def test_it_writes_the_committed_structure(id: str, name: str, file: str, tmp_path: Path) -> None:
     assert add(shipped_extensions()[id], read_source(str(official(name, file))), tmp_path) == []
     path = Path("extensions", name, "typescript.json")

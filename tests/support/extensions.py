@@ -13,6 +13,9 @@ from support.official import upstream
 REVISION = "2026-07-28"
 ID = "com.acme/orders"
 TASKS, UI = "io.modelcontextprotocol/tasks", "io.modelcontextprotocol/ui"
+CARDS = "io.modelcontextprotocol/server-card"
+OFFICIAL = [(TASKS, "tasks", "schema.ts"), (UI, "ui", "spec.types.d.ts"), (CARDS, "server_card", "schema.ts")]
+"""The shipped extensions with official files: the folder of these, and the schema.ts."""
 ORDERS = """
 import type { Error as Failure, JSONRPCNotification, JSONRPCRequest, NotificationParams, Result } from "./revision.js";
 /** What is ordered. */
@@ -63,7 +66,7 @@ def official(name: str, file: str = "schema.ts") -> Path:
     """Return an official file of an extension; without the folder of official files, the test is skipped."""
     import pytest
 
-    path = upstream() / "extensions" / name / file
+    path = upstream() / "extensions" / name.replace("_", "-") / file
     if not upstream().is_dir():
         pytest.skip(f"the official files are not here: {upstream()} (set MCP_UPSTREAM)")
     return path
