@@ -36,6 +36,14 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class IssueFormat(StrEnum):
+    """The formats of facts about a schema that is maintained elsewhere: issue is Markdown to file there."""
+
+    TEXT = "text"
+    JSON = "json"
+    ISSUE = "issue"
+
+
 class PageFormat(StrEnum):
     """The output formats of what is also a page of the project's documentation."""
 

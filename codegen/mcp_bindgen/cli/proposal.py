@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_bindgen.cli.diff import report_on
-from mcp_bindgen.cli.options import AllOption, FormatOption, OutputOption, QuietOption, revision_option
-from mcp_bindgen.cli.output import Format, answer_verbatim, shown, write_file
+from mcp_bindgen.cli.options import AllOption, OutputOption, QuietOption, revision_option
+from mcp_bindgen.cli.output import IssueFormat, answer_verbatim, shown, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.ingest.revisions import released
@@ -24,8 +24,8 @@ from mcp_bindgen.request import settle
 from mcp_bindgen.settings import Settings
 
 if TYPE_CHECKING:
-    from mcp_bindgen.proposal.read import Sides
-    from mcp_bindgen.proposal.report import Findings
+    from mcp_bindgen.evolution.read import Sides
+    from mcp_bindgen.evolution.report import Findings
 
 PACKAGE = "proposal_bindings"
 """The package that --out gets."""
@@ -55,26 +55,32 @@ def proposal(
     everything: AllOption = False,
     output: OutputOption = None,
     quiet: QuietOption = False,
-    format_: FormatOption = Format.TEXT,
+    format_: Annotated[
+        IssueFormat, typer.Option("--format", help="issue is Markdown to file upstream.")
+    ] = IssueFormat.TEXT,
 ) -> None:
     """Show what a proposal changes, what its text leaves out, what peers of its base get, and what is left to write.
 
     Several proposals are merged in the order given.
     """
-    from mcp_bindgen.proposal.read import read_sides
+    from mcp_bindgen.evolution.issues import of_proposal
+    from mcp_bindgen.evolution.read import read_sides
 
     prose = "\n".join(map(_prose, text)) if text else None
     sides = read_sides(proposals, base or [list(released())[-1]], onto)
     with refuse_endless_chains(public_name(sides.head.name)):
         found = _findings(sides, prose)
     written = _write(sides.head.source, out) if out else ()
-    if format_ is Format.JSON:
-        page = json.dumps({**found.as_json(), "written": list(written)}, indent=2) + "\n"
+    if format_ is IssueFormat.JSON:
+        lines = [json.dumps({**found.as_json(), "written": list(written)}, indent=2)]
+    elif format_ is IssueFormat.ISSUE:
+        lines = list(of_proposal(found))
     else:
-        page = "\n".join([*found.lines(everything=everything), *(f"wrote {place}" for place in written)]) + "\n"
+        lines = [*found.lines(everything=everything), *(f"wrote {place}" for place in written)]
+    page = "\n".join(lines) + "\n"
     if output:
         write_file(output, page)
-    elif not quiet or format_ is Format.JSON:
+    elif not quiet or format_ is not IssueFormat.TEXT:
         answer_verbatim(page)
 
 
@@ -87,9 +93,9 @@ def _findings(sides: "Sides", prose: str | None) -> "Findings":
     from mcp_bindgen.bridge.rows import Rows
     from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.compare import compare
-    from mcp_bindgen.proposal.by_hand import by_hand
-    from mcp_bindgen.proposal.prose import unmentioned
-    from mcp_bindgen.proposal.report import Findings
+    from mcp_bindgen.evolution.by_hand import by_hand
+    from mcp_bindgen.evolution.prose import unmentioned
+    from mcp_bindgen.evolution.report import Findings
 
     known, doubts = Diagnostics(), Diagnostics()
     old, new = sides.base.load(known), sides.head.load(doubts)

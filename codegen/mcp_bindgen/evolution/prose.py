@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import View
@@ -17,13 +18,14 @@ _PLAIN = re.compile(r"[a-z]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmentioned:
-    """A change of one kind to everything of one name: the rule, the name, the change, and where."""
+    """A change of one kind to everything of one name: the rule, the name, the change, where, and a message as proof."""
 
     rule: str
     name: str
     old: str
     new: str
     places: tuple[str, ...]
+    message: Any = None
 
 
 def unmentioned(
@@ -62,7 +64,9 @@ def _types(method: Method) -> Iterator[str]:
 
 def _joined(rule: str, name: str, findings: Sequence[Finding]) -> Unmentioned:
     places = tuple(finding.now or finding.place for finding in findings)
-    return Unmentioned(rule=rule, name=name, old=findings[0].old, new=findings[0].new, places=places)
+    messages = [message for finding in findings for message in finding.witnesses.values()]
+    old, new = findings[0].old, findings[0].new
+    return Unmentioned(rule=rule, name=name, old=old, new=new, places=places, message=next(iter(messages), None))
 
 
 def _names(finding: Finding, declared: frozenset[str], methods: Mapping[str, str]) -> Iterator[str]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.diff.inputs import UNNAMED, side_source
+from mcp_bindgen.evolution.merge import Proposed, merge, overlay
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, is_url, public_name
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_sources
-from mcp_bindgen.proposal.merge import Proposed, merge, overlay
 
 DRAFT = "schema/draft/schema.ts"
 """The file of the specification's repository that a proposal changes."""

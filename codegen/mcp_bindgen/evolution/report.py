@@ -9,8 +9,8 @@ from mcp_bindgen.bridge.derive import Bridge
 from mcp_bindgen.diagnostics import Diagnostic
 from mcp_bindgen.diff.report import json, text
 from mcp_bindgen.diff.report.model import Report
-from mcp_bindgen.proposal.by_hand import ByHand
-from mcp_bindgen.proposal.prose import Unmentioned
+from mcp_bindgen.evolution.by_hand import ByHand
+from mcp_bindgen.evolution.prose import Unmentioned
 
 MAX_NAMES = 4
 """The number of places or files that a line lists."""
