@@ -21,9 +21,11 @@ AGENTS_VENV ?= .venv-agents
 SUITE ?= .conformance
 # Which revisions `make generate` writes; empty means all of them.
 REVISION ?=
-# The official files that `make add-revision` reads.
+# The official files that `make add-revision` reads; SCHEMA may be left out.
 SCHEMA ?=
 TYPESCRIPT ?=
+# The folders of proposals (base.ts, head.ts) of which `make rehearse` makes a revision.
+PROPOSALS ?= ../shared/upstream/proposals
 # The extension whose structure `make add-extension` takes.
 EXTENSION ?=
 # Which rows `make bench` measures; empty means all of them.
@@ -124,6 +126,10 @@ generate: $(READY) ## Write the bindings of REVISION="2025-11-25 ...", by defaul
 add-revision: $(READY) ## Add a released revision: make add-revision REVISION=2027-01-31 SCHEMA=FILE TYPESCRIPT=FILE.
 	$(BIN)/python scripts/add_revision.py "$(REVISION)" "$(SCHEMA)" "$(TYPESCRIPT)"
 
+.PHONY: rehearse
+rehearse: $(READY) $(SUITE)/.ready ## Add a made-up next revision to a copy in build/, from PROPOSALS, and test it there.
+	$(BIN)/python scripts/rehearse.py build/rehearsal "$(PROPOSALS)" $(abspath $(SUITE))
+
 .PHONY: add-extension
 add-extension: $(READY) ## Take the structure of an extension: make add-extension EXTENSION=ID TYPESCRIPT=FILE.
 	$(BIN)/python scripts/add_extension.py "$(EXTENSION)" "$(TYPESCRIPT)"
@@ -141,7 +147,7 @@ docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
 	$(BIN)/python scripts/picture.py
 	$(BIN)/python tests/support/requirement_table.py
-	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py tests/repo/test_templates.py \
+	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py tests/repo/test_templates.py tests/evolution/test_page.py \
 		tests/runtime/transports/http/test_precedence.py::test_the_page_has_the_table
 
 .PHONY: site

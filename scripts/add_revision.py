@@ -1,7 +1,8 @@
 """Add a released revision to schema/: the structure of its official schema.json and schema.ts, without their prose.
 
 Run as ``make add-revision REVISION=2027-01-31 SCHEMA=schema.json TYPESCRIPT=schema.ts``: writes the two files and the
-row in revisions.json, and prints what remains to be added by hand.
+row in revisions.json, and prints what remains to be added by hand. Without SCHEMA, the schema.json is made from the
+schema.ts.
 """
 
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.emit.json_schema import dump, json_schema, reference
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.prose import without_prose
 from mcp_bindgen.ingest.revisions import released
@@ -18,14 +20,16 @@ from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, read_sour
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import dump_facts, facts_from_document
 from mcp_bindgen.ir.document import document
-from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.ir.nodes import Protocol, Struct
 from mcp_bindgen.load import capability_book, doc_book, load_released, load_sources
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schema"
 
 
-def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: Path) -> list[str]:
+def add(revision: str, schema_json: SourceText | None, schema_ts: SourceText, schema: Path) -> list[str]:
     """Write the structure of one revision below a schema folder, and its row in the revisions.json there.
+
+    Without a schema.json, one is made from the schema.ts.
 
     Returns:
         what is left to do, one line each.
@@ -34,6 +38,7 @@ def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: P
         InputError: one of the files cannot be read.
     """
     diagnostics = Diagnostics()
+    schema_json = schema_json or _made(revision, schema_ts)
     official = parse_json(schema_json.data, schema_json.name, diagnostics)
     text = decode(schema_ts)
     facts = facts_from_document(read_typescript(text, schema_ts.name, diagnostics), text)
@@ -61,6 +66,25 @@ def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: P
     return [*_left(protocol), *(str(d) for d in notes if "no description for" not in d.message)]
 
 
+def _made(revision: str, schema_ts: SourceText) -> SourceText:
+    """Return the schema.json that says what a schema.ts says, with objects that it does not name in their places."""
+    protocol = load_sources([schema_ts], revision, Diagnostics())
+    document = json_schema(protocol)
+    inline = {
+        reference(name): document["$defs"][name]
+        for name, definition in protocol.definitions.items()
+        if isinstance(definition, Struct) and definition.holder
+    }
+
+    def hook(node: dict[str, Any]) -> Any:
+        target = inline.get(node.get("$ref", ""))
+        return node if target is None else json.loads(json.dumps(target), object_hook=hook)
+
+    named = {name: each for name, each in document["$defs"].items() if reference(name) not in inline}
+    whole = json.loads(json.dumps({**document, "$defs": named}), object_hook=hook)
+    return _shipped("schema.json", dump(whole))
+
+
 def _shipped(name: str, text: str) -> SourceText:
     kind = SourceKind.JSON_SCHEMA if name == "schema.json" else SourceKind.TYPESCRIPT
     return SourceText(name=name, kind=kind, data=text.encode())
@@ -78,13 +102,13 @@ def _left(protocol: Protocol) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Run the script; return its exit status."""
-    if len(arguments) not in (3, 4) or not all(arguments):
+    if len(arguments) not in (3, 4) or not arguments[0] or not arguments[2]:
         print(__doc__, file=sys.stderr)
         return 2
-    revision, *files = arguments
-    schema = Path(files[2]) if len(files) == 3 else SCHEMA
+    revision, schema_json, schema_ts, *folder = arguments
+    schema = Path(folder[0]) if folder else SCHEMA
     try:
-        left = add(revision, read_source(files[0]), read_source(files[1]), schema)
+        left = add(revision, read_source(schema_json) if schema_json else None, read_source(schema_ts), schema)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

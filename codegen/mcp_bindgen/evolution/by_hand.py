@@ -23,6 +23,10 @@ _BEHAVIOUR: Mapping[str, str] = {
 """What the runtime decides about a change of each of these rules."""
 
 
+MAX_FILES = 10
+"""A name in more files than these is a word of JSON or JSON-RPC, such as ``type``, and says nothing about a change."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByHand:
     """Work for a person: what changes, what is to be done about it, and the files concerned."""
@@ -45,15 +49,19 @@ def _behaviour(findings: Sequence[Finding]) -> Iterator[ByHand]:
 
 
 def _named(findings: Sequence[Finding]) -> Iterator[ByHand]:
-    """Iterate over what is no longer as it was, if code of the runtime names it."""
+    """Iterate over what is no longer as it was, if code of the runtime names it; names in the same files together."""
+    found: dict[tuple[str, ...], dict[str, None]] = {}
     for finding in findings:
         subject = finding.before
         changed = finding.rule.view is View.WIRE and finding.change is not Change.NONE
         if subject is None or not (changed or finding.rule.id.endswith("-removed")):
             continue
         name = subject.member or finding.old
-        if files := tuple(file for file, text in _runtime().items() if f'"{name}"' in text):
-            yield ByHand(what=name, work="the runtime names it", files=files)
+        files = tuple(file for file, text in _runtime().items() if f'"{name}"' in text)
+        if name != "-" and 0 < len(files) <= MAX_FILES:
+            found.setdefault(files, {})[name] = None
+    for files, names in found.items():
+        yield ByHand(what=", ".join(names), work="the runtime names it", files=files)
 
 
 @cache

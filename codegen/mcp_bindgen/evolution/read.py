@@ -65,20 +65,19 @@ def read_sides(proposals: Sequence[str], bases: Sequence[str], onto: str | None)
     heads = [_named(proposal) for proposal in proposals]
     each = [_proposed(head, base) for head, base in zip(heads, [*bases, *bases[:1] * len(heads)], strict=False)]
     target = _named(onto) if onto else bases[0]
-    known = _facts(target)
+    known = facts_of(target)
     revision = known["revision"]
     name = heads[0] if len(each) == 1 else MERGED
     if len(each) == 1 and target == bases[0] and not _is_markdown(heads[0]):
-        source, revision = side_source(heads[0]), each[0].head["revision"]
+        source, revision = _source(heads[0]), each[0].head["revision"]
     else:
         text = merge(public_name(target), known, each)
         source = SourceText(
             name=f"{public_name(name)} applied to {public_name(target)}", kind=SourceKind.TYPESCRIPT, data=text.encode()
         )
-    shipped = shipped_source(target, SourceKind.TYPESCRIPT) if target in released() else side_source(target)
     facts = [known, *(proposed.head for proposed in each)]
     return Sides(
-        base=Side(name=target, source=shipped, revision=known["revision"]),
+        base=Side(name=target, source=_source(target), revision=known["revision"]),
         head=Side(name=name, source=source, revision=revision),
         declared=frozenset(declaration["name"] for side in facts for declaration in side["declarations"]),
     )
@@ -92,8 +91,8 @@ def _named(side: str) -> str:
 
 
 def _proposed(head: str, base: str) -> Proposed:
-    before = _facts(base)
-    after = overlay(before, _fragment(head, before)) if _is_markdown(head) else _facts(head)
+    before = facts_of(base)
+    after = overlay(before, _fragment(head, before)) if _is_markdown(head) else facts_of(head)
     return Proposed(name=public_name(head), base=before, head=after)
 
 
@@ -101,11 +100,20 @@ def _is_markdown(side: str) -> bool:
     return side.endswith((".md", ".mdx"))
 
 
-def _facts(side: str) -> Mapping[str, Any]:
+def _source(side: str) -> SourceText:
+    return shipped_source(side, SourceKind.TYPESCRIPT) if side in released() else side_source(side)
+
+
+def facts_of(side: str) -> Mapping[str, Any]:
+    """Return the facts of a schema.ts that a user names, or of a released revision.
+
+    Raises:
+        InputError: it cannot be read, or is not TypeScript.
+    """
+    source = _source(side)
     if side in released():
-        found: Mapping[str, Any] = json.loads(shipped_source(side, SourceKind.TYPESCRIPT).data)
+        found: Mapping[str, Any] = json.loads(source.data)
         return found
-    source = side_source(side)
     if source.kind is not SourceKind.TYPESCRIPT:
         raise InputError.at(source.name, "a schema.json; a proposal and its base are read from a schema.ts")
     return _read(source, decode(source))
