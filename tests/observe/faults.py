@@ -22,7 +22,7 @@ class Fault:
 
     Attributes:
         name: what the fault is.
-        requirement: the id of the requirement that it breaks (tests/requirements/rows).
+        requirement: the id of the requirement that it breaks (schema/requirements).
         lines: all lines in order; the fault is in the last one.
         pointer: where in the message it is, as a JSON pointer.
         reason: a part of the reported reason.

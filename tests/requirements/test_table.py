@@ -6,20 +6,9 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.check.requirements import LEGACY, MODERN, REVISIONS, Row, rows, span
 from support.official import upstream
-from support.requirement_table import (
-    LEGACY,
-    MODERN,
-    PAGE,
-    REVISIONS,
-    TRANSPORTS,
-    Row,
-    proof_of,
-    render,
-    rows,
-    shown,
-    span,
-)
+from support.requirement_table import PAGE, TRANSPORTS, proof_of, render, shown
 from support.specification import Demand, demands
 
 ROOT = PAGE.parents[1]

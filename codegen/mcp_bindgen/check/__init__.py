@@ -1,0 +1,1 @@
+"""Check servers against the requirements of the revisions that they speak."""
