@@ -61,6 +61,7 @@ LAYOUT = re.compile(r"[\s,()\"']+")
 IMPORTS_A_ROOT = re.compile(r"\bimport[^\n]*\b(?:codegen|runtime|generated)\b|\bfrom\s+(?:codegen|runtime|generated)\b")
 """What a file that imports a source root contains, so that not all files are parsed."""
 LEANING = {
+    "check": "talks to a server and judges messages, so it loads the runtime and the bindings when it is used",
     "live": "talks to a server or judges messages, so it loads the runtime and the bindings when it is used",
 }
 """The folders of the generator that do not work while the generated tree is broken, and why; all others must."""

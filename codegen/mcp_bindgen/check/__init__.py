@@ -1,1 +1,1 @@
-"""Check servers against the requirements of the revisions that they speak."""
+"""Whether a server keeps the revisions that it speaks: probes, and all that is said, judged by the requirements."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from mcp_bindgen.cli.bridge import bridge
+from mcp_bindgen.cli.check import check
 from mcp_bindgen.cli.diff import diff
 from mcp_bindgen.cli.docs import docs
 from mcp_bindgen.cli.errata import errata
@@ -95,6 +96,13 @@ servers.add(
     "Show what a server offers, or call a tool.",
     "inspect --call sum a=1 b=2 -- python server.py",
     _INSPECT,
+    cls=StartsCommand,
+)
+servers.add(
+    check,
+    "Check whether a server keeps the revisions that it speaks.",
+    "check -- python server.py",
+    "docs/check.md",
     cls=StartsCommand,
 )
 servers.add(host, "Show the servers of a configuration, and their tools.", "host mcp.json", "docs/host.md")
