@@ -1,6 +1,7 @@
 """`mcp-bindgen check`: bugs of a server are found under their requirements, and correct servers have no finding."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -59,6 +60,21 @@ def test_our_servers_have_no_finding(cli: Cli, name: str, tmp_path: Path) -> Non
     assert len(found["revisions"]) >= 2
 
 
+@pytest.mark.slow
+def test_our_servers_over_http_have_no_finding(cli: Cli, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "mcp_bindgen", "run", str(ROOT / "examples" / "tracker.py"), "--http", "--port", "0"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+        assert server.stderr is not None
+        line = server.stderr.readline()
+        url = line.split()[-1]
+        try:
+            found = cli("check", url, "--timeout", 2, "--format", "json").json
+        finally:
+            server.terminate()
+    assert found["findings"] == [] and found["not_judged"] == []
+    assert found["revisions"] == ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+
+
 def test_the_report_names_the_requirement_and_shows_the_messages(cli: Cli) -> None:
     told = cli(
         "check", "--timeout", 0.5, "--probe", "ping.answered", "--", sys.executable, BROKEN, "no-ping", expect=1
@@ -76,7 +92,9 @@ def test_the_report_names_the_requirement_and_shows_the_messages(cli: Cli) -> No
         (("--", sys.executable, "-c", "pass"), "speaks no revision of MCP (the server has ended); run it by itself"),
         (("--", "sleep", "60"), "sleep: speaks no revision of MCP (no answer in time)"),
         (("--", "yes"), "yes: speaks no revision of MCP (the server sent more than 10,000 messages)"),
-        ((), "check: give the command of a server after -- (check -- COMMAND...)"),
+        ((), "check: give one server: a URL, or a command after -- (check -- COMMAND...)"),
+        (("not-a-url",), "not-a-url: is not a URL; give a command after -- (check -- COMMAND...)"),
+        (("http://127.0.0.1:9/mcp",), "speaks no revision of MCP (the server cannot be reached: ConnectError)"),
         (("--probe", "nothing", "--", "true"), "--probe: 'nothing' has no probe; those are ping.answered, "),
     ],
 )

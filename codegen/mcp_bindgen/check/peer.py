@@ -66,25 +66,23 @@ class Said:
 
 
 class Peer:
-    """One conversation with a server.
+    """One conversation with a server; how lines reach it and come back is up to a subclass.
 
     Attributes:
         timeout: seconds to wait for an answer.
+        revision: the revision of the handshake, once that is over.
         said: all messages, in order.
         ours: why messages of this client that are meant to be valid are not: a bug of ours.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, timeout: float) -> None:
+    def __init__(self, timeout: float) -> None:
         from mcp_runtime.observe.observer import Observer
         from mcp_runtime.protocol.legacy import Side
-        from mcp_runtime.transports.framing import LineFramer
 
-        self._process = process
         self.timeout = timeout
+        self.revision = ""
         self._observer = Observer(package.BINDING for package in packages_of(revisions()))
         self._client, self._server = Side.CLIENT, Side.SERVER
-        self._framer = LineFramer(MAX_LINE)
-        self._lines: list[bytes] = []
         self._last_id = 0
         # The observer expects other messages than those that are sent, so what it says no longer counts.
         self._is_lost = False
@@ -104,12 +102,19 @@ class Peer:
                 self.ours += [f"{each.pointer or '/'}: {each.reason}" for each in found]
             self._is_lost = True
         self.said.append(Said(by_client=True, text=text, is_valid=is_valid))
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(text.encode() + b"\n")
-            await asyncio.wait_for(self._process.stdin.drain(), self.timeout)
-        except (OSError, TimeoutError):
-            raise Silent("the server does not read, or has ended") from None
+        await self._transmit(text)
+
+    def note(self, text: str) -> None:
+        """Record something that the client sends, and is not a message that the observer expects."""
+        self.said.append(Said(by_client=True, text=text, is_valid=False))
+
+    async def _transmit(self, text: str) -> None:
+        """Send a text to the server; raises like `send`."""
+        raise NotImplementedError
+
+    async def _line(self, deadline: float) -> bytes:
+        """Return the next text from the server; raises like `next`."""
+        raise NotImplementedError
 
     async def ask(self, method: str, params: Any = None, *, id: Any = None, is_valid: bool = True) -> dict[str, Any]:
         """Send a request, and return its answer; what the server asks meanwhile is answered.
@@ -172,6 +177,26 @@ class Peer:
         except Silent:
             return found
 
+    async def _reply(self, message: Mapping[str, Any]) -> None:
+        """Answer a request of the server: this client has no capabilities, but every client answers a ping."""
+        if "method" not in message or "id" not in message:
+            return
+        error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
+        answer: dict[str, Any] = {"result": {}} if message["method"] == "ping" else {"error": error}
+        await self.send({"jsonrpc": "2.0", "id": message["id"], **answer})
+
+
+class _Process(Peer):
+    """A conversation over the standard input and output of a server."""
+
+    def __init__(self, process: asyncio.subprocess.Process, timeout: float) -> None:
+        from mcp_runtime.transports.framing import LineFramer
+
+        super().__init__(timeout)
+        self._process = process
+        self._framer = LineFramer(MAX_LINE)
+        self._lines: list[bytes] = []
+
     async def end_input(self) -> bool:
         """Close the input of the server; return whether it ends by itself."""
         assert self._process.stdin is not None
@@ -181,13 +206,13 @@ class Peer:
             return True
         return False
 
-    async def _reply(self, message: Mapping[str, Any]) -> None:
-        """Answer a request of the server: this client has no capabilities, but every client answers a ping."""
-        if "method" not in message or "id" not in message:
-            return
-        error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
-        answer: dict[str, Any] = {"result": {}} if message["method"] == "ping" else {"error": error}
-        await self.send({"jsonrpc": "2.0", "id": message["id"], **answer})
+    async def _transmit(self, text: str) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(text.encode() + b"\n")
+            await asyncio.wait_for(self._process.stdin.drain(), self.timeout)
+        except (OSError, TimeoutError):
+            raise Silent("the server does not read, or has ended") from None
 
     async def _line(self, deadline: float) -> bytes:
         assert self._process.stdout is not None
@@ -223,7 +248,7 @@ async def started(
         )
     except OSError as error:
         raise InputError.at(words[0], f"cannot be started: {error.strerror}") from None
-    peer = Peer(process, timeout)
+    peer = _Process(process, timeout)
     try:
         yield peer
     finally:

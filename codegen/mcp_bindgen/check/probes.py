@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from mcp_bindgen.check.peer import PAUSE, Silent, list_of, object_of
-from mcp_bindgen.check.requirements import MODERN, rows
+from mcp_bindgen.check.posting import VERSION, PostingPeer
+from mcp_bindgen.check.requirements import LEGACY, MODERN, rows
 from mcp_bindgen.check.talk import Talk, meta
 
 Run: TypeAlias = Callable[[Talk], Awaitable[str | None]]
@@ -22,25 +23,29 @@ UNKNOWN: Final = "1999-12-31"
 class Probe:
     """One probe: the requirement, the revisions in which it is sent, and what it does.
 
-    A server that breaks the requirement `follows` breaks this one too, for the same cause.
+    A server that breaks the requirement `follows` breaks this one too, for the same cause. `is_of_http` probes run over
+    HTTP only.
     """
 
     requirement: str
     revisions: tuple[str, ...]
     run: Run
     follows: str = ""
+    is_of_http: bool = False
 
 
 PROBES: Final[dict[str, Probe]] = {}
 """All probes by their requirement, in the order in which they run."""
 
 
-def probe(requirement: str, *, follows: str = "") -> Callable[[Run], Run]:
+def probe(requirement: str, *, follows: str = "", is_of_http: bool = False) -> Callable[[Run], Run]:
     """Register the probe of a requirement, for the revisions in which that applies."""
 
     def register(run: Run) -> Run:
         revisions = rows()[requirement].revisions
-        PROBES[requirement] = Probe(requirement=requirement, revisions=revisions, run=run, follows=follows)
+        PROBES[requirement] = Probe(
+            requirement=requirement, revisions=revisions, run=run, follows=follows, is_of_http=is_of_http
+        )
         return run
 
     return register
@@ -117,14 +122,16 @@ for _capability in ("tools", "resources", "prompts"):
 @probe("batches.received", follows="ping.answered")
 async def batch(talk: Talk) -> str | None:
     """Send two pings in a batch."""
-    calls = [{"jsonrpc": "2.0", "id": f"batch-{number}", "method": "ping"} for number in (1, 2)]
+    calls = [{"jsonrpc": "2.0", "id": id_, "method": "ping"} for id_ in (9001, 9002)]
     await talk.peer.send(calls)
     deadline = asyncio.get_running_loop().time() + PAUSE * 10
-    missing = {"batch-1", "batch-2"}
+    missing: set[Any] = {9001, 9002}
     try:
         while missing:
             message = await talk.peer.next(deadline)
-            missing -= {str(object_of(each).get("id")) for each in message.get("batch", [message])}
+            if "error" in message and message.get("id") is None:
+                return f"a batch of two pings is answered by {_told(message)}"
+            missing -= {object_of(each).get("id") for each in message.get("batch", [message])}
     except Silent as silent:
         return f"a batch of two pings: {len(missing)} not answered: {silent}"
     return None
@@ -140,9 +147,11 @@ async def discover(talk: Talk) -> str | None:
 @probe("modern.meta-required")
 async def without_meta(talk: Talk) -> str | None:
     """Send a request without metadata."""
+    if talk.has_legacy:
+        return None  # a server of both eras takes it for a request of the legacy era
     answer = await talk.peer.ask("server/discover", {}, is_valid=False)
-    if _code(answer) == INVALID_PARAMS or ("error" in answer and talk.has_legacy):
-        return None  # a server of both eras may take it for a request of the legacy era
+    if _code(answer) == INVALID_PARAMS:
+        return None
     return f"a request without `_meta` is answered by {_told(answer)}, not by the error {INVALID_PARAMS}"
 
 
@@ -166,6 +175,57 @@ async def _error_without_request(talk: Talk) -> str:
         if "error" in message and "method" not in message:
             return _told(message)
     return ""
+
+
+@probe("posts.method-unknown", is_of_http=True)
+async def method_unknown(talk: Talk) -> str | None:
+    """Post a request whose method does not exist."""
+    status = await _poster(talk).status_of(_request(talk, "nobody/knows-this"), {})
+    return _unless(status, 404, "a request whose method does not exist")
+
+
+@probe("posts.version-header", is_of_http=True)
+async def version_differs(talk: Talk) -> str | None:
+    """Post a request whose header names another revision than its body."""
+    status = await _poster(talk).status_of(_request(talk, "server/discover"), {VERSION: LEGACY[-1]})
+    return _unless(status, 400, "a request whose header names another revision than its body")
+
+
+@probe("http.version-header-invalid", is_of_http=True)
+async def version_unknown(talk: Talk) -> str | None:
+    """Post a ping whose header names a revision that nobody speaks."""
+    status = await _poster(talk).status_of(_request(talk, "ping"), {VERSION: UNKNOWN})
+    return _unless(status, 400, f"a request with the revision {UNKNOWN} in its header")
+
+
+@probe("http.get-answer", is_of_http=True)
+async def get(talk: Talk) -> str | None:
+    """Ask for the stream of the session."""
+    status = await _poster(talk).status_of(None, {"accept": "text/event-stream"}, "GET")
+    return None if status in (200, 405) else f"a GET is answered with {status}, not with a stream or 405"
+
+
+@probe("http.session-gone", is_of_http=True)
+async def session_gone(talk: Talk) -> str | None:
+    """End the session, then send a ping in it."""
+    peer = _poster(talk)
+    if not peer.session or await peer.status_of(None, {}, "DELETE") >= 300:
+        return None  # there is no session, or clients may not end it
+    return _unless(await peer.status_of(_request(talk, "ping"), {}), 404, "a request of a session that has ended")
+
+
+def _poster(talk: Talk) -> PostingPeer:
+    assert isinstance(talk.peer, PostingPeer), "the probes of HTTP run over HTTP"
+    return talk.peer
+
+
+def _request(talk: Talk, method: str) -> dict[str, Any]:
+    params = {} if talk.is_legacy else {"params": {"_meta": meta(talk.revision)}}
+    return {"jsonrpc": "2.0", "id": "status", "method": method, **params}
+
+
+def _unless(status: int, expected: int, what: str) -> str | None:
+    return None if status == expected else f"{what} is answered with {status}, not with {expected}"
 
 
 def _code(answer: Mapping[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mcp_bindgen.check.findings import Finding, folded
 from mcp_bindgen.check.peer import Said, Silent, started
+from mcp_bindgen.check.posting import reached
 from mcp_bindgen.check.probes import PROBES, Probe
 from mcp_bindgen.check.requirements import LEGACY, REVISIONS
 from mcp_bindgen.check.seen import requirement_of
@@ -22,9 +23,10 @@ MAX_SHOWN: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What to check: the command of the server, its environment and folder, and which probes and revisions."""
+    """What to check: the command of a server, its environment and folder, or a URL; and which probes and revisions."""
 
     words: tuple[str, ...]
+    url: str
     env: Mapping[str, str]
     cwd: str | None
     timeout: float
@@ -48,10 +50,10 @@ class Checked:
 
 
 async def check(wanted: Wanted) -> Checked:
-    """Check a server over stdio.
+    """Check a server over stdio or HTTP.
 
     Raises:
-        InputError: it cannot be started, or speaks no known revision.
+        InputError: it cannot be started or reached, or speaks no known revision.
     """
     checking = _Checking(wanted)
     await checking.run()
@@ -73,7 +75,8 @@ class _Checking:
         if not self._spoken:
             why = f" ({self._why[-1]})" if self._why else ""
             raise InputError.at(
-                self._wanted.words[0], f"speaks no revision of MCP{why}; run it by itself to see what it says"
+                self._wanted.url or self._wanted.words[0],
+                f"speaks no revision of MCP{why}; run it by itself to see what it says",
             )
         return Checked(
             server=self._server,
@@ -86,6 +89,8 @@ class _Checking:
 
     async def run(self) -> None:
         for revision in self._wanted.revisions:
+            if self._wanted.url and revision == LEGACY[0]:
+                continue  # it has another transport over HTTP
             waiting = [each for each in PROBES.values() if revision in each.revisions and self._is_wanted(each)]
             while True:
                 left = await self._converse(revision, waiting)
@@ -96,6 +101,8 @@ class _Checking:
                     break
 
     def _is_wanted(self, probe: Probe) -> bool:
+        if probe.is_of_http and not self._wanted.url:
+            return False
         return not self._wanted.only or probe.requirement in self._wanted.only
 
     async def _converse(self, revision: str, probes: Sequence[Probe]) -> list[Probe] | None:
@@ -116,7 +123,8 @@ class _Checking:
                 except Silent as silent:
                     wrong, is_over = f"the last message: {silent}", True
                 said = talk.peer.said[start:]
-                if not self._look(said, revision) and wrong and not self._is_known(probe.follows, revision):
+                self._look(said, revision, is_explained=wrong is not None)
+                if wrong and not self._is_known(probe.follows, revision):
                     self._add(probe.requirement, revision, wrong, said)
                 if is_over:
                     return list(probes[index + 1 :])
@@ -125,7 +133,12 @@ class _Checking:
     @asynccontextmanager
     async def _begun(self, revision: str) -> AsyncGenerator[Talk | None]:
         wanted = self._wanted
-        async with started(wanted.words, wanted.env, wanted.cwd, wanted.timeout) as peer:
+        begun = (
+            reached(wanted.url, wanted.timeout)
+            if wanted.url
+            else started(wanted.words, wanted.env, wanted.cwd, wanted.timeout)
+        )
+        async with begun as peer:
             peer.timeout *= FIRST
             talk = None
             try:
@@ -138,19 +151,16 @@ class _Checking:
             self._messages += len(peer.said)
             self._unjudged += peer.ours
 
-    def _look(self, said: Sequence[Said], revision: str) -> bool:
-        """Take over what the observer found, unless we provoked it; return whether there was anything."""
-        is_provoked = any(each.by_client and not each.is_valid for each in said)
-        found = False
+    def _look(self, said: Sequence[Said], revision: str, *, is_explained: bool = False) -> None:
+        """Take over what the observer found, unless we provoked it, or a finding of a probe explains it."""
+        is_provoked = is_explained or any(each.by_client and not each.is_valid for each in said)
         for index, each in enumerate(said):
             for wrong in each.wrong:
                 requirement = requirement_of(wrong.reason, revision)
                 if is_provoked and not requirement.startswith("stdio."):
                     continue
-                found = True
                 where = f"{wrong.pointer}: " if wrong.pointer else ""
                 self._add(requirement, revision, f"{where}{wrong.reason}", said[max(0, index - 1) : index + 1])
-        return found
 
     def _is_known(self, requirement: str, revision: str) -> bool:
         return any(each.requirement == requirement and revision in each.revisions for each in self._found)
@@ -161,5 +171,5 @@ class _Checking:
 
 
 def run_check(wanted: Wanted) -> Checked:
-    """Check a server over stdio; raises like `check`."""
+    """Check a server; raises like `check`."""
     return asyncio.run(check(wanted))

@@ -72,6 +72,7 @@ async def begin(peer: Peer, revision: str) -> Talk | None:
     if revision in LEGACY:
         if result.get("protocolVersion") != revision:
             return None
+        peer.revision = revision
         await peer.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         await peer.settle(PAUSE)
     elif revision not in list_of(result.get("supportedVersions")):

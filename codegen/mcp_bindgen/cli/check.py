@@ -6,7 +6,7 @@ The JSON output: ``server``, ``revisions`` (those that it speaks), ``findings`` 
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +16,7 @@ from mcp_bindgen.cli.output import Format, answer_json, answer_verbatim, table
 from mcp_bindgen.cli.split import words_behind
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, TimeoutOption, variables
 from mcp_bindgen.diagnostics import InputError, clip, count
+from mcp_bindgen.ingest.sources import is_url, public_name
 from mcp_bindgen.live.bindings import revisions
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ MAX_TEXT = 300
 def check(
     *,
     context: typer.Context,
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="The server, over Streamable HTTP.")] = None,
     revision: Annotated[str | None, revision_option("Judge only this revision.")] = None,
     probe: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Run only the probe of this requirement; repeat for more.")
@@ -50,14 +52,18 @@ def check(
         answer_verbatim(_coverage())
         return
     words = words_behind(context)
-    if not words:
-        raise InputError.at("check", "give the command of a server after -- (check -- COMMAND...)")
+    if bool(words) is (url is not None):
+        raise InputError.at("check", "give one server: a URL, or a command after -- (check -- COMMAND...)")
+    if url is not None and not is_url(url):
+        raise InputError.at(url, "is not a URL; give a command after -- (check -- COMMAND...)")
     for id_ in probe or ():
         if id_ not in PROBES:
             raise InputError.at("--probe", f"{id_!r} has no probe; those are {', '.join(PROBES)}")
+    server = public_name(url) if url else f"-- {shlex.join(words)}"
     found = run_check(
         Wanted(
             words=words,
+            url=url or "",
             env=variables(env or ()),
             cwd=str(cwd) if cwd else None,
             timeout=timeout,
@@ -66,13 +72,13 @@ def check(
         )
     )
     if format_ is Format.JSON:
-        answer_json(_facts(found, words))
+        answer_json(_facts(found, server))
     else:
-        answer_verbatim("\n".join(_lines(found, words)) + "\n")
+        answer_verbatim("\n".join(_lines(found, server)) + "\n")
     raise typer.Exit(int(any(each.is_error for each in found.findings)))
 
 
-def _facts(found: "Checked", words: Sequence[str]) -> dict[str, Any]:
+def _facts(found: "Checked", server: str) -> dict[str, Any]:
     return {
         "server": found.server,
         "revisions": found.revisions,
@@ -86,7 +92,7 @@ def _facts(found: "Checked", words: Sequence[str]) -> dict[str, Any]:
                 "page": each.row.page,
                 "link": each.link,
                 "messages": [{"sender": _sender(by_client), "text": text} for by_client, text in each.said],
-                "again": _again(each, words),
+                "again": _again(each, server),
             }
             for each in found.findings
         ],
@@ -100,8 +106,8 @@ def _sender(by_client: bool) -> str:
     return "client" if by_client else "server"
 
 
-def _lines(found: "Checked", words: Sequence[str]) -> Iterator[str]:
-    name = " ".join(str(found.server.get(key, "")) for key in ("name", "version")).strip() or words[0]
+def _lines(found: "Checked", server: str) -> Iterator[str]:
+    name = " ".join(str(found.server.get(key, "")) for key in ("name", "version")).strip() or server.removeprefix("-- ")
     yield _printable(f"{name}: speaks {', '.join(found.revisions)}")
     for each in found.findings:
         yield ""
@@ -112,7 +118,7 @@ def _lines(found: "Checked", words: Sequence[str]) -> Iterator[str]:
         yield from (
             _printable(f"  {'>' if by_client else '<'} {clip(text, MAX_TEXT)}") for by_client, text in each.said
         )
-        yield f"  again: {_again(each, words)}"
+        yield f"  again: {_again(each, server)}"
     errors = sum(each.is_error for each in found.findings)
     yield ""
     yield (
@@ -122,11 +128,11 @@ def _lines(found: "Checked", words: Sequence[str]) -> Iterator[str]:
     yield from (f"not judged, since our message was not valid: {_printable(each)}" for each in found.unjudged)
 
 
-def _again(finding: "Finding", words: Sequence[str]) -> str:
+def _again(finding: "Finding", server: str) -> str:
     from mcp_bindgen.check.probes import PROBES
 
     probe = f" --probe {finding.requirement}" if finding.requirement in PROBES else ""
-    return f"mcp-bindgen check --revision {finding.revisions[-1]}{probe} -- {shlex.join(words)}"
+    return f"mcp-bindgen check --revision {finding.revisions[-1]}{probe} {server}"
 
 
 def _printable(text: str) -> str:
