@@ -22,8 +22,6 @@ from mcp_bindgen.evolution.read import facts_of
 from mcp_bindgen.ingest.revisions import released, revision_folder
 
 ROOT = Path(__file__).resolve().parents[1]
-NEXT = "2099-12-31"
-"""The date of the made-up revision."""
 LEFT_OUT = (
     "__pycache__",
     ".*_cache",
@@ -38,6 +36,8 @@ LEFT_OUT = (
 )
 """Files made by tools, which a copy of the repository does not need."""
 _BASE = list(released())[-1]
+NEXT = f"{int(_BASE[:4]) + 1}{_BASE[4:]}"
+"""The date of the made-up revision: a year after the newest one."""
 _GIT = ("git", "-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost")
 _MISSING = re.compile(r"schema/docs\.toml: nothing describes (.+)")
 _LAYERS: Sequence[tuple[str, str]] = (
