@@ -5,10 +5,10 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from statistics import median
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -54,8 +54,8 @@ async def test_fifteen_servers_are_ready_as_fast_beside_five_bad_ones(capsys: py
     assert left() == before
     with capsys.disabled():
         print(f"\n15 good servers: ready in {alone:.2f} s, beside 5 bad ones in {beside:.2f} s")
-    # The flood takes one of two cores; waiting for a bad one would take its 30 s.
-    assert beside < 3 * alone + 1
+    # Waiting for a bad one would take its 30 s; on a busy machine the good ones take some seconds.
+    assert beside < 20
 
 
 @pytest.mark.slow
@@ -95,6 +95,22 @@ def tool_of(number: int) -> Callable[[str], str]:
     return tool
 
 
+async def functions_called(call: Awaitable[object]) -> int:
+    """Await a call; return how many Python functions it enters, which says what it costs on any machine."""
+    entered = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal entered
+        entered += event == "call"
+
+    sys.setprofile(count)
+    try:
+        await call
+    finally:
+        sys.setprofile(None)
+    return entered
+
+
 @pytest.mark.slow
 async def test_a_call_through_a_host_costs_little_more_than_through_its_client(
     capsys: pytest.CaptureFixture[str],
@@ -104,15 +120,9 @@ async def test_a_call_through_a_host_costs_little_more_than_through_its_client(
     async with Host(entries, Client) as host:
         await eventually(lambda: len(host.tools().tools) == 1000)
         view, client = host.view(), host.servers["s7"].client
-        costs: dict[str, list[float]] = {"host": [], "client": []}
-        for _ in range(1_000):
-            began = time.perf_counter()
-            await view.call("s7__t7", {"text": "hi"})
-            between = time.perf_counter()
-            await client.call_tool(name="t7", arguments={"text": "hi"})
-            costs["host"].append(between - began)
-            costs["client"].append(time.perf_counter() - between)
-    more = (median(costs["host"]) - median(costs["client"])) * 1e6
+        await view.call("s7__t7", {"text": "hi"})
+        through_host = await functions_called(view.call("s7__t7", {"text": "hi"}))
+        through_client = await functions_called(client.call_tool(name="t7", arguments={"text": "hi"}))
     with capsys.disabled():
-        print(f"\na call: {median(costs['client']) * 1e6:.0f} us through the client, {more:+.0f} us through the host")
-    assert more < 50
+        print(f"\na call: {through_client} functions through the client, {through_host} through the host")
+    assert through_host < 1.8 * through_client
