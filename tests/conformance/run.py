@@ -1,4 +1,4 @@
-"""Runs the official conformance suite: one scenario at a time, against a server and a client on the public API.
+"""Runs the official conformance suite against servers and a client on the public API.
 
     python -m conformance.run PACKAGES [--side server] [--revision 2025-11-25] [--scenario NAME]        # in tests/
 
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -39,6 +39,8 @@ NOT_OURS: Final = ("authorization-", "tasks-status-notifications", "auth/dpop")
 not run here."""
 
 _LINE: Final = re.compile(r"^\s+- (\S+) \[([^\]]*)\]$")
+_RESULT: Final = re.compile(r"server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+"""The folder in which the suite writes the checks of a scenario of a server."""
 
 
 class Suite:
@@ -70,8 +72,24 @@ class Suite:
         found = re.findall(r"^  - (\S+)$", section[1], re.MULTILINE) if section else []
         return {name for name in found if not name.startswith(NOT_OURS)}
 
-    def problem(self, side: str, revision: str, scenario: str, url: str) -> str:
-        """Run one scenario; returns why it failed, empty if it passed."""
+    def problems(self, side: str, revision: str, scenarios: Sequence[str], url: str) -> dict[str, str]:
+        """Run scenarios; returns why each failed, empty for one that passed."""
+        if side == "client" or revision == EXTENSION or len(scenarios) == 1:
+            return {name: self._problem(side, revision, name, url) for name in scenarios}
+        # One process for all scenarios of a server: most of the time of one for each would be its start.
+        with tempfile.TemporaryDirectory() as folder:
+            done = self._run("server", "--url", url, "--suite", "all", *_within(revision), "-o", folder)
+            found = {
+                match[1]: problem_of(json.loads(path.read_text()))
+                for path in Path(folder).glob("*/checks.json")
+                if (match := _RESULT.fullmatch(path.parent.name))
+            }
+        problems = {name: found.get(name, "no result") for name in scenarios}
+        if done.returncode and not any(problems.values()):
+            problems["the suite"] = _ended(done)
+        return problems
+
+    def _problem(self, side: str, revision: str, scenario: str, url: str) -> str:
         side = _ROLES.get(side, side)
         with tempfile.TemporaryDirectory() as folder:
             target = ("--url", url) if side == "server" else ("--command", f"{sys.executable} -m conformance.client")
@@ -80,15 +98,17 @@ class Suite:
                 scenario_of = (*scenario_of, "--spec-version", NEWEST, "--force")
             done = self._run(side, *target, *scenario_of, "-o", folder)
             checks = [check for path in Path(folder).rglob("checks.json") for check in json.loads(path.read_text())]
-        if done.returncode:
-            return f"exit status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
-        return problem_of(checks)
+        return _ended(done) if done.returncode else problem_of(checks)
 
     def _run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         command = (self._command, *arguments)
         return subprocess.run(
             command, cwd=TESTS, env=self._env, capture_output=True, text=True, timeout=SECONDS, check=False
         )
+
+
+def _ended(done: "subprocess.CompletedProcess[str]") -> str:
+    return f"exit status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
 
 
 def _within(revision: str) -> tuple[str, ...]:
@@ -131,7 +151,7 @@ def main() -> int:
             for side in given.side or LEGS[revision]:
                 wanted = [name for name in suite.scenarios(side, revision) if name in (given.scenario or (name,))]
                 url = decorated if side == "app" else own
-                problems = {name: suite.problem(side, revision, name, url) for name in wanted}
+                problems = suite.problems(side, revision, wanted, url)
                 for name, problem in problems.items():
                     if problem:
                         failed += 1

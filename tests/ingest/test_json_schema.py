@@ -11,7 +11,6 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import DIALECTS, MAX_DEPTH, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import shipped_source
-from mcp_bindgen.ingest.shapes import is_never
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.nodes import (
     ANY,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mcp_bindgen.ir.facts import are_distinct, discriminators, is_constant, most_specific_first
+from mcp_bindgen.ir.facts import are_distinct, discriminators, most_specific_first
 from mcp_bindgen.ir.names import lineage
 from mcp_bindgen.ir.nodes import Protocol, Ref, Struct, TypeRef, Union
 from support.samples import HANDSHAKE_TS, load, typescript_source
@@ -53,7 +53,7 @@ def test_a_discriminator_is_a_constant_that_every_member_requires(
 @pytest.mark.parametrize(("name", "expected"), [("Circle", True), ("Note", False)])
 def test_a_constant_is_required(protocol: Protocol, name: str, expected: bool) -> None:
     field = struct(protocol, name).field("kind")
-    assert field is not None and is_constant(field) is expected
+    assert field is not None and field.is_constant is expected
 
 
 def test_the_member_that_requires_most_comes_first(protocol: Protocol) -> None:

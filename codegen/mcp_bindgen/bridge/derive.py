@@ -21,7 +21,6 @@ from mcp_bindgen.ir.nodes import (
     NULL,
     Field,
     ListOf,
-    Literal,
     MapOf,
     Method,
     Protocol,
@@ -340,8 +339,8 @@ class _Derivation:
 
     def _assumed(self, field: Field, place: str, *, is_new: bool) -> Scalar | None:
         """Return the default of an absent required property: its only value, or the default of the revision."""
-        if isinstance(field.type, Literal) and len(field.type.values) == 1:
-            return field.type.values[0]
+        if field.constant:
+            return field.constant.values[0]
         return (self._new if is_new else self._old).defaults.get(place)
 
     def _demands(

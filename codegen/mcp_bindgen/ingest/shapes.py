@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ir.nodes import Kind, Opaque, Primitive, Shape, Union
+from mcp_bindgen.ir.spell import is_never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +41,6 @@ def any_of(members: Iterable[Shape]) -> Shape:
 def never(where: Location) -> Primitive:
     """Return the type without values, which only a property that must be absent can use."""
     return Primitive(kind=Kind.NEVER, opaque=Opaque(text=Kind.NEVER, where=where))
-
-
-def is_never(shape: Shape) -> bool:
-    """Whether no value has the type."""
-    return isinstance(shape, Primitive) and shape.kind is Kind.NEVER
 
 
 def with_opaque(shape: Shape, opaque: Opaque | None) -> Shape:

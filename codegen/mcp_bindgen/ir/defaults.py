@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from mcp_bindgen.ir.facts import is_constant
 from mcp_bindgen.ir.nodes import Protocol, Scalar
 
 
@@ -22,5 +21,5 @@ def _found(protocol: Protocol, rows: Mapping[str, Scalar]) -> Iterator[tuple[str
         for field in struct.fields:
             place = f"{struct.name}.{field.wire_name}"
             row = place if place in rows else field.wire_name
-            if struct.name.endswith("Result") and field.required and not is_constant(field) and row in rows:
+            if struct.name.endswith("Result") and field.required and not field.is_constant and row in rows:
                 yield place, rows[row]

@@ -22,11 +22,6 @@ from mcp_bindgen.ir.nodes import (
 from mcp_bindgen.ir.scalars import fits
 
 
-def is_constant(field: Field) -> bool:
-    """Whether a property must be there and has one value only."""
-    return field.required and isinstance(field.type, Literal) and len(field.type.values) == 1
-
-
 def admits_null(protocol: Protocol, type_: TypeRef) -> bool:
     """Whether null is a value of a type."""
     match protocol.resolve(type_):
@@ -45,8 +40,8 @@ def admits(protocol: Protocol, type_: TypeRef, value: Scalar) -> bool:
     match protocol.resolve(type_):
         case Primitive() as scalar:
             return fits(value, scalar)
-        case Literal(values=values):
-            return Literal(values=(value,)) in (Literal(values=(one,)) for one in values)
+        case Literal() as literal:
+            return Literal(values=(value,)) in literal.each()
         case Union(members=members):
             return any(admits(protocol, member, value) for member in members)
         case _:
@@ -164,11 +159,9 @@ def _demands(struct: Struct) -> frozenset[tuple[str, object]]:
 
 def _tag(struct: Struct, wire_name: str) -> str | None:
     field = struct.field(wire_name)
-    if field is None or not is_constant(field) or not isinstance(field.type, Literal):
-        return None
-    value = field.type.values[0]
+    constant = field.constant if field and field.required else None
     # Not numbers and booleans: pydantic treats 1 and true as the same tag.
-    return value if isinstance(value, str) else None
+    return constant.values[0] if constant and isinstance(constant.values[0], str) else None
 
 
 def has_batches(protocol: Protocol) -> bool:

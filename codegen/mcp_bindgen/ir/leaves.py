@@ -1,6 +1,6 @@
 """The normal form of a type: the members of a union, through its aliases, each once and without redundant ones."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from mcp_bindgen.ir.nodes import (
     ANY,
@@ -14,7 +14,6 @@ from mcp_bindgen.ir.nodes import (
     Primitive,
     Protocol,
     Ref,
-    Scalar,
     Struct,
     TypeRef,
     Union,
@@ -67,22 +66,16 @@ def _forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
     if len(found) == 1 and not isinstance(found[0], Literal):
         return found
     rest = [leaf for leaf in found if not isinstance(leaf, Literal)]
-    values = [value for leaf in found if isinstance(leaf, Literal) for value in leaf.values]
-    constants = Literal(values=tuple(values))
-    if Literal(values=(None,)) in _each(values):
+    values = [value for leaf in found if isinstance(leaf, Literal) for value in leaf.each()]
+    if Literal(values=(None,)) in values:
         rest.append(NULL)
-    if {Literal(values=(True,)), Literal(values=(False,))} <= set(_each(values)):
+    if {Literal(values=(True,)), Literal(values=(False,))} <= set(values):
         rest.append(Primitive(kind=Kind.BOOLEAN))
     scalars = [leaf for leaf in rest if isinstance(leaf, Primitive)]
     if Primitive(kind=Kind.NUMBER) in scalars:
         rest = [leaf for leaf in rest if not (isinstance(leaf, Primitive) and leaf.kind is Kind.INTEGER)]
-    left = tuple(value for value in constants.values if not any(fits(value, scalar) for scalar in scalars))
+    left = tuple(one for value in values for one in value.values if not any(fits(one, scalar) for scalar in scalars))
     return tuple(dict.fromkeys([*([Literal(values=left)] if left else ()), *rest]))
-
-
-def _each(values: Iterable[Scalar]) -> Iterator[Literal]:
-    """Iterate over the values as constants, so that true and 1 differ."""
-    return (Literal(values=(value,)) for value in values)
 
 
 def is_json_value(union: Union, protocol: Protocol) -> bool:
@@ -125,11 +118,7 @@ _OBJECT = Literal(values=("object",))
 
 def constants(struct: Struct) -> frozenset[tuple[str, Literal]]:
     """Return the required constants of a struct, which can discriminate the members of a union."""
-    return frozenset(
-        (f.wire_name, f.type)
-        for f in struct.fields
-        if f.required and isinstance(f.type, Literal) and len(f.type.values) == 1
-    )
+    return frozenset((f.wire_name, f.constant) for f in struct.fields if f.required and f.constant)
 
 
 def selectors(protocol: Protocol) -> frozenset[tuple[str, str]]:

@@ -54,13 +54,9 @@ def inline_name(holder: str, wire_name: str) -> str:
 
 def method_constant(definition: Definition | None) -> str | None:
     """Return the method of a message, or None if a definition is not a message of one method."""
-    if not isinstance(definition, Struct):
-        return None
-    field = definition.field("method")
-    if field is None or not isinstance(field.type, Literal) or len(field.type.values) != 1:
-        return None
-    value = field.type.values[0]
-    return value if isinstance(value, str) else None
+    field = definition.field("method") if isinstance(definition, Struct) else None
+    constant = field.constant if field else None
+    return constant.values[0] if constant and isinstance(constant.values[0], str) else None
 
 
 def reference(type_: TypeRef) -> str | None:

@@ -93,6 +93,10 @@ class Literal(Type):
 
     values: tuple[Scalar, ...]
 
+    def each(self) -> "tuple[Literal, ...]":
+        """Return the values, each as a constant."""
+        return tuple(Literal(values=(value,)) for value in self.values)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Literal) and self._distinct() == other._distinct()
 
@@ -165,6 +169,16 @@ class Field(Generic[T_co]):
     doc: str = ""
     deprecated: bool = False
     default: str = field(default="", compare=False)
+
+    @property
+    def constant(self) -> Literal | None:
+        """The only value that its type admits; None if there are more."""
+        return self.type if isinstance(self.type, Literal) and len(self.type.values) == 1 else None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the property must be there, with one value only."""
+        return self.required and self.constant is not None
 
 
 TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf["TypeRef"] | MapOf["TypeRef"] | Union["TypeRef"]

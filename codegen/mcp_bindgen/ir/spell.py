@@ -69,6 +69,11 @@ def is_any(type_: Shape) -> bool:
     return isinstance(type_, Primitive) and type_.kind is Kind.ANY
 
 
+def is_never(type_: Shape) -> bool:
+    """Whether the type admits no value: a property that has it must be absent."""
+    return isinstance(type_, Primitive) and type_.kind is Kind.NEVER
+
+
 def _grouped(type_: Shape) -> str:
     text = spell(type_)
     return f"({text})" if " | " in text or " & " in text else text

@@ -90,7 +90,7 @@ class Comparison:
                     seen.add(name)
                     pending = [*resolved.members, *pending]
             elif isinstance(resolved, Literal):
-                flat.update((Literal(values=(value,)), None) for value in resolved.values)
+                flat.update(dict.fromkeys(resolved.each()))
             else:
                 is_object = isinstance(resolved, Object | AllOf)
                 flat[canonical(member, declarations) if is_object else resolved] = None

@@ -14,8 +14,8 @@ def are_exclusive(members: Sequence[Shape], declarations: Declarations) -> bool:
     for member in members:
         target = resolve(member, declarations)
         match target:
-            case Literal(values=values):
-                constants += [Literal(values=(value,)) for value in values]
+            case Literal():
+                constants += target.each()
             case Primitive(kind=Kind.ANY) | Union() | Ref():
                 return False
             case Primitive(kind=kind):
@@ -39,7 +39,7 @@ def _are_tagged(objects: Sequence[Flat]) -> bool:
             property_ = flat.properties.get(name)
             if property_ is None or not property_.required or not isinstance(property_.type, Literal):
                 break
-            tags += [Literal(values=(value,)) for value in property_.type.values]
+            tags += property_.type.each()
         else:
             if len(set(tags)) == len(tags):
                 return True

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.ingest.shapes import Declaration, any_of, both, is_never, never, with_opaque
+from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
 from mcp_bindgen.ir.nodes import (
     ANY,
     UNBOUNDED,
@@ -32,7 +32,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.scalars import is_of
-from mcp_bindgen.ir.spell import bounds_of, is_any, spell
+from mcp_bindgen.ir.spell import bounds_of, is_any, is_never, spell
 from mcp_bindgen.merge.exclusive import are_exclusive
 from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
 
@@ -240,8 +240,7 @@ def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
         case Primitive(), Primitive() if first.kind is second.kind:
             return _bounded(replace(first, format=first.format or second.format), second.bounds)
         case Literal(), Literal():
-            others = {Literal(values=(value,)) for value in second.values}
-            kept = tuple(value for value in first.values if Literal(values=(value,)) in others)
+            kept = tuple(one.values[0] for one in first.each() if one in second.each())
             return Literal(values=kept) if kept else never(where)
         case (Literal() as literal, Primitive() as kind) | (Primitive() as kind, Literal() as literal):
             if kind.bounds != UNBOUNDED:

@@ -14,7 +14,7 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.json_keywords import ASSERTIONS
-from mcp_bindgen.ingest.shapes import Declaration, any_of, both, is_never, never, with_opaque
+from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
 from mcp_bindgen.ingest.typescript_expressions import global_type
 from mcp_bindgen.ingest.typescript_types import (
     Constant,
@@ -58,7 +58,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.scalars import Numbers
-from mcp_bindgen.ir.spell import is_any
+from mcp_bindgen.ir.spell import is_any, is_never
 from mcp_bindgen.merge.evaluate import Evaluator, size
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, added, mirrors, on
 from mcp_bindgen.diff.rules.properties import now_required
 from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, Fate, Reference, ReferenceSite, UnsentSite
-from mcp_bindgen.ir.nodes import Field, Literal
+from mcp_bindgen.ir.nodes import Field
 from mcp_bindgen.ir.spell import spell
 
 
@@ -120,7 +120,7 @@ OBJECT_DECLARED, OBJECT_UNDECLARED = mirrors(
 
 def _is_demanded(field: Field) -> bool:
     """Whether a constructor requires the property; it fills in constants itself."""
-    return field.required and not (isinstance(field.type, Literal) and len(field.type.values) == 1)
+    return field.required and not field.is_constant
 
 
 def _added(*, demanded: bool) -> Callable[[UnsentSite], Reading | None]:

@@ -120,9 +120,8 @@ def _values(site: TypeSite) -> tuple[list[Literal], list[Literal]]:
     """Return the values removed from a closed set and those added, none if either side is not a closed set."""
     for before, after in _scalars(site):
         if isinstance(before, Literal) and isinstance(after, Literal):
-            old, new = ([Literal(values=(value,)) for value in side.values] for side in (before, after))
-            known, wanted = frozenset(old), frozenset(new)
-            return [value for value in old if value not in wanted], [value for value in new if value not in known]
+            old, new = dict.fromkeys(before.each()), dict.fromkeys(after.each())
+            return [value for value in old if value not in new], [value for value in new if value not in old]
     return [], []
 
 

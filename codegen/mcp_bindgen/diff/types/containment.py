@@ -26,11 +26,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.scalars import fits
-
-
-def is_never(type_: TypeRef) -> bool:
-    """Whether no value is valid: the property must be absent."""
-    return isinstance(type_, Primitive) and type_.kind is Kind.NEVER
+from mcp_bindgen.ir.spell import is_never
 
 
 def stated(type_: TypeRef, protocol: Protocol) -> str:
@@ -96,7 +92,7 @@ class Containment:
                 if text
             )
             for part in leaves
-            for leaf in _each(part)
+            for leaf in (part.each() if isinstance(part, Literal) else (part,))
         )
 
     def _is_same(self, sent: TypeRef, taken: TypeRef) -> bool:
@@ -112,7 +108,7 @@ class Containment:
             case Literal(values=values), Primitive():
                 return all(fits(value, b) for value in values)
             case Literal(), Literal():
-                return {*_each(a)} <= {*_each(b)}
+                return {*a.each()} <= {*b.each()}
             case Primitive(), Primitive():
                 kinds = {a.kind, b.kind}
                 is_kind = len(kinds) == 1 or (a.kind, b.kind) == (Kind.INTEGER, Kind.NUMBER)
@@ -170,11 +166,6 @@ def _marked(type_: TypeRef, protocol: Protocol, text: str) -> Iterator[tuple[Typ
             yield Ref(name=target.name), said
         else:
             yield ANY if isinstance(target, Union) else target, said
-
-
-def _each(type_: TypeRef) -> Iterator[TypeRef]:
-    """Iterate over the constants of a closed set; any other type is its own only part."""
-    yield from (Literal(values=(v,)) for v in type_.values) if isinstance(type_, Literal) else (type_,)
 
 
 def _within(bounds: Iterator[object]) -> bool:

@@ -109,7 +109,7 @@ class Equality:
             case Primitive(), Primitive():
                 return before.kind is after.kind and before.bounds == after.bounds
             case Literal(), Literal():
-                return set(_each(before)) == set(_each(after))
+                return set(before.each()) == set(after.each())
             case _:
                 return False
 
@@ -136,11 +136,6 @@ class Equality:
         common = every & before.keys() & after.keys()
         equal = (1.0 if self.same(before[n].type, after[n].type) else 0.5 for n in common)
         return sum(equal) / len(every) if every else 1.0
-
-
-def _each(literal: Literal) -> tuple[Literal, ...]:
-    """The values, each as a constant, so that true and 1 differ."""
-    return tuple(Literal(values=(value,)) for value in literal.values)
 
 
 def name_likeness(old: str, new: str) -> float:

@@ -12,7 +12,7 @@ from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.methods import UNIONS
 from mcp_bindgen.ir.names import contained
-from mcp_bindgen.ir.nodes import Direction, Literal, Method, Protocol, Ref, Struct
+from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 from mcp_bindgen.load import default_rows
 
 _ALIKE = 0.3
@@ -30,8 +30,8 @@ def result_tag(protocol: Protocol, result: str) -> str:
     """Return the value of `resultType` in a result: its constant, or as schema/defaults.toml says; or an empty text."""
     rows, struct = default_rows(), protocol.resolve(Ref(name=result))
     name, field = (struct.name, struct.field(RESULT_TAG)) if isinstance(struct, Struct) else (result, None)
-    if field and isinstance(field.type, Literal) and len(field.type.values) == 1:
-        return str(field.type.values[0])
+    if field and field.constant:
+        return str(field.constant.values[0])
     return str(rows.get(f"{name}.{RESULT_TAG}", rows[RESULT_TAG] if field else ""))
 
 

@@ -99,8 +99,8 @@ def error_types(protocol: Protocol) -> Mapping[int, str]:
     found: dict[int, str] = {}
     for struct in protocol.structs():
         code = struct.field("code")
-        if code and code.required and isinstance(code.type, Literal) and len(code.type.values) == 1:
-            value = code.type.values[0]
+        if code and code.required and code.constant:
+            value = code.constant.values[0]
             if isinstance(value, int) and _is_code(value) and value not in _OF_JSON_RPC:
                 found[value] = struct.name
     return found

@@ -12,7 +12,7 @@ from mcp_bindgen.diff.finding import Carrier, Subject, Travel
 from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import FormSite, Ground, MoveSite, OpaqueSite, PropertySite, RestSite, TypeSite
-from mcp_bindgen.diff.types.containment import Containment, is_never, said
+from mcp_bindgen.diff.types.containment import Containment, said
 from mcp_bindgen.diff.types.equality import Assumptions, untouched
 from mcp_bindgen.diff.types.likeness import Likeness, renamed
 from mcp_bindgen.diff.types.scalars import bound_sites
@@ -22,7 +22,7 @@ from mcp_bindgen.diff.wire.spot import Spot, root, through
 from mcp_bindgen.ir.leaves import forms, rest_of, selectors
 from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Ref, Struct, TypeRef, Union
 from mcp_bindgen.ir.opaque import opaque_text
-from mcp_bindgen.ir.spell import spell
+from mcp_bindgen.ir.spell import is_never, spell
 
 MAX_VISITS = 8
 """How often the same two types are compared at one property, where aliases may be recursive."""

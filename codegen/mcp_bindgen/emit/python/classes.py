@@ -6,10 +6,10 @@ from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, Speller, constant, either
-from mcp_bindgen.ir.facts import admits_null, is_constant
+from mcp_bindgen.ir.facts import admits_null
 from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.names import closure, references
-from mcp_bindgen.ir.nodes import Definition, Field, Literal, Primitive, Protocol, Struct, TypeRef
+from mcp_bindgen.ir.nodes import Definition, Field, Primitive, Protocol, Struct, TypeRef
 from mcp_bindgen.ir.spell import is_any
 
 SITE = "https://modelcontextprotocol.io/specification"
@@ -121,8 +121,8 @@ class ClassViews:
         type_ = self._speller.annotation(field.type)
         default = None
         place = f"{struct.name}.{field.wire_name}"
-        if is_constant(field) and isinstance(field.type, Literal):
-            default = constant(field.type.values[0])
+        if field.required and field.constant:
+            default = constant(field.constant.values[0])
         elif place in self._protocol.defaults:
             default = constant(self._protocol.defaults[place])
         elif nullable:
@@ -137,7 +137,7 @@ class ClassViews:
             schema_type=field.type,
             default=default,
             is_required=field.required,
-            is_constant=is_constant(field),
+            is_constant=field.is_constant,
             is_defaulted=place in self._protocol.defaults,
             is_nullable=nullable,
             needs_alias=self._names.needs_alias(struct, field.wire_name),

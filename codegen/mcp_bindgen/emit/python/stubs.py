@@ -7,7 +7,7 @@ from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.expressions import Symbol, expression
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, ANY, NONE, STR, Speller, either, generic, type_of
-from mcp_bindgen.ir.facts import admits_null, is_constant, page_items, params_structs, result_struct
+from mcp_bindgen.ir.facts import admits_null, page_items, params_structs, result_struct
 from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import ANY as ANYTHING
@@ -266,7 +266,7 @@ class StubViews:
         """Return the properties of params as parameters, the required ones first."""
         found: list[views.Parameter] = []
         for field in struct.fields:
-            if field.wire_name == _META or (is_constant(field) and not keep_constants):
+            if field.wire_name == _META or (field.is_constant and not keep_constants):
                 continue
             attribute = self._names.attribute(struct, field.wire_name)
             type_, default = self._speller.static(field.type), None
