@@ -29,6 +29,7 @@ from mcp_bindgen.ir.nodes import (
     Shape,
     Union,
 )
+from mcp_bindgen.ir.spell import is_never
 from support.samples import REVISIONS, lines, read_json
 
 INTEGER, NUMBER, BOOLEAN = (Primitive(kind=kind) for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN))

@@ -4,20 +4,16 @@ What is the same in several revisions is on the page once. All text goes through
 Content-Security-Policy admits only its own style sheet and script, by their digests.
 """
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from urllib.parse import quote
 
-from markupsafe import Markup
-
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import NOTHING, Rule
 from mcp_bindgen.emit.header import header
-from mcp_bindgen.emit.python.render import Page, Templates
+from mcp_bindgen.emit.python.render import Page, Templates, inlined
 from mcp_bindgen.export.examples import Example, Examples
 from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFacts
 from mcp_bindgen.ir.facts import leaves
@@ -116,8 +112,6 @@ def reference(
         command: the command that writes the page.
         rules: the address of the page on the rules of the diff; without one, rules are not linked.
     """
-    pages = [Page(path=name, template=name, context={}) for name in ("style.css", "search.js")]
-    style, script = templates.render(pages, ()).values()
     history = History(protocols, replacements())
     makers = {protocol.revision: _Revision(protocol, history) for protocol in protocols}
 
@@ -131,17 +125,11 @@ def reference(
         "codes": tuple(_codes(protocols)),
         "parts": parts,
         "address": partial(quote, safe="/"),
-        "policy": f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'",
-        "style": Markup(style),
-        "script": Markup(script),
         "rules": rules,
+        **inlined(templates, "style.css", "search.js"),
     }
     page = Page(path="reference.html", template="page.html.j2", context=context)
     return templates.render([page], header(command))[page.path]
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 
 class _Revision:

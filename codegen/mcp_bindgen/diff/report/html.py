@@ -4,13 +4,10 @@ All text goes through the templates' autoescape. The page's Content-Security-Pol
 script, by their digests.
 """
 
-import base64
-import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from mcp_bindgen.diff.compatibility import Verdict
 from mcp_bindgen.diff.finding import Pair, Subject
@@ -19,19 +16,6 @@ from mcp_bindgen.diff.report.model import Judged, PeerVerdict, Report, by_method
 from mcp_bindgen.diff.report.text import verdicts
 from mcp_bindgen.diff.rule import NOTHING, Severity, View
 from mcp_bindgen.emit.header import tool_version
-from mcp_bindgen.paths import shipped
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """One entry of a filter: its value, and how many findings have it."""
-
-    value: str
-    label: str
-    count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +42,12 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
-    """A message that proves a break, and its pair of peers."""
-
-    between: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One finding; `role_words` and `method_words` have one entry per line, for the filters."""
+    """One finding.
+
+    `role_words` and `method_words` have one entry per line, for the filters. `witnesses` are messages that prove a
+    break, each with its pair of peers.
+    """
 
     fingerprint: str
     state: str
@@ -79,7 +59,7 @@ class Entry:
     methods: tuple[str, ...]
     badges: tuple[str, ...]
     sides: tuple[Reading, ...]
-    witnesses: tuple[Witness, ...]
+    witnesses: tuple[tuple[Pair, str], ...]
     notes: tuple[str, ...]
 
 
@@ -96,103 +76,38 @@ class Group:
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MethodRow:
-    """The number of errors and warnings that a method's messages carry."""
-
-    name: str
-    errors: int
-    warnings: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HtmlPage:
-    """Everything that the template inserts."""
-
-    title: str
-    eyebrow: str
-    old: str
-    new: str
-    policy: str
-    style: "Markup"
-    script: "Markup"
-    counts: str
-    cards: tuple[Card, ...]
-    remarks: tuple[str, ...]
-    severities: tuple[Choice, ...]
-    roles: tuple[Choice, ...]
-    views: tuple[Choice, ...]
-    methods: tuple[Choice, ...]
-    rows: tuple[MethodRow, ...]
-    groups: tuple[Group, ...]
-    stale: tuple[str, ...]
-    tool: str
-
-
 def render(report: Report, *, everything: bool = True) -> str:
     """Return the page, which always contains all findings."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from mcp_bindgen.emit.python.render import Page, Templates, inlined
 
-    environment = Environment(
-        loader=FileSystemLoader(shipped("templates") / "report"),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("diff.html.j2").render(page=make_page(report))
-
-
-def make_page(report: Report) -> HtmlPage:
-    """Return what the template inserts."""
-    from markupsafe import Markup
-
-    folder = shipped("templates") / "report"
-    style, script = ((folder / name).read_text("utf-8") for name in ("diff.css", "diff.js"))
-    rows = by_method(report.findings)
+    templates = Templates(shelf="report")
     views = {judged.rule.view for judged in report.findings}
-    title, _, counts = words.headline(report).rpartition(": ")
-    return HtmlPage(
-        title=words.plain(title),
-        eyebrow="The tools of a server" if report.is_contract else "Model Context Protocol: what changed",
-        old=words.plain(report.old.label),
-        new=words.plain(report.new.label),
-        policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'",
-        style=Markup(style),
-        script=Markup(script),
-        counts=counts,
-        cards=tuple(_cards(report)),
-        remarks=tuple(_remarks(report)),
-        severities=tuple(
-            Choice(value=severity, label=severity, count=report.count(severity))
-            for severity in Severity
-            if report.count(severity)
-        )
-        + ((Choice(value="accepted", label="accepted", count=report.accepted),) if report.accepted else ()),
-        roles=tuple(
-            Choice(value=verdict.role, label=f"breaks a {_reader(report, verdict.role)}") for verdict in report.peers
-        ),
-        views=tuple(Choice(value=view, label=f"{view} view") for view in View if view in views),
-        methods=tuple(Choice(value=name, label=words.short(name)) for name in _all_methods(report)),
-        rows=tuple(MethodRow(name=words.plain(name), errors=errors, warnings=mild) for name, errors, mild in rows),
-        groups=tuple(_groups(report)),
-        stale=tuple(
-            words.plain(
-                f"{report.baseline_file} row {stale.row.number} ({stale.row.rule}, {stale.row.path}) {stale.why}"
-            )
-            for stale in report.stale
-        ),
-        tool=f"mcp-bindgen {tool_version()}",
-    )
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
-
-
-def _all_methods(report: Report) -> Sequence[str]:
-    return sorted({words.plain(method) for judged in report.findings for method in judged.finding.methods})
+    methods = sorted({words.plain(method) for judged in report.findings for method in judged.finding.methods})
+    counts = {severity.value: report.count(severity) for severity in Severity} | {"accepted": report.accepted}
+    title, _, total = words.headline(report).rpartition(": ")
+    context: dict[str, object] = {
+        "title": words.plain(title),
+        "eyebrow": "The tools of a server" if report.is_contract else "Model Context Protocol: what changed",
+        "old": words.plain(report.old.label),
+        "new": words.plain(report.new.label),
+        "total": total,
+        "cards": tuple(_cards(report)),
+        "remarks": [f"Version: {verdict}." for audience, verdict in verdicts(report) if audience == "version"],
+        "severities": [(severity, count) for severity, count in counts.items() if count],
+        "roles": [(verdict.role, _reader(report, verdict.role)) for verdict in report.peers],
+        "views": [view for view in View if view in views],
+        "methods": [(name, words.short(name)) for name in methods],
+        "rows": [(words.plain(name), *numbers) for name, *numbers in by_method(report.findings)],
+        "groups": tuple(_groups(report)),
+        "stale": [
+            words.plain(f"{report.baseline_file} row {row.row.number} ({row.row.rule}, {row.row.path}) {row.why}")
+            for row in report.stale
+        ],
+        "tool": f"mcp-bindgen {tool_version()}",
+        **inlined(templates, "diff.css", "diff.js"),
+    }
+    page = Page(path="", template="diff.html.j2", context=context)
+    return templates.render([page], ())[page.path]
 
 
 def _cards(report: Report) -> Iterator[Card]:
@@ -241,12 +156,6 @@ def _tone(verdict: PeerVerdict) -> str:
 def _reader(report: Report, role: str) -> str:
     """Name the program that breaks; a program that calls a server's tools is a caller."""
     return "caller" if report.is_contract else role
-
-
-def _remarks(report: Report) -> Iterator[str]:
-    for audience, verdict in verdicts(report):
-        if audience == "version":
-            yield f"Version: {verdict}."
 
 
 def _groups(report: Report) -> Iterator[Group]:
@@ -307,9 +216,9 @@ def _reading(revision: str, subject: Subject | None, text: str, place: str) -> R
     )
 
 
-def _witnesses(judged: Judged) -> Iterator[Witness]:
+def _witnesses(judged: Judged) -> Iterator[tuple[Pair, str]]:
     finding = judged.finding
     for pair in Pair:
         if pair in finding.witnesses:
             message = json.dumps(finding.witnesses[pair], ensure_ascii=False, indent=2)
-            yield Witness(between=pair, message="\n".join(words.plain(line) for line in message.split("\n")))
+            yield pair, message

@@ -1,7 +1,9 @@
 """Render pages through the templates, and format them."""
 
+from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from jinja2 import (
     pass_context,
 )
 from jinja2.runtime import Context
+from markupsafe import Markup
 
 from mcp_bindgen.diagnostics import InputError, Location, printable
 from mcp_bindgen.emit.bounded import TimeIsUp, limited_time
@@ -183,6 +186,14 @@ def _join(context: Context, values: Iterable[object], separator: str = "", attri
     """The filter `join`: Jinja's filter, extended to expressions."""
     found = (getattr(value, attribute) if attribute else value for value in values)
     return separator.join(str(_printed(context, value)) for value in found)
+
+
+def inlined(templates: Templates, style: str, script: str) -> dict[str, object]:
+    """Return the style sheet and the script of a page, and the Content-Security-Policy that admits only these two."""
+    texts = [templates.render([Page(path="", template=name, context={})], ())[""] for name in (style, script)]
+    sources = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}'" for text in texts]
+    policy = f"default-src 'none'; style-src {sources[0]}; script-src {sources[1]}"
+    return {"policy": policy, **dict(zip(("style", "script"), map(Markup, texts), strict=True))}
 
 
 def format_source(text: str, where: Location) -> str:
