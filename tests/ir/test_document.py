@@ -2,8 +2,9 @@
 
 from mcp_bindgen.ingest.rows import read_docs
 from mcp_bindgen.ir.docs import DocBook
-from mcp_bindgen.ir.document import document, owners, used_keys
+from mcp_bindgen.ir.document import document, owners
 from mcp_bindgen.ir.nodes import Protocol, Struct
+from support.doc_keys import used_keys
 from support.samples import HANDSHAKE_TS, load, typescript_source
 
 BOOK = DocBook(read_docs("""

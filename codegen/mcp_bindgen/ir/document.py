@@ -75,20 +75,6 @@ def owners(struct: Struct, protocol: Protocol) -> tuple[str, ...]:
     return (*names, f"{kind}Params")
 
 
-def used_keys(protocol: Protocol, book: DocBook) -> Iterator[Key]:
-    """Iterate over the keys of the book that describe something in this revision."""
-    for name, definition in protocol.definitions.items():
-        if found := book.definition(protocol.revision, name):
-            yield found[0]
-        if isinstance(definition, Struct):
-            for field in definition.fields:
-                if found := book.property(protocol.revision, owners(definition, protocol), field.wire_name):
-                    yield found[0]
-    for constant in protocol.constants:
-        if found := book.constant(constant.name):
-            yield found[0]
-
-
 def _holder_doc(struct: Struct, definitions: dict[str, Definition]) -> str:
     """An inline object has the description of its property, or of the alias that it is a form of."""
     if struct.holder in definitions:
