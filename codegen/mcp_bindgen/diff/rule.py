@@ -72,6 +72,11 @@ def added(site: type[Any], spell: Callable[[Any], str] = str) -> Check:
     return on(site, lambda seen: (NOTHING, spell(seen.after)) if seen.after and not seen.before else None)
 
 
+def changed(site: type[Any]) -> Check:
+    """Return a check for a site at which something changed in any case."""
+    return Check(site, lambda seen: ((seen.before, seen.after),))
+
+
 def each(site: type[_Site], read: Callable[[_Site], Iterable[Reading]]) -> Check:
     """Return a check that may find several changes at a site."""
     return Check(site, read)

@@ -100,43 +100,23 @@ class BoundSite(Site[Edge | None]):
     """A bound on a number, on the length of a string, or on the size of a list or a map."""
 
 
-class Fate(Enum):
-    """What became of a definition."""
-
-    ADDED = auto()
-    REMOVED = auto()
-    RENAMED = auto()
-    REUSED = auto()
-    SPLIT = auto()
-    MERGED = auto()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionSite(SourceSite[str]):
-    """A definition and what became of it, as readings."""
+class RuledSite(SourceSite[str]):
+    """A place of which the comparison itself knows what changed: the id of the rule, and the readings."""
 
-    fate: Fate
+    rule: str
+
+
+class DefinitionSite(RuledSite):
+    """A definition that exists on one side only, or whose name changed."""
 
 
 class BaseSite(SourceSite[str | None]):
     """A definition that another one extends, by name."""
 
 
-class Reference(Enum):
-    """How the reference to a type changed."""
-
-    NAMED = auto()
-    INLINED = auto()
-    RETARGETED = auto()
-    DECLARED = auto()
-    UNDECLARED = auto()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceSite(SourceSite[str]):
-    """A place whose reference to its type changed, as readings."""
-
-    kind: Reference
+class ReferenceSite(RuledSite):
+    """A place whose reference to its type changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,18 +150,5 @@ class ConstantSite(SourceSite[str | None]):
     """A constant of schema.ts that is not an error code, as JSON."""
 
 
-class Feature(Enum):
-    """A feature of a schema as a whole."""
-
-    DIALECT = auto()
-    CONTAINER = auto()
-    REVISION = auto()
-    TEXT = auto()
-    """Its bytes, if the revision is the same on both sides."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaSite(SourceSite[str]):
-    """A feature of the schema itself in which the two sides differ."""
-
-    feature: Feature
+class SchemaSite(RuledSite):
+    """A feature of the schema itself."""

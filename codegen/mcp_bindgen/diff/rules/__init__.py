@@ -7,6 +7,7 @@ from typing import Any
 
 from mcp_bindgen.diff.rule import Reading, Rule
 from mcp_bindgen.diff.rules import annotations, contracts, definitions, messages, properties, values
+from mcp_bindgen.diff.sites import RuledSite
 
 
 def rules_of(module: ModuleType) -> tuple[Rule, ...]:
@@ -30,7 +31,7 @@ def judge(site: object) -> Iterator[tuple[Rule, Reading]]:
     """Iterate over what changed at a site: the rule that finds it, and the reading of each side."""
     ends: Any = site
     swapped = replace(ends, before=ends.after, after=ends.before)
-    for rule in _BY_SITE[type(site)]:
+    for rule in (RULES[site.rule],) if isinstance(site, RuledSite) else _BY_SITE[type(site)]:
         if rule.check and rule.check.is_reversed:
             yield from ((rule, (old, new)) for new, old in rule.check.readings(swapped))
         elif rule.check:

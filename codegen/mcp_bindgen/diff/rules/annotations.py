@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, added, mirrors, on
-from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, SchemaSite, TextSite
+from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, added, changed, mirrors, on
+from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
 """The number of characters of a description that a finding shows, starting near the first difference."""
@@ -121,32 +121,28 @@ CONSTANT_CHANGED = Rule(
 )
 
 
-def _feature(feature: Feature) -> Callable[[SchemaSite], Reading | None]:
-    return lambda site: (site.before, site.after) if site.feature is feature else None
-
-
 DIALECT_CHANGED = Rule(
     id="dialect-changed",
     purpose="The schema uses a different JSON Schema dialect.",
     advice="Use a validator that supports the new dialect.",
-    check=on(SchemaSite, _feature(Feature.DIALECT)),
+    check=changed(SchemaSite),
 )
 DEFINITIONS_CONTAINER_RENAMED = Rule(
     id="definitions-container-renamed",
     purpose="The definitions moved to a different keyword.",
     advice="Update JSON pointers into the schema.",
-    check=on(SchemaSite, _feature(Feature.CONTAINER)),
+    check=changed(SchemaSite),
 )
 PROTOCOL_VERSION_CHANGED = Rule(
     id="protocol-version-changed",
     purpose="The revision date changed: peers that negotiate a version never mix the two.",
     advice="Negotiate the revision.",
-    check=on(SchemaSite, _feature(Feature.REVISION)),
+    check=changed(SchemaSite),
 )
 SAME_REVISION_CHANGED = Rule(
     id="same-revision-changed",
     purpose="The text of a revision changed without a new date.",
     advice="Record the SHA-256 of the file that you use.",
-    check=on(SchemaSite, _feature(Feature.TEXT)),
+    check=changed(SchemaSite),
     severity=Severity.WARNING,
 )

@@ -7,24 +7,18 @@ envelopes.
 
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, added, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, added, changed, mirrors, on
 from mcp_bindgen.diff.rules.properties import now_required
-from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, Fate, Reference, ReferenceSite, UnsentSite
+from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, ReferenceSite, UnsentSite
 from mcp_bindgen.ir.nodes import Field
 from mcp_bindgen.ir.spell import spell
 
-
-def _fate(fate: Fate) -> Callable[[DefinitionSite], Reading | None]:
-    return lambda site: (site.before, site.after) if site.fate is fate else None
-
-
 DEFINITION_ADDED, DEFINITION_REMOVED = mirrors(
-    Rule(id="definition-added", purpose="A definition was added.", check=on(DefinitionSite, _fate(Fate.ADDED))),
+    Rule(id="definition-added", purpose="A definition was added.", check=changed(DefinitionSite)),
     Rule(
         id="definition-removed",
         purpose="A definition was removed, and its class with it.",
         advice="Remove imports of it.",
-        check=on(DefinitionSite, _fate(Fate.REMOVED)),
         severity=Severity.WARNING,
         breaks_source=True,
     ),
@@ -33,7 +27,7 @@ DEFINITION_RENAMED = Rule(
     id="definition-renamed",
     purpose="A definition was renamed.",
     advice="Import it under its new name.",
-    check=on(DefinitionSite, _fate(Fate.RENAMED)),
+    check=changed(DefinitionSite),
     severity=Severity.WARNING,
     breaks_source=True,
 )
@@ -42,7 +36,7 @@ DEFINITION_SPLIT, DEFINITION_MERGED = mirrors(
         id="definition-split",
         purpose="A definition was split into several.",
         advice="Use the one that applies.",
-        check=on(DefinitionSite, _fate(Fate.SPLIT)),
+        check=changed(DefinitionSite),
         severity=Severity.WARNING,
         breaks_source=True,
     ),
@@ -50,14 +44,13 @@ DEFINITION_SPLIT, DEFINITION_MERGED = mirrors(
         id="definition-merged",
         purpose="Several definitions were merged into one.",
         advice="Use the remaining one.",
-        check=on(DefinitionSite, _fate(Fate.MERGED)),
     ),
 )
 DEFINITION_NAME_REUSED = Rule(
     id="definition-name-reused",
     purpose="A name was reused for a different definition; code that uses it may fail silently.",
     advice="Check every use of the name.",
-    check=on(DefinitionSite, _fate(Fate.REUSED)),
+    check=changed(DefinitionSite),
     severity=Severity.WARNING,
     breaks_source=True,
 )
@@ -73,22 +66,17 @@ BASE_ADDED, BASE_REMOVED = mirrors(
 )
 
 
-def _reference(kind: Reference) -> Callable[[ReferenceSite], Reading | None]:
-    return lambda site: (site.before, site.after) if site.kind is kind else None
-
-
 TYPE_NAMED, TYPE_INLINED = mirrors(
     Rule(
         id="type-named",
         purpose="An inline type became a definition.",
         advice="No action needed: the class keeps its name unless another finding says otherwise.",
-        check=on(ReferenceSite, _reference(Reference.NAMED)),
+        check=changed(ReferenceSite),
     ),
     Rule(
         id="type-inlined",
         purpose="A definition became an inline type.",
         advice="If the old class was removed, use the class generated for the property.",
-        check=on(ReferenceSite, _reference(Reference.INLINED)),
         severity=Severity.WARNING,
         breaks_source=True,
     ),
@@ -97,7 +85,7 @@ REF_RETARGETED = Rule(
     id="ref-retargeted",
     purpose="A type reference names a different definition with the same content.",
     advice="Use the class with the new name in constructor calls and annotations.",
-    check=on(ReferenceSite, _reference(Reference.RETARGETED)),
+    check=changed(ReferenceSite),
     breaks_source=True,
 )
 OBJECT_DECLARED, OBJECT_UNDECLARED = mirrors(
@@ -105,7 +93,7 @@ OBJECT_DECLARED, OBJECT_UNDECLARED = mirrors(
         id="object-declared",
         purpose="An object with arbitrary properties now declares some: a dict became a class.",
         advice="Construct the class and read its attributes.",
-        check=on(ReferenceSite, _reference(Reference.DECLARED)),
+        check=changed(ReferenceSite),
         severity=Severity.WARNING,
         breaks_source=True,
     ),
@@ -113,7 +101,6 @@ OBJECT_DECLARED, OBJECT_UNDECLARED = mirrors(
         id="object-undeclared",
         purpose="An object with declared properties now has arbitrary ones: a class became a dict.",
         advice="Build a dict and read its keys.",
-        check=on(ReferenceSite, _reference(Reference.UNDECLARED)),
     ),
 )
 
@@ -192,7 +179,7 @@ ALIAS_CHANGED = Rule(
     id="alias-changed",
     purpose="The target of a type alias that no message uses changed.",
     advice="Check every use of the name.",
-    check=on(AliasSite, lambda site: (site.before, site.after)),
+    check=changed(AliasSite),
     severity=Severity.WARNING,
     breaks_source=True,
 )

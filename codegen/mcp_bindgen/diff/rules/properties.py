@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, changed, mirrors, on
 from mcp_bindgen.diff.sites import Ground, MoveSite, PropertySite, RestSite, UnsentSite
 from mcp_bindgen.ir.spell import spell
 
@@ -109,7 +109,7 @@ PROPERTY_MOVED = Rule(
     change=Change.BOTH,
     advice="Send the property where the peer's revision expects it.",
     to_receivers="Accept the property in both places.",
-    check=on(MoveSite, lambda site: (site.before, site.after)),
+    check=changed(MoveSite),
     severity=Severity.WARNING,
     breaks_source=True,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rules import judge
-from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, SchemaSite, TextSite
+from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, SchemaSite, TextSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline, is_typescript
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
 
@@ -123,22 +123,23 @@ def compare_files(sides: Matched, *, changed: bool) -> Iterator[Finding]:
     """
     old, new = sides.old, sides.new
     if old.dialect and new.dialect and old.dialect != new.dialect:
-        yield from _general(Feature.DIALECT, "$schema", (old.dialect, new.dialect), "/$schema")
+        yield from _general("dialect-changed", "$schema", (old.dialect, new.dialect), "/$schema")
     if old.container and new.container and old.container != new.container:
-        yield from _general(Feature.CONTAINER, new.container, (old.container, new.container), f"/{new.container}")
+        readings = old.container, new.container
+        yield from _general("definitions-container-renamed", new.container, readings, f"/{new.container}")
     yield from _constants(sides)
     if UNNAMED in (old.revision, new.revision):
         return
     if old.revision != new.revision:
-        yield from _general(Feature.REVISION, "revision", (old.revision, new.revision))
+        yield from _general("protocol-version-changed", "revision", (old.revision, new.revision))
     elif changed and _digests(old) != _digests(new):
-        yield from _general(Feature.TEXT, "revision", (_digests(old), _digests(new)))
+        yield from _general("same-revision-changed", "revision", (_digests(old), _digests(new)))
 
 
-def _general(feature: Feature, place: str, readings: tuple[str, str], pointer: str = "") -> Iterator[Finding]:
+def _general(rule: str, place: str, readings: tuple[str, str], pointer: str = "") -> Iterator[Finding]:
     """Apply the rules to a feature of the schema itself."""
-    for rule, (old, new) in judge(SchemaSite(feature=feature, before=readings[0], after=readings[1])):
-        yield Finding(rule=rule, place=place, old=old, new=new, pointer=pointer)
+    for found, (old, new) in judge(SchemaSite(rule=rule, before=readings[0], after=readings[1])):
+        yield Finding(rule=found, place=place, old=old, new=new, pointer=pointer)
 
 
 def _constants(sides: Matched) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from mcp_bindgen.diff.rules.definitions import (
     TYPE_INLINED,
     TYPE_NAMED,
 )
-from mcp_bindgen.diff.sites import DefinitionSite, Fate
+from mcp_bindgen.diff.sites import DefinitionSite
 from mcp_bindgen.diff.source.annotations import compare_annotations, compare_files
 from mcp_bindgen.diff.source.bases import compare_bases
 from mcp_bindgen.diff.source.bodies import Bodies
@@ -67,24 +67,25 @@ def _existence(sides: Matched) -> Iterator[Finding]:
     come = {name for name in sides.new.definitions if name not in sides.old.definitions}
     renamed = [(a, b) for a, b in matching.pairs if a in gone | reused and b in come | reused]
     for a, b in renamed:
-        yield from _fate(sides, Fate.RENAMED, (a, b), a, b)
+        yield from _changed(sides, "definition-renamed", (a, b), a, b)
     for name in matching.reused:
-        yield from _fate(sides, Fate.REUSED, (_kind(sides.old, name), _kind(sides.new, name)), name, name)
+        kinds = _kind(sides.old, name), _kind(sides.new, name)
+        yield from _changed(sides, "definition-name-reused", kinds, name, name)
     for name, parts in matching.splits.items():
-        yield from _fate(sides, Fate.SPLIT, (name, " | ".join(parts)), name, None)
+        yield from _changed(sides, "definition-split", (name, " | ".join(parts)), name, None)
     for name, parts in matching.merges.items():
-        yield from _fate(sides, Fate.MERGED, (" | ".join(parts), name), None, name)
+        yield from _changed(sides, "definition-merged", (" | ".join(parts), name), None, name)
     for name in gone - {a for a, _ in renamed} - matching.splits.keys() - _parts(matching.merges):
-        yield from _fate(sides, Fate.REMOVED, (name, NOTHING), name, None)
+        yield from _changed(sides, "definition-removed", (name, NOTHING), name, None)
     for name in come - {b for _, b in renamed} - matching.merges.keys() - _parts(matching.splits):
-        yield from _fate(sides, Fate.ADDED, (NOTHING, name), None, name)
+        yield from _changed(sides, "definition-added", (NOTHING, name), None, name)
 
 
-def _fate(
-    sides: Matched, fate: Fate, readings: tuple[str, str], before: str | None, after: str | None
+def _changed(
+    sides: Matched, rule: str, readings: tuple[str, str], before: str | None, after: str | None
 ) -> Iterator[Finding]:
     subjects = [Subject(definition=name) if name is not None else None for name in (before, after)]
-    yield from sides.findings(DefinitionSite(fate=fate, before=readings[0], after=readings[1]), *subjects)
+    yield from sides.findings(DefinitionSite(rule=rule, before=readings[0], after=readings[1]), *subjects)
 
 
 def _parts(groups: Mapping[str, tuple[str, ...]]) -> set[str]:

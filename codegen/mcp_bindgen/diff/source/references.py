@@ -7,7 +7,7 @@ valid values are the same.
 from collections.abc import Iterator, Sequence
 
 from mcp_bindgen.diff.finding import Finding, Subject
-from mcp_bindgen.diff.sites import Reference, ReferenceSite
+from mcp_bindgen.diff.sites import ReferenceSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline
 from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.ir.leaves import leaves
@@ -70,25 +70,25 @@ class _Comparison:
         if is_inline(a) or is_inline(b):
             if same:
                 sides = (INLINE, b.name) if is_inline(a) else (a.name, INLINE)
-                yield from self._refer(Reference.NAMED if is_inline(a) else Reference.INLINED, sides, at)
+                yield from self._refer("type-named" if is_inline(a) else "type-inlined", sides, at)
             else:
                 yield from self._objects(old, new, at)
         elif not same and a.name != b.name:
             if self._equality.same(old, new):
-                yield from self._refer(Reference.RETARGETED, (a.name, b.name), at)
+                yield from self._refer("ref-retargeted", (a.name, b.name), at)
             else:
                 yield from self._objects(old, new, at)
 
-    def _refer(self, kind: Reference, readings: tuple[str, str], at: Sequence[Subject]) -> Iterator[Finding]:
-        site = ReferenceSite(kind=kind, before=readings[0], after=readings[1])
+    def _refer(self, rule: str, readings: tuple[str, str], at: Sequence[Subject]) -> Iterator[Finding]:
+        site = ReferenceSite(rule=rule, before=readings[0], after=readings[1])
         yield from self._sides.findings(site, at[0], at[1])
 
     def _named(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
         """Compare an inline type with a reference, and other types that are written differently."""
         names = [isinstance(t, Ref) and not is_inline(p.definitions[t.name]) for t, p in self._both(old, new)]
         if names[0] != names[1] and (self._equality.same(old, new) or self._overlap(old, new)):
-            kind = Reference.NAMED if names[1] else Reference.INLINED
-            yield from self._refer(kind, (spell(old), spell(new)), at)
+            rule = "type-named" if names[1] else "type-inlined"
+            yield from self._refer(rule, (spell(old), spell(new)), at)
         else:
             yield from self._objects(old, new, at)
 
@@ -114,8 +114,8 @@ class _Comparison:
     def _objects(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
         declared, undeclared = self._dict_and_class(old, new)
         if declared or undeclared:
-            kind = Reference.DECLARED if declared else Reference.UNDECLARED
-            yield from self._refer(kind, (spell(old), spell(new)), at)
+            rule = "object-declared" if declared else "object-undeclared"
+            yield from self._refer(rule, (spell(old), spell(new)), at)
 
 
 def _structs(type_: TypeRef, protocol: Protocol) -> list[Struct]:
