@@ -63,6 +63,7 @@ IMPORTS_A_ROOT = re.compile(r"\bimport[^\n]*\b(?:codegen|runtime|generated)\b|\b
 LEANING = {
     "check": "talks to a server and judges messages, so it loads the runtime and the bindings when it is used",
     "live": "talks to a server or judges messages, so it loads the runtime and the bindings when it is used",
+    "mock": "is a server, so it loads the runtime and the bindings when it is used",
 }
 """The folders of the generator that do not work while the generated tree is broken, and why; all others must."""
 

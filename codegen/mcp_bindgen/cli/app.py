@@ -18,6 +18,7 @@ from mcp_bindgen.cli.inspect import inspect
 from mcp_bindgen.cli.install import install
 from mcp_bindgen.cli.login import login, logout
 from mcp_bindgen.cli.migrate import migrate
+from mcp_bindgen.cli.mock import mock
 from mcp_bindgen.cli.proposal import proposal
 from mcp_bindgen.cli.proxy import proxy
 from mcp_bindgen.cli.revisions import list_revisions
@@ -104,6 +105,12 @@ servers.add(
     "check -- python server.py",
     "docs/check.md",
     cls=StartsCommand,
+)
+servers.add(
+    mock,
+    "Serve a lock file or a recorded session.",
+    "mock --lock tools.lock.json",
+    "docs/mock.md",
 )
 servers.add(host, "Show the servers of a configuration, and their tools.", "host mcp.json", "docs/host.md")
 servers.add(login, "Sign in to a protected server.", "login https://mcp.example.com/mcp", _AUTHORIZATION)

@@ -251,7 +251,7 @@ class Builder:
 def matching(pattern: str) -> str:
     """Return a text that probably matches a pattern: it is validated later."""
     text = _GROUP.sub(r"\1", _ANCHORS.sub("", pattern))
-    return "".join(_character(part[1]) * int(part[2] or 1) for part in _PART.finditer(text))
+    return "".join(_character(part[1]) * min(int(part[2] or 1), MAX_LENGTH) for part in _PART.finditer(text))
 
 
 def _character(part: str) -> str:

@@ -1,0 +1,48 @@
+"""`mcp-bindgen mock`: serve what a lock file or a recorded session says, instead of the real server."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcp_bindgen.diagnostics import InputError
+
+
+def mock(
+    *,
+    lock: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A lock file, as `mcp-bindgen tools generate` writes it.")
+    ] = None,
+    session: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A session that `mcp-bindgen proxy --record FILE` recorded.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Make other results from the output schemas.")] = None,
+    examples: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Results of tools (JSON), instead of those that are made up.")
+    ] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FAULT", help="Go wrong, such as error, delay=2:search or disconnect@3. Repeatable."),
+    ] = None,
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP, on this machine.")] = False,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Where, 8000 by default; 0 for a free one.")
+    ] = None,
+) -> None:
+    """Serve the tools of a lock file, or answer as in a recorded session, in every revision.
+
+    A fault is KIND[=SECONDS][:TOOL][@N]: error, delay, disconnect, malformed, changed (the tool is removed) or
+    lost-session; for all calls of tools or of one, and for all of them, the Nth (@2) or from then on (@2+).
+    """
+    from mcp_bindgen.mock.faults import Faults
+    from mcp_bindgen.mock.serving import make, run_http, run_stdio
+
+    if port is not None and not http:
+        raise InputError.at("--port", "is for --http; without it the server uses standard input and output")
+    faults = Faults.of(fault or (), over_http=http)
+    made = make(lock=lock, session=session, seed=seed, examples=examples, faults=faults)
+    if http:
+        run_http(made, 8000 if port is None else port, lambda url: print(f"serving at {url}", file=sys.stderr))
+    else:
+        run_stdio(made)

@@ -1,0 +1,130 @@
+"""Make a mock, and serve it over HTTP."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.mock.faults import Faults
+from mcp_bindgen.mock.lock import lock_server
+from mcp_bindgen.mock.replay import session_server
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from mcp_runtime.handlers import ServerHandlers
+
+
+@dataclass(slots=True)
+class Mock:
+    """A mock, and what it was asked.
+
+    Attributes:
+        server: the server.
+        faults: what goes wrong.
+        url: where it is served; empty if it is not served over HTTP.
+        calls: the method and params of each request, keyed by wire names.
+        unrecorded: why requests were refused that a session does not have.
+    """
+
+    server: "ServerHandlers"
+    faults: Faults
+    url: str = ""
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
+    unrecorded: list[str] = field(default_factory=list[str])
+
+
+def make(
+    *,
+    lock: Path | str | None,
+    session: Path | str | None,
+    seed: int | None,
+    examples: Path | str | None,
+    faults: Faults,
+) -> Mock:
+    """Return a mock.
+
+    Raises:
+        InputError: a file cannot be used, or the options do not fit together.
+    """
+    if (lock is None) is (session is None):
+        raise InputError.at("mock", "give one source: a lock file (--lock FILE) or a session (--session FILE)")
+    if lock is not None:
+        server = lock_server(Path(lock), seed=seed or 0, examples=None if examples is None else Path(examples))
+        mock = Mock(server, faults)
+    elif session is not None and seed is None and examples is None:
+        unrecorded: list[str] = []
+        mock = Mock(session_server(Path(session), unrecorded), faults, unrecorded=unrecorded)
+    else:
+        raise InputError.at("mock", "--seed and --examples are for a lock file; a session has its own results")
+
+    async def around(exchange: Any, proceed: Callable[[], Awaitable[Any]]) -> Any:
+        from mcp_runtime.connection.calls import Way
+        from mcp_runtime.method import RequestMethod
+
+        method: Any = exchange.method
+        if exchange.way is not Way.RECEIVED or not isinstance(method, RequestMethod):
+            return await proceed()
+        mock.calls.append((method.name, dict(exchange.raw_params)))
+        return await faults.around(mock.server, exchange, proceed)
+
+    options = mock.server.effective_options()
+    changing = options.list_changed
+    if faults.changes and changing is not True:
+        changing = frozenset(("tools", *(changing or ())))
+    mock.server.options = replace(options, middleware=(around,), list_changed=changing)
+    return mock
+
+
+def run_stdio(mock: Mock) -> None:
+    """Serve the client that started this process."""
+    from mcp_runtime.transports.stdio import serve_stdio
+
+    serve_stdio(mock.server)
+
+
+def run_http(mock: Mock, port: int, started: Callable[[str], None]) -> None:
+    """Serve until the process is interrupted; `started` is told the URL.
+
+    Raises:
+        InputError: the port is taken, or the extra ``http`` is not installed.
+    """
+    _, serve = _prepared(mock, port)
+    started(mock.url)
+    asyncio.run(serve())
+
+
+@contextmanager
+def in_thread(mock: Mock, port: int) -> Generator[Mock]:
+    """Serve in a thread; see `run_http`."""
+    server, serve = _prepared(mock, port)
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="mcp-mock", daemon=True)
+    thread.start()
+    try:
+        yield mock
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join()
+
+
+def _prepared(mock: Mock, port: int) -> "tuple[uvicorn.Server, Callable[[], Any]]":
+    """Listen, set the mock's URL, and return what serves it and what ends it."""
+    try:
+        import uvicorn
+
+        from mcp_runtime.transports.http import asgi_app
+    except ImportError:
+        raise InputError.at("mock", "serving over HTTP needs uvicorn: pip install 'mcp-bindgen[http]'") from None
+    app = mock.faults.over(asgi_app(mock.server))
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", ws="none")
+    try:
+        listener = config.bind_socket()
+    except (SystemExit, OSError):
+        raise InputError.at("--port", f"{port} cannot be used; is another program using it?") from None
+    mock.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    server = uvicorn.Server(config)
+    return server, lambda: server.serve([listener])
