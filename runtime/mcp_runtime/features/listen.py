@@ -171,13 +171,14 @@ class _Streams:
 async def listen(
     connection: Connection,
     *,
-    tools: bool,
-    prompts: bool,
-    resource_list: bool,
-    resources: Sequence[str],
-    timeout: float | None,
+    tools: bool = False,
+    prompts: bool = False,
+    resource_list: bool = False,
+    resources: Sequence[str] = (),
+    timeout: float | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Subscription:
-    """Listen for changes; see `ClientStub.listen`."""
+    """Listen for changes; see `ClientStub.listen`. An extension asks for `more`, keyed by wire names."""
     binding = connection.requester.spoken
     method = binding.methods.get(names.SUBSCRIPTIONS_LISTEN) if binding is not None else None
     wire = connection.requester.wire
@@ -191,7 +192,7 @@ async def listen(
             revision=connection.revision, method=names.SUBSCRIPTIONS_LISTEN, pointer="", reason=reason
         )
     wanted = {"toolsListChanged": tools, "promptsListChanged": prompts, "resourcesListChanged": resource_list}
-    asked: dict[str, Any] = {name: True for name, is_wanted in wanted.items() if is_wanted}
+    asked: dict[str, Any] = {name: True for name, is_wanted in wanted.items() if is_wanted} | dict(more or {})
     if resources:
         asked["resourceSubscriptions"] = list(resources)
     streams: _Streams | None = connection.inbound.subscriptions

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.transport import Channel
@@ -86,6 +87,7 @@ async def begun(telling: "Iterable[asyncio.Task[None] | None]") -> int:
     return len(tasks)
 
 
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 MAX_URIS: Final = 1_000
 """How many resources one of them may watch."""
 _FEATURE: Final = "listeners"
@@ -109,6 +111,35 @@ class Subscriber(Protocol):
         ...
 
 
+class Filter(Protocol):
+    """What an extension adds to the filter of requests that listen."""
+
+    async def agree(self, ctx: Context[Any]) -> Mapping[str, Any]:
+        """Return what a request will be told of what it asks for, keyed by wire names.
+
+        Raises:
+            PeerError: the request is refused.
+        """
+        ...
+
+    def begin(self, ctx: Context[Any], agreed: Mapping[str, Any], put: "Put") -> None:
+        """Report changes from now on.
+
+        Args:
+            ctx: the context of the request, whose exchange is open while it listens.
+            agreed: what was acknowledged, by all filters.
+            put: sends a notification, once the client reads: its method, what it is about, and its params.
+        """
+        ...
+
+    def end(self, exchange: Exchange, agreed: Mapping[str, Any]) -> None:
+        """Forget a request that no longer listens, if it ever did."""
+        ...
+
+
+Put: TypeAlias = "Callable[[AnyMethod, str, Mapping[str, Any]], asyncio.Task[None] | None]"
+
+
 class Listeners:
     """The requests over one connection that listen for changes of one server.
 
@@ -120,12 +151,14 @@ class Listeners:
     Attributes:
         server: the server.
         subscriber: is informed of the resources that are watched; None if not needed.
+        filters: what extensions add.
     """
 
     def __init__(self, connection: Connection, server: ServerHandlers, capabilities: Mapping[str, Any]) -> None:
         assert connection.requester.spoken is not None
         self.server = server
         self.subscriber: Subscriber | None = None
+        self.filters: list[Filter] = []
         self._connection = connection
         self._methods = connection.requester.spoken.methods
         self._known = {_flag(area): declares(capabilities, f"{area}.listChanged") for area in names.AREAS}
@@ -150,6 +183,8 @@ class Listeners:
         if len(uris) > MAX_URIS:
             pointer = f"/notifications/{_URIS}"
             raise PeerError(INVALID_PARAMS, f"{pointer}: at most {MAX_URIS:,} resources", {"pointer": pointer})
+        for filter_ in self.filters:
+            agreed.update(await filter_.agree(ctx))
         listener = _Listener(exchange, agreed, self._left)
         try:
             for uri in uris if self._knows_uris else ():
@@ -161,6 +196,8 @@ class Listeners:
             await self._tell(listener, method, {"notifications": agreed})
             if exchange.is_open:
                 self._listening[listener] = None
+                for filter_ in self.filters:
+                    filter_.begin(ctx, agreed, partial(self._put, listener))
         finally:
             if listener not in self._listening:
                 self._left(listener)
@@ -171,7 +208,7 @@ class Listeners:
     async def changed(self, area: str) -> int:
         """Report a changed list to the listeners; return how many were notified."""
         wanting = [listener for listener in self._listening if listener.agreed.get(_flag(area))]
-        return await begun([self._put(listener, names.list_changed(area)) for listener in wanting])
+        return await begun([self._put(listener, self._methods[names.list_changed(area)]) for listener in wanting])
 
     async def updated(self, uri: str | None = None) -> int:
         """Report a changed resource, or part of one, to the listeners; return how many were notified.
@@ -185,8 +222,8 @@ class Listeners:
             for held in listener.agreed.get(_URIS, ())
             if uri is None or covers(held, uri)
         ]
-        told = dict.fromkeys(wanting)
-        return await begun([self._put(each, names.NOTIFICATIONS_RESOURCES_UPDATED, about) for each, about in told])
+        method = self._methods[names.NOTIFICATIONS_RESOURCES_UPDATED]
+        return await begun([self._put(each, method, about, {"uri": about}) for each, about in dict.fromkeys(wanting)])
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Send a notification to the listeners without waiting until they can receive it."""
@@ -212,6 +249,8 @@ class Listeners:
     def _left(self, listener: "_Listener") -> None:
         """Forget a request that no longer listens, and release the resources that only it watched."""
         self._listening.pop(listener, None)
+        for filter_ in self.filters:
+            filter_.end(listener.exchange, listener.agreed)
         uris: list[str] = listener.agreed.pop(_URIS, [])
         self._watched.subtract(uris)
         free = {uri for uri in uris if not self._watched[uri]}
@@ -220,10 +259,11 @@ class Listeners:
         if self.subscriber is not None:
             self.subscriber.release(free)
 
-    def _put(self, listener: "_Listener", name: str, uri: str = "") -> "asyncio.Task[None] | None":
-        arguments = {"uri": uri} if uri else {}
-        tell = partial(self._tell, listener, self._methods[name], arguments)
-        return listener.news.put(self._connection, (name, uri), tell)
+    def _put(
+        self, listener: "_Listener", method: AnyMethod, about: str = "", arguments: Mapping[str, Any] = NOTHING
+    ) -> "asyncio.Task[None] | None":
+        tell = partial(self._tell, listener, method, arguments)
+        return listener.news.put(self._connection, (method.name, about), tell)
 
     async def _tell(self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]) -> None:
         if not listener.exchange.is_open:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from contextvars import ContextVar
 from copy import copy
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from mcp_runtime.connection.calls import CURRENT
 from mcp_runtime.connection.checks import refusal
@@ -25,18 +25,29 @@ from mcp_runtime.protocol.names import TOOLS_CALL
 ID: Final = "io.modelcontextprotocol/tasks"
 
 
+class Tasks(Protocol):
+    """Runs tasks."""
+
+    store: TaskStore
+    running: dict[str, "DeferrableCall"]
+
+    async def move(self, owner: str, task_id: str, status: Status, **more: Any) -> None:
+        """Move a task to another state; see `TaskStore.move`."""
+        ...
+
+
 class DeferrableCall:
     """A call that may become a task, and the questions that it asks as one.
 
     Args:
-        store: stores the task.
+        tasks: moves the task, and stores it.
         ctx: the context of the call.
         record: the task, if another process ran it before.
         work: what that process recorded.
     """
 
     def __init__(
-        self, store: TaskStore, ctx: Context[Any], record: TaskRecord | None = None, work: Mapping[str, Any] = NOTHING
+        self, tasks: Tasks, ctx: Context[Any], record: TaskRecord | None = None, work: Mapping[str, Any] = NOTHING
     ) -> None:
         self.record = record
         self.open: dict[str, Question] = {}
@@ -46,7 +57,7 @@ class DeferrableCall:
         self.owner = ctx.requester.principal or ""
         self.work: asyncio.Task[Any]
         self._ask_inside: AskInside
-        self._store, self._ctx, self.exchange = store, ctx, ctx.exchange
+        self._tasks, self._store, self._ctx, self.exchange = tasks, tasks.store, ctx, ctx.exchange
         self._asked = self.asking = 0
         self._attempt: int = work.get("attempt", 0) + 1
         self._answers: dict[str, list[Any]] = {}
@@ -97,7 +108,7 @@ class DeferrableCall:
                 self.open[key].answered.set_result(answer)
         return list(found)
 
-    async def run(self, proceed: Handler, params: Any, running: dict[str, "DeferrableCall"]) -> Any:
+    async def run(self, proceed: Handler, params: Any) -> Any:
         """Run the handler; return its result, or store it if the call has become a task."""
         ctx = self._ctx
         CURRENT.set(self.exchange)
@@ -120,7 +131,7 @@ class DeferrableCall:
             await self._end(Failure(code=peer.code, message=peer.message, data=peer.data))
         finally:
             if self.record is not None:
-                running.pop(self.record.id, None)
+                self._tasks.running.pop(self.record.id, None)
 
     async def _end(self, outcome: Outcome) -> None:
         if self.record is None or self.is_lost:
@@ -128,7 +139,7 @@ class DeferrableCall:
         status = Status.COMPLETED if isinstance(outcome, Success) else Status.FAILED
         message = outcome.message if isinstance(outcome, Failure) else ""
         try:
-            await self._store.move(self.owner, self.record.id, status, message=message, outcome=outcome)
+            await self._tasks.move(self.owner, self.record.id, status, message=message, outcome=outcome)
         except ResultTooLarge as error:
             await self._end(Failure(code=INTERNAL_ERROR, message=str(error)))
         except TaskError as error:
@@ -201,7 +212,7 @@ class DeferrableCall:
         assert self.record is not None
         try:
             questions = self.requests() if status is Status.INPUT_REQUIRED else {}
-            await self._store.move(self.owner, self.record.id, status, message=self.message, questions=questions)
+            await self._tasks.move(self.owner, self.record.id, status, message=self.message, questions=questions)
         except TaskError as error:  # it was cancelled, or has expired
             self._ctx.connection.log_limited(logging.DEBUG, "the task %s did not go on: %s", self.record.id, error)
 

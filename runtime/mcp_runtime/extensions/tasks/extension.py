@@ -11,14 +11,15 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.extensions.extension import Around, Extension
 from mcp_runtime.extensions.tasks.deferred import ID
-from mcp_runtime.extensions.tasks.polling import PACKAGE, resume_call
+from mcp_runtime.extensions.tasks.polling import PACKAGE, Watch, resume_call
 from mcp_runtime.extensions.tasks.receiver import ANSWERED, paths_of, receive
 from mcp_runtime.extensions.tasks.store import TaskStore
 from mcp_runtime.extensions.tasks.task_server import TaskServer, undeclared
+from mcp_runtime.extensions.tasks.watching import NOTIFICATIONS_TASKS
+from mcp_runtime.features.listeners import listeners_of
 from mcp_runtime.method import typed_wire
-from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import SUBSCRIPTIONS_LISTEN, TASKS_CANCEL, TASKS_GET, TOOLS_CALL
+from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL
 
 TASKS_UPDATE: Final = "tasks/update"
 _ANY: Final = typed_wire(dict[str, Any])
@@ -41,7 +42,7 @@ class Tasks(Extension):
         update.params = _ANY  # answers are validated one by one
         self.binding = replace(extension, methods={**extension.methods, TASKS_UPDATE: update})
         self.store = store
-        self._server = None if store is None else TaskServer(store, self.binding, after)
+        self._server = None if store is None else TaskServer(store, self.binding, after, self.check_declared)
         self.admit = None if self._server is None else self._server.admit
 
     @property
@@ -71,8 +72,10 @@ class Tasks(Extension):
             super().install(connection)
         if connection.side is Side.SERVER and self._server is not None:
             connection.features[ID] = own
+            listeners_of(connection)[-1].filters.append(self._server.filter)
         if connection.side is Side.CLIENT and connection.binding is not None and connection.requester.result_tag:
             method: Any = connection.binding.methods[TOOLS_CALL]
+            connection.handle(self.binding.methods[NOTIFICATIONS_TASKS], partial(Watch.take_in, connection))
             for tag, type_ in self.binding.results[TOOLS_CALL].items():
                 connection.results.accept(method, tag, type_, partial(resume_call, connection))
 
@@ -85,17 +88,19 @@ class Tasks(Extension):
 
     def around(self) -> Mapping[str, Around]:
         """Return what answers calls of tools with tasks."""
-        return {} if self._server is None else {TOOLS_CALL: self._server.call, SUBSCRIPTIONS_LISTEN: self._listen}
+        return {} if self._server is None else {TOOLS_CALL: self._server.call}
 
-    async def _listen(self, params: Any, ctx: Any, proceed: Handler) -> Any:
-        asked: Any = ctx.exchange.raw_params.get("notifications")
-        if is_object(asked) and "taskIds" in asked and self.peer_settings(ctx) is None:
-            raise undeclared()
-        return await proceed(params, ctx)
+    def check_declared(self, ctx: Any) -> None:
+        """Check that a request declares the extension.
 
-    async def _declared(self, handler: Handler, params: Any, ctx: Any) -> Any:
+        Raises:
+            PeerError: it does not.
+        """
         if self.peer_settings(ctx) is None:
             raise undeclared()
+
+    async def _declared(self, handler: Handler, params: Any, ctx: Any) -> Any:
+        self.check_declared(ctx)
         return await handler(params, ctx)
 
     def _is_extension(self, connection: Connection) -> bool:

@@ -16,6 +16,7 @@ from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, Request
 from mcp_runtime.extensions.tasks.caller import StatusHook, TaskFailed, TaskHandle, create_task, record_of
 from mcp_runtime.extensions.tasks.states import timestamp
 from mcp_runtime.features.inputs.questions import answer_all
+from mcp_runtime.features.listen import listen
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Stub
@@ -208,13 +209,14 @@ async def _follow(
     assert connection.binding is not None
     method: Any = connection.binding.methods[TOOLS_CALL]
     answered: set[str] = set()
+    watch = Watch(connection, task_id)
     if ends is None and timeout is not None:
         ends = asyncio.get_running_loop().time() + timeout
     try:
         async with asyncio.timeout_at(ends):
             await _pause(wait)
             while True:
-                task = await stub.get_task(task_id=task_id)
+                task: Any = watch.take() or await stub.get_task(task_id=task_id)
                 observe(task)
                 if task.status == "completed":
                     result = task.model_dump(mode="json", by_alias=True)["result"]
@@ -228,7 +230,7 @@ async def _follow(
                         raise _too_many(connection)
                     answers = await answer_all(connection, method, new)
                     await stub.update_task(task_id=task_id, input_responses=answers)
-                await _pause(task.poll_interval_ms)
+                await watch.pause(task.poll_interval_ms)
     except TimeoutError:
         connection.spawn(_cancel(stub, task_id))
         raise RequestTimeout(TOOLS_CALL, timeout or 0) from None
@@ -236,6 +238,79 @@ async def _follow(
         if connection.closed_because is None:
             connection.spawn(_cancel(stub, task_id))
         raise
+    finally:
+        watch.close()
+
+
+class Watch:
+    """Listens for the states of a task, once it has been polled in vain.
+
+    Args:
+        connection: the connection to the server.
+        task_id: the task.
+    """
+
+    def __init__(self, connection: Connection, task_id: str) -> None:
+        self._connection, self._id = connection, task_id
+        self._task: Any = None
+        self._news = asyncio.Event()
+        self._is_told = False
+        self._listening: asyncio.Task[None] | None = None
+        self._all: dict[str, Watch] = connection.features.setdefault(_WATCHED, {})
+
+    @staticmethod
+    async def take_in(connection: Connection, params: Any, ctx: Any) -> None:
+        """Receive a state that the server reports."""
+        watched: dict[str, Watch] = connection.features.get(_WATCHED, {})
+        if (watch := watched.get(params.task_id)) is not None:
+            watch._task = params
+            watch._news.set()
+
+    def take(self) -> Any:
+        """Return the state that was reported since the last call, or None."""
+        task, self._task = self._task, None
+        return task
+
+    async def pause(self, milliseconds: float | None) -> None:
+        """Wait until the next poll, or until there is news; with news, polls are rare."""
+        if self._listening is None and not self._connection.features.get(_MUTE):
+            self._all[self._id] = self
+            self._listening = self._connection.spawn(self._listen())
+        waiting = asyncio.ensure_future(_pause(MAX_INTERVAL * 1000 if self._is_told else milliseconds))
+        news = asyncio.ensure_future(self._news.wait())
+        try:
+            await asyncio.wait((waiting, news), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            news.cancel()
+            self._news.clear()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._all.pop(self._id, None)
+        if self._listening is not None:
+            self._listening.cancel()
+
+    async def _listen(self) -> None:
+        try:
+            async with await listen(self._connection, more={"taskIds": [self._id]}) as changes:
+                self._is_told = self._id in (changes.agreed.get("taskIds") or ())
+                self._connection.features[_MUTE] = not self._is_told
+                self._news.set()  # what happened before is not reported by every server
+                while self._is_told:
+                    await anext(changes)
+        except StopAsyncIteration:
+            pass
+        except McpError:
+            self._connection.features[_MUTE] = True
+        finally:
+            self._is_told = False
+            self._news.set()
+
+
+_WATCHED: Final = "tasks.watched"
+_MUTE: Final = "tasks.mute"
+"""The connection feature that is set when the server has refused to report tasks."""
 
 
 async def _pause(milliseconds: float | None) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from mcp_runtime.extensions.tasks.deferred import CALL, ID, DeferrableCall, call
 from mcp_runtime.extensions.tasks.receiver import refused
 from mcp_runtime.extensions.tasks.states import Failure, Status, Success, TaskRecord, timestamp
 from mcp_runtime.extensions.tasks.store import InvalidTransition, SharedTaskStore, TaskError, TaskStore
+from mcp_runtime.extensions.tasks.watching import TaskFilter
 from mcp_runtime.features.inputs.questions import read_answers
 from mcp_runtime.handlers import Context
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, is_object
@@ -34,12 +35,22 @@ class TaskServer:
         store: stores the tasks.
         binding: the extension.
         after: seconds after which a call becomes a task by itself; None if only `defer` makes one.
+        check_declared: raises `PeerError` for a request that does not declare the extension.
+
+    Attributes:
+        store: stores the tasks.
+        running: the tasks that this process runs, by id.
+        filter: reports states to clients that listen for them.
     """
 
-    def __init__(self, store: TaskStore, binding: ExtensionBinding, after: float | None) -> None:
-        self._store, self._binding = store, binding
+    def __init__(
+        self, store: TaskStore, binding: ExtensionBinding, after: float | None, check_declared: Callable[[Any], None]
+    ) -> None:
+        self.store, self._binding = store, binding
+        self.filter = TaskFilter(self, binding)
+        self.check_declared = check_declared
         self._after = None if after is None else max(after, MIN_AFTER)
-        self._running: dict[str, DeferrableCall] = {}
+        self.running: dict[str, DeferrableCall] = {}
         self._shared = store if isinstance(store, SharedTaskStore) else None
         self._renewing: asyncio.Task[None] | None = None
 
@@ -61,7 +72,7 @@ class TaskServer:
 
     async def call(self, params: Any, ctx: Context[Any], proceed: Handler) -> Any:
         """Answer ``tools/call`` of a client that declared the extension."""
-        call = DeferrableCall(self._store, ctx)
+        call = DeferrableCall(self, ctx)
         self._start(call, proceed, params)
         begun = asyncio.ensure_future(call.begun.wait())
         try:
@@ -84,26 +95,29 @@ class TaskServer:
 
     async def get(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/get`` with the whole state of the task."""
-        owner, task_id = ctx.requester.principal or "", params.task_id
-        record = await self._find(task_id, ctx)
+        record = await self.find(params.task_id, ctx)
+        return {"resultType": "complete", **await self.state(ctx.requester.principal or "", record)}
+
+    async def state(self, owner: str, record: TaskRecord) -> dict[str, Any]:
+        """Return the whole state of a task, keyed by wire names."""
         state = _wire(record)
         if record.status in (Status.COMPLETED, Status.FAILED):
-            outcome = await self._store.wait(owner, task_id)
+            outcome = await self.store.wait(owner, record.id)
             if isinstance(outcome, Success):
                 state["result"] = outcome.result
             else:
                 data = {} if outcome.data is None else {"data": outcome.data}
                 state["error"] = {"code": outcome.code, "message": outcome.message, **data}
-        return {"resultType": "complete", **state}
+        return state
 
     async def update(self, params: dict[str, Any], ctx: Context[Any]) -> Any:
         """Answer ``tasks/update``; answers to questions that are not open are ignored, whatever they contain."""
         task_id: Any = params.get("taskId")
         given: Any = params.get("inputResponses")
-        record = await self._find(task_id, ctx)
+        record = await self.find(task_id, ctx)
         if not is_object(given):
             raise PeerError(INVALID_PARAMS, "inputResponses must be an object", {"pointer": "/inputResponses"})
-        if (call := self._running.get(task_id)) is not None:
+        if (call := self.running.get(task_id)) is not None:
             call.answer(given)
         elif self._shared is not None and not record.status.is_terminal:
             # Bad answers are refused here, since the process that runs the task cannot reply to this client.
@@ -116,29 +130,38 @@ class TaskServer:
     async def cancel(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/cancel``; a task that has ended stays as it is."""
         owner, task_id = ctx.requester.principal or "", params.task_id
-        await self._find(task_id, ctx)
+        await self.find(task_id, ctx)
         ended = Failure(code=INTERNAL_ERROR, message="the task was cancelled")
         try:
-            await self._store.move(owner, task_id, Status.CANCELLED, message="cancelled as requested", outcome=ended)
+            await self.move(owner, task_id, Status.CANCELLED, message="cancelled as requested", outcome=ended)
         except InvalidTransition:
             return {"resultType": "complete"}
         except TaskError as error:
             raise refused(error) from error
-        if (call := self._running.get(task_id)) is not None:
+        if (call := self.running.get(task_id)) is not None:
             call.work.cancel("cancelled as requested")
         return {"resultType": "complete"}
 
-    async def _find(self, task_id: Any, ctx: Context[Any]) -> TaskRecord:
+    async def move(self, owner: str, task_id: str, status: Status, **more: Any) -> None:
+        """Move a task to another state; see `TaskStore.move`."""
+        await self.filter.changed(owner, await self.store.move(owner, task_id, status, **more))
+
+    async def find(self, task_id: Any, ctx: Context[Any]) -> TaskRecord:
+        """Return a task of the sender of a request, and take it over if its process has ended.
+
+        Raises:
+            PeerError: there is no such task.
+        """
         if not isinstance(task_id, str) or len(task_id) > MAX_ID:
             raise PeerError(INVALID_PARAMS, f"taskId must be a string of at most {MAX_ID} characters")
         owner = ctx.requester.principal or ""
         try:
-            record = await self._store.get(owner, task_id)
+            record = await self.store.get(owner, task_id)
             if not record.is_lapsed or self._shared is None:
                 return record
             if (work := await self._shared.take(task_id)) is not None:
                 await self._take_over(owner, record, work, ctx)
-            return await self._store.get(owner, task_id)
+            return await self.store.get(owner, task_id)
         except TaskError as error:
             raise refused(error) from error
 
@@ -147,15 +170,15 @@ class TaskServer:
         if not work:
             text = "the process that ran the task has ended"
             ended = Failure(code=INTERNAL_ERROR, message=text)
-            await self._store.move(owner, record.id, Status.FAILED, message=text, outcome=ended)
+            await self.move(owner, record.id, Status.FAILED, message=text, outcome=ended)
             return
         connection = ctx.connection
         method: Any = ctx.requester.binding.methods[TOOLS_CALL] if ctx.requester.binding else None
         params = method.params.build({**work["call"], "_meta": dict(ctx.meta)})
         exchange = Exchange.of(connection, method, params, Way.RECEIVED, ctx.requester)
         again: Context[Any] = type(ctx)(type(ctx.peer)(connection), ctx.request_id, exchange)
-        await self._store.move(owner, record.id, Status.WORKING, message=record.message)
-        call = DeferrableCall(self._store, again, record, work)
+        await self.move(owner, record.id, Status.WORKING, message=record.message)
+        call = DeferrableCall(self, again, record, work)
         connection.log_limited(logging.WARNING, "the task %s runs again: its process has ended", record.id)
         self._start(call, connection.features[ID], params)
         self._follow(call, record)
@@ -163,7 +186,7 @@ class TaskServer:
     def _start(self, call: DeferrableCall, proceed: Handler, params: Any) -> None:
         async def run() -> Any:
             CALL.set(call)
-            return await call.run(proceed, params, self._running)
+            return await call.run(proceed, params)
 
         call.work = call.exchange.connection.spawn(run())
 
@@ -171,16 +194,16 @@ class TaskServer:
         """Note that this process runs a task, until it has ended."""
         if call.work.done():
             return
-        self._running[record.id] = call
+        self.running[record.id] = call
         if self._shared is not None and (self._renewing is None or self._renewing.done()):
             self._renewing = asyncio.create_task(self._renew(self._shared), context=copy_context())
 
     async def _renew(self, store: SharedTaskStore) -> None:
-        while self._running:
+        while self.running:
             await asyncio.sleep(store.interval)
             try:
-                for task_id, answers in (await store.renew(tuple(self._running))).items():
-                    if (call := self._running.get(task_id)) is None:
+                for task_id, answers in (await store.renew(tuple(self.running))).items():
+                    if (call := self.running.get(task_id)) is None:
                         continue
                     if answers is None:
                         call.is_lost = True

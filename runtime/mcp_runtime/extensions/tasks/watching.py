@@ -1,0 +1,131 @@
+"""``notifications/tasks``: reports the states of tasks to clients that listen for them (2026-07-28)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from mcp_runtime.connection.connection import Exchange
+from mcp_runtime.connection.link import log
+from mcp_runtime.errors import PeerError
+from mcp_runtime.extensions.binding import ExtensionBinding
+from mcp_runtime.extensions.tasks.states import TaskRecord
+from mcp_runtime.extensions.tasks.store import SharedTaskStore, TaskError
+from mcp_runtime.features.listeners import Put
+from mcp_runtime.handlers import Context
+from mcp_runtime.method import WireType
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_object
+from mcp_runtime.protocol.names import SUBSCRIPTIONS_LISTEN
+
+if TYPE_CHECKING:
+    from mcp_runtime.extensions.tasks.task_server import TaskServer
+
+NOTIFICATIONS_TASKS: Final = "notifications/tasks"
+MAX_WATCHED: Final = 100
+"""How many tasks one request may listen for."""
+IDS: Final = "taskIds"
+
+
+class TaskFilter:
+    """The tasks that clients listen for; it implements `Filter`.
+
+    Args:
+        server: answers for the tasks.
+        binding: the extension.
+    """
+
+    def __init__(self, server: "TaskServer", binding: ExtensionBinding) -> None:
+        self._server, self._method = server, binding.methods[NOTIFICATIONS_TASKS]
+        self._type: WireType[Any] = binding.filters[SUBSCRIPTIONS_LISTEN]
+        self._watching: dict[tuple[str, str], dict[Exchange, Put]] = {}
+        self._told: dict[tuple[str, str], TaskRecord] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    async def agree(self, ctx: Context[Any]) -> Mapping[str, Any]:
+        """Return the tasks that exist, of those that a request asks for; see `Filter.agree`."""
+        asked: Any = ctx.exchange.raw_params.get("notifications")
+        if not is_object(asked) or asked.get(IDS) is None:
+            return {}
+        self._server.check_declared(ctx)
+        try:
+            ids: list[str] = self._type.validate({IDS: asked[IDS]}).task_ids
+        except ValidationError:
+            ids = []
+        if not 0 < len(ids) <= MAX_WATCHED:
+            pointer = f"/notifications/{IDS}"
+            reason = f"{pointer}: must be 1 to {MAX_WATCHED} ids of tasks"
+            raise PeerError(INVALID_PARAMS, reason, {"pointer": pointer})
+        known: list[str] = []
+        for task_id in dict.fromkeys(ids):
+            try:
+                await self._server.find(task_id, ctx)
+            except PeerError:
+                continue
+            known.append(task_id)
+        return {IDS: known}
+
+    def begin(self, ctx: Context[Any], agreed: Mapping[str, Any], put: Put) -> None:
+        """Report the states of tasks from the current one on; see `Filter.begin`."""
+        owner = ctx.requester.principal or ""
+        for task_id in agreed.get(IDS, ()):
+            self._watching.setdefault((owner, task_id), {})[ctx.exchange] = put
+            ctx.connection.spawn(self._tell(owner, task_id, put))
+        is_shared = isinstance(self._server.store, SharedTaskStore)
+        if is_shared and self._watching and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look(), context=copy_context())
+
+    def end(self, exchange: Exchange, agreed: Mapping[str, Any]) -> None:
+        """Forget a request that no longer listens; see `Filter.end`."""
+        for task_id in agreed.get(IDS, ()):
+            key = exchange.requester.principal or "", task_id
+            watching = self._watching.get(key, {})
+            watching.pop(exchange, None)
+            if not watching:
+                self._forget(key)
+
+    async def changed(self, owner: str, record: TaskRecord) -> None:
+        """Report a new state of a task to those that listen for it."""
+        await self._report(owner, record, tuple(self._watching.get((owner, record.id), {}).values()))
+
+    async def _tell(self, owner: str, task_id: str, put: Put) -> None:
+        with suppress(TaskError):
+            await self._report(owner, await self._server.store.get(owner, task_id), [put])
+
+    async def _report(self, owner: str, record: TaskRecord, to: Sequence[Put]) -> None:
+        if not to:
+            return
+        key = owner, record.id
+        self._told[key] = record
+        state = await self._server.state(owner, record)
+        for put in to:
+            put(self._method, record.id, state)
+        if record.status.is_terminal:
+            self._forget(key)
+
+    async def _look(self) -> None:
+        """Report what other processes do."""
+        store: Any = self._server.store
+        while self._watching:
+            await asyncio.sleep(store.interval)
+            try:
+                for owner, task_id in tuple(self._watching):
+                    if task_id not in self._server.running:
+                        await self._check(owner, task_id)
+            except Exception:
+                log.exception("the states of tasks were not read")
+
+    async def _check(self, owner: str, task_id: str) -> None:
+        try:
+            record = await self._server.store.get(owner, task_id)
+        except TaskError:
+            self._forget((owner, task_id))
+        else:
+            if record != self._told.get((owner, task_id)):
+                await self.changed(owner, record)
+
+    def _forget(self, key: tuple[str, str]) -> None:
+        self._watching.pop(key, None)
+        self._told.pop(key, None)
