@@ -38,11 +38,11 @@ class Size(BaseModel):
 class Bakery:
     """A server of slow tools, which notes what happened."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, store: Any = None, **options: Any) -> None:
         self.gate = asyncio.Event()
         self.ids: list[str] = []
         self.stopped = False
-        self.app = mcp.App("bakery", extensions=[Tasks(quick(), **options)])
+        self.app = mcp.App("bakery", extensions=[Tasks(store or quick(), **options)])
         for tool in (self.bake, self.survey, self.fail, self.report, self.slow):
             self.app.tool(task="optional")(tool)
         self.app.tool(task="required")(self.must)
@@ -246,6 +246,17 @@ async def test_a_cancelled_call_cancels_its_task() -> None:
         assert task.status_message == "cancelled as requested" and bakery.stopped
         await stubs(client).cancel_task(task_id=bakery.ids[0])
         with pytest.raises(TaskFailed, match="cancelled as requested"):
+            await resume_task(client, bakery.ids[0])
+
+
+async def test_the_handler_of_a_task_that_expires_is_stopped() -> None:
+    bakery = Bakery(store=quick(ttl=0.1))
+    async with opened(bakery) as client:
+        await start_task(client, TOOLS_CALL, {"name": "bake"})
+        async with asyncio.timeout(5):
+            while not bakery.stopped:
+                await asyncio.sleep(0.01)
+        with pytest.raises(PeerError, match="no such task"):
             await resume_task(client, bakery.ids[0])
 
 

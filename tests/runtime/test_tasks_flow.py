@@ -177,19 +177,31 @@ class TestRelatedMessages:
             assert len(calls) == len(conversation.errors) == 2
             assert all("progress token" in str(error) for error in conversation.errors)
 
-    async def test_a_client_that_comes_back_finds_its_tasks(self) -> None:
+    async def test_a_task_of_a_client_that_comes_back_outlives_the_connection(self) -> None:
         server = Worker()
         async with raw(server) as one, raw(server) as other:
             for line in (one, other):
                 line.server.features[OWNER] = "ada"
-                await line.shake_hands("2025-11-25")
-            created = await one.ask("tools/call", {"name": "work", "task": {}, "arguments": {"do": "wait"}}, id_=2)
-            params = {"taskId": created["result"]["task"]["taskId"]}
-            assert (await other.ask("tasks/get", params, id_=2))["result"]["status"] == "working"
+                await line.shake_hands("2025-11-25", sampling={})
+            ids: list[str] = []
+            for what in ("wait", "sample"):
+                created = await one.ask("tools/call", {"name": "work", "task": {}, "arguments": {"do": what}}, id_=what)
+                ids.append(created["result"]["task"]["taskId"])
+            waiting, asking = ({"taskId": task_id} for task_id in ids)
+            assert (await other.ask("tasks/get", waiting, id_=2))["result"]["status"] == "working"
             await one.server.aclose()
-            answer = await other.ask("tasks/result", params, id_=3)
-            assert (answer["error"]["code"], "has ended" in answer["error"]["message"]) == (-32603, True)
-            assert (await other.ask("tasks/get", params, id_=4))["result"]["status"] == "failed"
+            assert (await other.ask("tasks/get", waiting, id_=3))["result"]["status"] == "working"
+            server.gate.set()
+            answer = await other.ask("tasks/result", waiting, id_=4)
+            assert answer["result"]["structuredContent"] == {"n": 1.5} and not server.stopped
+
+            other.got.clear()
+            other.tell(id=5, method="tasks/result", params=asking)
+            asked = await other.arrived()
+            assert (asked["method"], asked["params"]["_meta"]) == ("sampling/createMessage", {RELATED: asking})
+            content = {"type": "text", "text": "yes"}
+            other.tell(id=asked["id"], result={"role": "assistant", "model": "m", "content": content})
+            assert (await other.answer(5))["result"]["content"] == [content]
 
     async def test_a_form_can_be_a_task(self) -> None:
         class Person(Model):

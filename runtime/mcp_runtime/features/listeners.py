@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.transport import Channel
@@ -87,7 +86,6 @@ async def begun(telling: "Iterable[asyncio.Task[None] | None]") -> int:
     return len(tasks)
 
 
-NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 MAX_URIS: Final = 1_000
 """How many resources one of them may watch."""
 _FEATURE: Final = "listeners"
@@ -108,7 +106,6 @@ class Subscriber(Protocol):
 
     def release(self, uris: Iterable[str]) -> None:
         """Inform the server's handler that these resources are no longer watched."""
-        ...
 
 
 class Filter(Protocol):
@@ -122,7 +119,7 @@ class Filter(Protocol):
         """
         ...
 
-    def begin(self, ctx: Context[Any], agreed: Mapping[str, Any], put: "Put") -> None:
+    def begin(self, ctx: Context[Any], agreed: Mapping[str, Any], put: Callable[..., Any]) -> None:
         """Report changes from now on.
 
         Args:
@@ -130,14 +127,9 @@ class Filter(Protocol):
             agreed: what was acknowledged, by all filters.
             put: sends a notification, once the client reads: its method, what it is about, and its params.
         """
-        ...
 
     def end(self, exchange: Exchange, agreed: Mapping[str, Any]) -> None:
         """Forget a request that no longer listens, if it ever did."""
-        ...
-
-
-Put: TypeAlias = "Callable[[AnyMethod, str, Mapping[str, Any]], asyncio.Task[None] | None]"
 
 
 class Listeners:
@@ -259,10 +251,8 @@ class Listeners:
         if self.subscriber is not None:
             self.subscriber.release(free)
 
-    def _put(
-        self, listener: "_Listener", method: AnyMethod, about: str = "", arguments: Mapping[str, Any] = NOTHING
-    ) -> "asyncio.Task[None] | None":
-        tell = partial(self._tell, listener, method, arguments)
+    def _put(self, listener: "_Listener", method: AnyMethod, about: str = "", said: Any = None) -> Any:
+        tell = partial(self._tell, listener, method, said or {})
         return listener.news.put(self._connection, (method.name, about), tell)
 
     async def _tell(self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]) -> None:

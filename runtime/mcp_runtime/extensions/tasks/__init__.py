@@ -5,8 +5,7 @@ requests of its peer as tasks; `run_as_task` and `start_task` are for the peer.
 
 Tasks belong to the connection over which they were created and end with it; nobody else sees them, even by guessing an
 id. If the transport authenticates the peer (`Requester.principal`), or `OWNER` among the connection's features names an
-owner before the handshake, the same peer finds its tasks over another connection; a handler still ends with the
-connection that it was called over.
+owner before the handshake, its tasks outlive the connection, and the same peer finds them over another one.
 """
 
 from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle

@@ -2,62 +2,43 @@
 
 import asyncio
 import json
-import logging
 from collections.abc import Mapping
 from contextvars import ContextVar
 from copy import copy
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from mcp_runtime.connection.calls import CURRENT
-from mcp_runtime.connection.checks import refusal
 from mcp_runtime.connection.requester import AskInside, Handler
 from mcp_runtime.errors import RequestTimeout
-from mcp_runtime.extensions.tasks.receiver import refused, spelled
-from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
-from mcp_runtime.extensions.tasks.store import NOTHING, ResultTooLarge, SharedTaskStore, TaskError, TaskStore
+from mcp_runtime.extensions.tasks.engine import Engine, Run
+from mcp_runtime.extensions.tasks.states import Status, TaskRecord
+from mcp_runtime.extensions.tasks.store import NOTHING
 from mcp_runtime.features.inputs.questions import Question, read_answers
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
-from mcp_runtime.protocol.names import TOOLS_CALL
 
 ID: Final = "io.modelcontextprotocol/tasks"
 
 
-class Tasks(Protocol):
-    """Runs tasks."""
-
-    store: TaskStore
-    running: dict[str, "DeferrableCall"]
-
-    async def move(self, owner: str, task_id: str, status: Status, **more: Any) -> None:
-        """Move a task to another state; see `TaskStore.move`."""
-        ...
-
-
-class DeferrableCall:
+class DeferrableCall(Run):
     """A call that may become a task, and the questions that it asks as one.
 
     Args:
-        tasks: moves the task, and stores it.
+        engine: stores the task.
         ctx: the context of the call.
         record: the task, if another process ran it before.
         work: what that process recorded.
     """
 
     def __init__(
-        self, tasks: Tasks, ctx: Context[Any], record: TaskRecord | None = None, work: Mapping[str, Any] = NOTHING
+        self, engine: Engine, ctx: Context[Any], record: TaskRecord | None = None, work: Mapping[str, Any] = NOTHING
     ) -> None:
-        self.record = record
+        super().__init__(engine, ctx, ctx.requester.principal or "", record)
         self.open: dict[str, Question] = {}
         self.begun = asyncio.Event()
         self.message = ""
-        self.may_defer, self.restarts, self.is_lost = True, bool(work), False
-        self.owner = ctx.requester.principal or ""
-        self.work: asyncio.Task[Any]
+        self.may_defer, self.restarts = True, bool(work)
         self._ask_inside: AskInside
-        self._tasks, self._store, self._ctx, self.exchange = tasks, tasks.store, ctx, ctx.exchange
         self._asked = self.asking = 0
         self._attempt: int = work.get("attempt", 0) + 1
         self._answers: dict[str, list[Any]] = {}
@@ -76,15 +57,10 @@ class DeferrableCall:
             if self.record is None and not self._is_over:
                 if self.asking:
                     raise RuntimeError("defer() was called while a question to the client is open; await that first")
-                try:
-                    created = await self._store.create(self.owner, None, peer=self._ctx.requester.peer)
-                except TaskError as error:
-                    raise refused(error) from error
-                if isinstance(self._store, SharedTaskStore):
-                    await self._store.renew((created.id,))
-                self.record = created
+                self.record = await self.engine.create(self.owner, peer=self.ctx.requester.peer)
+                self.limit(self.record)
                 await self._note()
-                self._ctx.exchange.requester.answers.asks_later = True
+                self.ctx.exchange.requester.answers.asks_later = True
                 self.begun.set()
         await self.say(message)
 
@@ -95,60 +71,26 @@ class DeferrableCall:
             status = Status.INPUT_REQUIRED if self.open else Status.WORKING
             await self._move(status)
 
-    def answer(self, answers: Mapping[str, Any]) -> list[str]:
-        """Give answers to the open questions, each a JSON value; others are ignored. Return the keys of those given.
-
-        Raises:
-            PeerError: an answer is not valid.
-        """
+    def answer(self, answers: Mapping[str, Any]) -> None:
+        """Give answers to the open questions; see `Run.answer`."""
         questions = {key: (question.method, question.type) for key, question in self.open.items()}
-        found = read_answers(questions, {"inputResponses": answers}, self._ctx.requester)
-        for key, answer in found.items():
+        for key, answer in read_answers(questions, {"inputResponses": answers}, self.ctx.requester).items():
             if not self.open[key].answered.done():
                 self.open[key].answered.set_result(answer)
-        return list(found)
 
-    async def run(self, proceed: Handler, params: Any) -> Any:
-        """Run the handler; return its result, or store it if the call has become a task."""
-        ctx = self._ctx
-        CURRENT.set(self.exchange)
-        try:
-            result = await proceed(params, ctx)
-            async with self._creating:
-                self._is_over = True
-            if self.record is None:
-                return result
-            method: Any = ctx.exchange.method
-            await self._end(Success(result=spelled(method, result)))
-        except asyncio.CancelledError:
-            # A task that its client cancelled has ended already.
-            await self._end(Failure(code=INTERNAL_ERROR, message="the server stopped the task"))
-            raise
-        except Exception as error:
-            if self.record is None:
-                raise
-            peer = refusal(error, TOOLS_CALL, ctx.requester, ctx.connection.log_limited)
-            await self._end(Failure(code=peer.code, message=peer.message, data=peer.data))
-        finally:
-            if self.record is not None:
-                self._tasks.running.pop(self.record.id, None)
+    async def settled(self) -> None:
+        """Do not become a task any more."""
+        async with self._creating:
+            self._is_over = True
 
-    async def _end(self, outcome: Outcome) -> None:
-        if self.record is None or self.is_lost:
-            return
-        status = Status.COMPLETED if isinstance(outcome, Success) else Status.FAILED
-        message = outcome.message if isinstance(outcome, Failure) else ""
-        try:
-            await self._tasks.move(self.owner, self.record.id, status, message=message, outcome=outcome)
-        except ResultTooLarge as error:
-            await self._end(Failure(code=INTERNAL_ERROR, message=str(error)))
-        except TaskError as error:
-            text = "the outcome of the task %s was dropped: %s"
-            self._ctx.connection.log_limited(logging.DEBUG, text, self.record.id, error)
+    async def run(self, handler: Handler, params: Any) -> Any:
+        """Run the handler; see `Run.run`."""
+        CALL.set(self)
+        return await super().run(handler, params)
 
     def _route(self) -> None:
         """Let the questions of the handler come here; a call that is sent again with answers has another requester."""
-        exchange = self._ctx.exchange
+        exchange = self.ctx.exchange
         answers = copy(exchange.requester.answers)
         if answers.ask_inside is not None:
             self._ask_inside, answers.ask_inside = answers.ask_inside, self._ask
@@ -167,7 +109,7 @@ class DeferrableCall:
         question = Question(method, type_, params, asyncio.get_running_loop().create_future())
         if self._replayed.get(question.digest):
             answer = self._replayed[question.digest].pop(0)
-            found = self._ctx.requester.reader.read(type_, answer, method.name)
+            found = self.ctx.requester.reader.read(type_, answer, method.name)
         elif self.record is None:
             self.asking += 1
             before = work.requester
@@ -202,19 +144,15 @@ class DeferrableCall:
 
     async def _note(self) -> None:
         """Record what is needed to run the task again: the call, and the answers so far."""
-        if self.record is not None and self.restarts and isinstance(self._store, SharedTaskStore):
+        if self.record is not None and self.restarts and self.engine.shared is not None:
             params: Any = self.exchange.params
             call: dict[str, Any] = {"name": params.name, "arguments": params.arguments or {}}
             work: dict[str, Any] = {"call": call, "answers": self._answers, "attempt": self._attempt}
-            await self._store.record(self.record.id, work)
+            await self.engine.shared.record(self.record.id, work)
 
     async def _move(self, status: Status) -> None:
-        assert self.record is not None
-        try:
-            questions = self.requests() if status is Status.INPUT_REQUIRED else {}
-            await self._tasks.move(self.owner, self.record.id, status, message=self.message, questions=questions)
-        except TaskError as error:  # it was cancelled, or has expired
-            self._ctx.connection.log_limited(logging.DEBUG, "the task %s did not go on: %s", self.record.id, error)
+        questions = self.requests() if status is Status.INPUT_REQUIRED else {}
+        await self.move(status, message=self.message, questions=questions)
 
 
 CALL: Final[ContextVar[DeferrableCall | None]] = ContextVar("mcp_deferrable_call", default=None)

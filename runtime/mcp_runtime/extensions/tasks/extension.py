@@ -11,6 +11,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.extensions.extension import Around, Extension
 from mcp_runtime.extensions.tasks.deferred import ID
+from mcp_runtime.extensions.tasks.engine import Engine
 from mcp_runtime.extensions.tasks.polling import PACKAGE, Watch, resume_call
 from mcp_runtime.extensions.tasks.receiver import ANSWERED, paths_of, receive
 from mcp_runtime.extensions.tasks.store import TaskStore
@@ -42,7 +43,7 @@ class Tasks(Extension):
         update.params = _ANY  # answers are validated one by one
         self.binding = replace(extension, methods={**extension.methods, TASKS_UPDATE: update})
         self.store = store
-        self._server = None if store is None else TaskServer(store, self.binding, after, self.check_declared)
+        self._server = None if store is None else TaskServer(Engine(store), self.binding, after, self._check_declared)
         self.admit = None if self._server is None else self._server.admit
 
     @property
@@ -64,8 +65,8 @@ class Tasks(Extension):
     def install(self, connection: Connection) -> None:
         """Register the handlers; see `Feature`."""
         if not self._is_extension(connection):
-            if self.store is not None:
-                receive(connection, self.store)
+            if self._server is not None:
+                receive(connection, self._server.engine)
             return
         own = connection.handler(TOOLS_CALL)
         if connection.side is Side.CLIENT or self._server is not None:
@@ -90,17 +91,12 @@ class Tasks(Extension):
         """Return what answers calls of tools with tasks."""
         return {} if self._server is None else {TOOLS_CALL: self._server.call}
 
-    def check_declared(self, ctx: Any) -> None:
-        """Check that a request declares the extension.
-
-        Raises:
-            PeerError: it does not.
-        """
+    def _check_declared(self, ctx: Any) -> None:
         if self.peer_settings(ctx) is None:
             raise undeclared()
 
     async def _declared(self, handler: Handler, params: Any, ctx: Any) -> Any:
-        self.check_declared(ctx)
+        self._check_declared(ctx)
         return await handler(params, ctx)
 
     def _is_extension(self, connection: Connection) -> bool:

@@ -243,7 +243,7 @@ async def _follow(
 
 
 class Watch:
-    """Listens for the states of a task, once it has been polled in vain.
+    """Listens for the states of a task, once a poll has found it unfinished.
 
     Args:
         connection: the connection to the server.

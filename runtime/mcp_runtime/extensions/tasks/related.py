@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.reports import DROPPED, no_progress, wants
 from mcp_runtime.connection.timers import Gate
+from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.features.utilities import OWN_IDS, related_meta
 from mcp_runtime.method import Method, NotificationMethod, RequestMethod
 from mcp_runtime.options import Caller, CallOptions
@@ -30,11 +32,16 @@ def with_meta(spelled: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, 
 class TaskCaller:
     """Sends requests on behalf of a task; it implements `Caller`.
 
+    If the connection ends, requests wait until the owner of the task asks for it over another one.
+
     Args:
         caller: sends the messages.
         connection: the connection to the peer.
         task_id: the task.
         around: awaited at the beginning and at the end of each request: True while input from the peer is needed.
+
+    Attributes:
+        connection: the connection to the peer.
     """
 
     def __init__(
@@ -44,6 +51,13 @@ class TaskCaller:
         self._caller = caller
         self._task_id = task_id
         self._around = around
+        self._returned = asyncio.Event()
+
+    def attach(self, connection: Connection) -> None:
+        """Send what is asked from now on over a connection, if the present one has ended."""
+        if self.connection.closed_because is not None:
+            self.connection = self._caller = connection
+            self._returned.set()
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
         """Send a request that belongs to the task."""
@@ -70,7 +84,13 @@ class TaskCaller:
             return await ask()
         await self._around(True)
         try:
-            return await ask()
+            while True:
+                connection = self.connection
+                with suppress(ConnectionClosed):
+                    return await ask()
+                while self.connection is connection:
+                    self._returned.clear()
+                    await self._returned.wait()
         finally:
             await self._around(False)
 
@@ -173,4 +193,5 @@ class TaskExchange(Exchange):
         method = binding.methods[name] if binding else None
         assert isinstance(method, NotificationMethod) and method.params is not None
         given = {member: value for member, value in said.items() if value is not None or member == "data"}
-        await self.connection.notify(method, method.params.build({**given, "_meta": related_meta(self._task_id)}))
+        with suppress(ConnectionClosed):
+            await self.connection.notify(method, method.params.build({**given, "_meta": related_meta(self._task_id)}))

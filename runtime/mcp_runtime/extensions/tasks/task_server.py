@@ -3,56 +3,49 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from contextvars import copy_context
+from functools import partial
 from typing import Any, Final
 
 from mcp_runtime.connection.calls import Way
 from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.connection.link import log
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.binding import ExtensionBinding
-from mcp_runtime.extensions.tasks.deferred import CALL, ID, DeferrableCall, call_of
-from mcp_runtime.extensions.tasks.receiver import refused
-from mcp_runtime.extensions.tasks.states import Failure, Status, Success, TaskRecord, timestamp
-from mcp_runtime.extensions.tasks.store import InvalidTransition, SharedTaskStore, TaskError, TaskStore
-from mcp_runtime.extensions.tasks.watching import TaskFilter
+from mcp_runtime.extensions.tasks.deferred import ID, DeferrableCall, call_of
+from mcp_runtime.extensions.tasks.engine import Engine, refused
+from mcp_runtime.extensions.tasks.states import Status, TaskRecord
+from mcp_runtime.extensions.tasks.store import InvalidTransition, TaskError
+from mcp_runtime.extensions.tasks.watching import TaskFilter, spelled, state_of
 from mcp_runtime.features.inputs.questions import read_answers
 from mcp_runtime.handlers import Context
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, is_object
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
 from mcp_runtime.protocol.modern import MISSING_CAPABILITY
 from mcp_runtime.protocol.names import TOOLS_CALL
 
 MIN_AFTER: Final = 0.01
-MAX_ID: Final = 256
-"""The maximum length of a task id that is looked up."""
 
 
 class TaskServer:
     """Answers calls with tasks, and the methods of the extension, on any number of connections.
 
     Args:
-        store: stores the tasks.
+        engine: runs the tasks.
         binding: the extension.
         after: seconds after which a call becomes a task by itself; None if only `defer` makes one.
         check_declared: raises `PeerError` for a request that does not declare the extension.
 
     Attributes:
-        store: stores the tasks.
-        running: the tasks that this process runs, by id.
+        engine: runs the tasks.
         filter: reports states to clients that listen for them.
     """
 
     def __init__(
-        self, store: TaskStore, binding: ExtensionBinding, after: float | None, check_declared: Callable[[Any], None]
+        self, engine: Engine, binding: ExtensionBinding, after: float | None, check_declared: Callable[[Any], None]
     ) -> None:
-        self.store, self._binding = store, binding
-        self.filter = TaskFilter(self, binding)
-        self.check_declared = check_declared
+        self.engine, self._binding = engine, binding
+        self.filter = TaskFilter(engine, binding, self.find, check_declared)
+        engine.observers.append(self.filter.changed)
         self._after = None if after is None else max(after, MIN_AFTER)
-        self.running: dict[str, DeferrableCall] = {}
-        self._shared = store if isinstance(store, SharedTaskStore) else None
-        self._renewing: asyncio.Task[None] | None = None
 
     def admit(self, ctx: Context[Any], support: str | None, restarts: bool) -> None:
         """Decide whether a call may become a task; tools without a declaration may not.
@@ -72,8 +65,8 @@ class TaskServer:
 
     async def call(self, params: Any, ctx: Context[Any], proceed: Handler) -> Any:
         """Answer ``tools/call`` of a client that declared the extension."""
-        call = DeferrableCall(self, ctx)
-        self._start(call, proceed, params)
+        call = DeferrableCall(self.engine, ctx)
+        self.engine.start(call, proceed, params)
         begun = asyncio.ensure_future(call.begun.wait())
         try:
             while not (call.work.done() or begun.done()):
@@ -89,62 +82,42 @@ class TaskServer:
             begun.cancel()
         if call.record is None:
             return await call.work
-        self._follow(call, call.record)
+        self.engine.follow(call, call.record)
         created = self._binding.results[TOOLS_CALL]["task"]
-        return created.validate({"resultType": "task", **_wire(call.record)})
+        return created.validate({"resultType": "task", **spelled(call.record)})
 
     async def get(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/get`` with the whole state of the task."""
         record = await self.find(params.task_id, ctx)
-        return {"resultType": "complete", **await self.state(ctx.requester.principal or "", record)}
-
-    async def state(self, owner: str, record: TaskRecord) -> dict[str, Any]:
-        """Return the whole state of a task, keyed by wire names."""
-        state = _wire(record)
-        if record.status in (Status.COMPLETED, Status.FAILED):
-            outcome = await self.store.wait(owner, record.id)
-            if isinstance(outcome, Success):
-                state["result"] = outcome.result
-            else:
-                data = {} if outcome.data is None else {"data": outcome.data}
-                state["error"] = {"code": outcome.code, "message": outcome.message, **data}
-        return state
+        return {"resultType": "complete", **await state_of(self.engine.store, ctx.requester.principal or "", record)}
 
     async def update(self, params: dict[str, Any], ctx: Context[Any]) -> Any:
         """Answer ``tasks/update``; answers to questions that are not open are ignored, whatever they contain."""
-        task_id: Any = params.get("taskId")
         given: Any = params.get("inputResponses")
-        record = await self.find(task_id, ctx)
+        record = await self.find(params.get("taskId"), ctx)
         if not is_object(given):
             raise PeerError(INVALID_PARAMS, "inputResponses must be an object", {"pointer": "/inputResponses"})
-        if (call := self.running.get(task_id)) is not None:
-            call.answer(given)
-        elif self._shared is not None and not record.status.is_terminal:
+        engine = self.engine
+        if (run := engine.running.get(record.id)) is not None:
+            run.answer(given)
+        elif engine.shared is not None and not record.status.is_terminal:
             # Bad answers are refused here, since the process that runs the task cannot reply to this client.
             methods: Any = ctx.requester.binding.methods if ctx.requester.binding else {}
             asked = {key: methods[request["method"]] for key, request in record.questions.items()}
             found = read_answers({key: (method, method.result) for key, method in asked.items()}, params, ctx.requester)
-            await self._shared.answer(task_id, {key: given[key] for key in found})
+            await engine.shared.answer(record.id, {key: given[key] for key in found})
         return {"resultType": "complete"}
 
     async def cancel(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/cancel``; a task that has ended stays as it is."""
-        owner, task_id = ctx.requester.principal or "", params.task_id
-        await self.find(task_id, ctx)
-        ended = Failure(code=INTERNAL_ERROR, message="the task was cancelled")
+        record = await self.find(params.task_id, ctx)
         try:
-            await self.move(owner, task_id, Status.CANCELLED, message="cancelled as requested", outcome=ended)
+            await self.engine.cancel(ctx.requester.principal or "", record.id)
         except InvalidTransition:
-            return {"resultType": "complete"}
+            pass
         except TaskError as error:
             raise refused(error) from error
-        if (call := self.running.get(task_id)) is not None:
-            call.work.cancel("cancelled as requested")
         return {"resultType": "complete"}
-
-    async def move(self, owner: str, task_id: str, status: Status, **more: Any) -> None:
-        """Move a task to another state; see `TaskStore.move`."""
-        await self.filter.changed(owner, await self.store.move(owner, task_id, status, **more))
 
     async def find(self, task_id: Any, ctx: Context[Any]) -> TaskRecord:
         """Return a task of the sender of a request, and take it over if its process has ended.
@@ -152,82 +125,20 @@ class TaskServer:
         Raises:
             PeerError: there is no such task.
         """
-        if not isinstance(task_id, str) or len(task_id) > MAX_ID:
-            raise PeerError(INVALID_PARAMS, f"taskId must be a string of at most {MAX_ID} characters")
-        owner = ctx.requester.principal or ""
-        try:
-            record = await self.store.get(owner, task_id)
-            if not record.is_lapsed or self._shared is None:
-                return record
-            if (work := await self._shared.take(task_id)) is not None:
-                await self._take_over(owner, record, work, ctx)
-            return await self.store.get(owner, task_id)
-        except TaskError as error:
-            raise refused(error) from error
+        return await self.engine.find(ctx.requester.principal or "", task_id, partial(self._restart, ctx))
 
-    async def _take_over(self, owner: str, record: TaskRecord, work: Mapping[str, Any], ctx: Context[Any]) -> None:
-        """Run a task of a process that has ended again, if its tool allows that; otherwise it has failed."""
-        if not work:
-            text = "the process that ran the task has ended"
-            ended = Failure(code=INTERNAL_ERROR, message=text)
-            await self.move(owner, record.id, Status.FAILED, message=text, outcome=ended)
-            return
+    async def _restart(self, ctx: Context[Any], record: TaskRecord, work: Mapping[str, Any]) -> None:
+        """Run a task of a process that has ended again."""
         connection = ctx.connection
         method: Any = ctx.requester.binding.methods[TOOLS_CALL] if ctx.requester.binding else None
         params = method.params.build({**work["call"], "_meta": dict(ctx.meta)})
         exchange = Exchange.of(connection, method, params, Way.RECEIVED, ctx.requester)
         again: Context[Any] = type(ctx)(type(ctx.peer)(connection), ctx.request_id, exchange)
-        await self.move(owner, record.id, Status.WORKING, message=record.message)
-        call = DeferrableCall(self, again, record, work)
+        call = DeferrableCall(self.engine, again, record, work)
+        await self.engine.move(call.owner, record.id, Status.WORKING, message=record.message)
         connection.log_limited(logging.WARNING, "the task %s runs again: its process has ended", record.id)
-        self._start(call, connection.features[ID], params)
-        self._follow(call, record)
-
-    def _start(self, call: DeferrableCall, proceed: Handler, params: Any) -> None:
-        async def run() -> Any:
-            CALL.set(call)
-            return await call.run(proceed, params)
-
-        call.work = call.exchange.connection.spawn(run())
-
-    def _follow(self, call: DeferrableCall, record: TaskRecord) -> None:
-        """Note that this process runs a task, until it has ended."""
-        if call.work.done():
-            return
-        self.running[record.id] = call
-        if self._shared is not None and (self._renewing is None or self._renewing.done()):
-            self._renewing = asyncio.create_task(self._renew(self._shared), context=copy_context())
-
-    async def _renew(self, store: SharedTaskStore) -> None:
-        while self.running:
-            await asyncio.sleep(store.interval)
-            try:
-                for task_id, answers in (await store.renew(tuple(self.running))).items():
-                    if (call := self.running.get(task_id)) is None:
-                        continue
-                    if answers is None:
-                        call.is_lost = True
-                        call.work.cancel("the task has ended elsewhere")
-                    else:
-                        call.answer(answers)
-            except Exception:
-                log.exception("the leases of tasks were not renewed")
-
-
-def _wire(record: TaskRecord) -> dict[str, Any]:
-    """Return a task keyed by wire names, with its open questions."""
-    state: dict[str, Any] = {
-        "taskId": record.id,
-        "status": record.status.value,
-        "createdAt": timestamp(record.created_at),
-        "lastUpdatedAt": timestamp(record.updated_at),
-        "ttlMs": record.ttl,
-        "pollIntervalMs": record.poll_interval,
-    }
-    state["statusMessage"] = record.message or None
-    if record.status is Status.INPUT_REQUIRED:
-        state["inputRequests"] = dict(record.questions)
-    return {name: value for name, value in state.items() if value is not None or name == "ttlMs"}
+        self.engine.start(call, connection.features[ID], params)
+        self.engine.follow(call, record)
 
 
 def undeclared() -> PeerError:

@@ -1,10 +1,10 @@
 """``notifications/tasks``: reports the states of tasks to clients that listen for them (2026-07-28)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
@@ -12,16 +12,13 @@ from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.connection.link import log
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.binding import ExtensionBinding
-from mcp_runtime.extensions.tasks.states import TaskRecord
-from mcp_runtime.extensions.tasks.store import SharedTaskStore, TaskError
-from mcp_runtime.features.listeners import Put
+from mcp_runtime.extensions.tasks.engine import Engine
+from mcp_runtime.extensions.tasks.states import Status, Success, TaskRecord, timestamp
+from mcp_runtime.extensions.tasks.store import TaskError, TaskStore
 from mcp_runtime.handlers import Context
-from mcp_runtime.method import WireType
+from mcp_runtime.method import AnyMethod, WireType
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_object
 from mcp_runtime.protocol.names import SUBSCRIPTIONS_LISTEN
-
-if TYPE_CHECKING:
-    from mcp_runtime.extensions.tasks.task_server import TaskServer
 
 NOTIFICATIONS_TASKS: Final = "notifications/tasks"
 MAX_WATCHED: Final = 100
@@ -29,16 +26,24 @@ MAX_WATCHED: Final = 100
 IDS: Final = "taskIds"
 
 
+Find: TypeAlias = Callable[[str, Context[Any]], Awaitable[TaskRecord]]
+Check: TypeAlias = Callable[[Any], None]
+Put: TypeAlias = Callable[[AnyMethod, str, Mapping[str, Any]], Any]
+
+
 class TaskFilter:
     """The tasks that clients listen for; it implements `Filter`.
 
     Args:
-        server: answers for the tasks.
+        engine: runs the tasks.
         binding: the extension.
+        find: returns a task of the sender of a request.
+        check_declared: raises `PeerError` for a request that does not declare the extension.
     """
 
-    def __init__(self, server: "TaskServer", binding: ExtensionBinding) -> None:
-        self._server, self._method = server, binding.methods[NOTIFICATIONS_TASKS]
+    def __init__(self, engine: Engine, binding: ExtensionBinding, find: Find, check_declared: Check) -> None:
+        self._engine, self._find, self._check_declared = engine, find, check_declared
+        self._method = binding.methods[NOTIFICATIONS_TASKS]
         self._type: WireType[Any] = binding.filters[SUBSCRIPTIONS_LISTEN]
         self._watching: dict[tuple[str, str], dict[Exchange, Put]] = {}
         self._told: dict[tuple[str, str], TaskRecord] = {}
@@ -49,7 +54,7 @@ class TaskFilter:
         asked: Any = ctx.exchange.raw_params.get("notifications")
         if not is_object(asked) or asked.get(IDS) is None:
             return {}
-        self._server.check_declared(ctx)
+        self._check_declared(ctx)
         try:
             ids: list[str] = self._type.validate({IDS: asked[IDS]}).task_ids
         except ValidationError:
@@ -61,7 +66,7 @@ class TaskFilter:
         known: list[str] = []
         for task_id in dict.fromkeys(ids):
             try:
-                await self._server.find(task_id, ctx)
+                await self._find(task_id, ctx)
             except PeerError:
                 continue
             known.append(task_id)
@@ -73,7 +78,7 @@ class TaskFilter:
         for task_id in agreed.get(IDS, ()):
             self._watching.setdefault((owner, task_id), {})[ctx.exchange] = put
             ctx.connection.spawn(self._tell(owner, task_id, put))
-        is_shared = isinstance(self._server.store, SharedTaskStore)
+        is_shared = self._engine.shared is not None
         if is_shared and self._watching and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look(), context=copy_context())
 
@@ -92,14 +97,14 @@ class TaskFilter:
 
     async def _tell(self, owner: str, task_id: str, put: Put) -> None:
         with suppress(TaskError):
-            await self._report(owner, await self._server.store.get(owner, task_id), [put])
+            await self._report(owner, await self._engine.store.get(owner, task_id), [put])
 
     async def _report(self, owner: str, record: TaskRecord, to: Sequence[Put]) -> None:
         if not to:
             return
         key = owner, record.id
         self._told[key] = record
-        state = await self._server.state(owner, record)
+        state = await state_of(self._engine.store, owner, record)
         for put in to:
             put(self._method, record.id, state)
         if record.status.is_terminal:
@@ -107,19 +112,19 @@ class TaskFilter:
 
     async def _look(self) -> None:
         """Report what other processes do."""
-        store: Any = self._server.store
+        store: Any = self._engine.store
         while self._watching:
             await asyncio.sleep(store.interval)
             try:
                 for owner, task_id in tuple(self._watching):
-                    if task_id not in self._server.running:
-                        await self._check(owner, task_id)
+                    if task_id not in self._engine.running:
+                        await self._compare(owner, task_id)
             except Exception:
                 log.exception("the states of tasks were not read")
 
-    async def _check(self, owner: str, task_id: str) -> None:
+    async def _compare(self, owner: str, task_id: str) -> None:
         try:
-            record = await self._server.store.get(owner, task_id)
+            record = await self._engine.store.get(owner, task_id)
         except TaskError:
             self._forget((owner, task_id))
         else:
@@ -129,3 +134,32 @@ class TaskFilter:
     def _forget(self, key: tuple[str, str]) -> None:
         self._watching.pop(key, None)
         self._told.pop(key, None)
+
+
+async def state_of(store: TaskStore, owner: str, record: TaskRecord) -> dict[str, Any]:
+    """Return the whole state of a task, keyed by wire names."""
+    state = spelled(record)
+    if record.status in (Status.COMPLETED, Status.FAILED):
+        outcome = await store.wait(owner, record.id)
+        if isinstance(outcome, Success):
+            state["result"] = outcome.result
+        else:
+            data = {} if outcome.data is None else {"data": outcome.data}
+            state["error"] = {"code": outcome.code, "message": outcome.message, **data}
+    return state
+
+
+def spelled(record: TaskRecord) -> dict[str, Any]:
+    """Return a task keyed by wire names, with its open questions."""
+    state: dict[str, Any] = {
+        "taskId": record.id,
+        "status": record.status.value,
+        "createdAt": timestamp(record.created_at),
+        "lastUpdatedAt": timestamp(record.updated_at),
+        "ttlMs": record.ttl,
+        "pollIntervalMs": record.poll_interval,
+    }
+    state["statusMessage"] = record.message or None
+    if record.status is Status.INPUT_REQUIRED:
+        state["inputRequests"] = dict(record.questions)
+    return {name: value for name, value in state.items() if value is not None or name == "ttlMs"}
