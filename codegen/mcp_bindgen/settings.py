@@ -6,9 +6,10 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.json_values import as_object, is_list, is_object
 
 TABLE = "mcp-bindgen"
 REVISION_FIELD = "{revision}"
@@ -103,8 +104,7 @@ def read_settings(path: Path) -> Settings:
         raise InputError.at(where, f"not valid TOML: {error}") from None
     except OSError as error:
         raise InputError.at(where, f"cannot be read: {error.strerror}") from None
-    tool = document.get("tool", {})
-    table: object = cast(dict[str, Any], tool).get(TABLE) if isinstance(tool, dict) else None
+    table = as_object(document.get("tool")).get(TABLE)
     if table is None:
         return Settings()
     keys = [known.name for known in fields(Settings) if known.name != "source"]
@@ -122,9 +122,9 @@ class Table:
     def __init__(self, name: str, values: object, path: Path, keys: Collection[str]) -> None:
         self.path = path
         self.name = name
-        if not isinstance(values, dict):
+        if not is_object(values):
             raise self.error("", "must be a table")
-        self.values = cast(dict[str, Any], values)
+        self.values = values
         for key in self.values.keys() - set(keys):
             raise self.error(key, f"unknown key; the keys are {', '.join(keys)}")
 
@@ -143,8 +143,8 @@ class Table:
         """Return a list of strings; a single string becomes a list."""
         value: object = self.values.get(key, [])
         values = [value] if isinstance(value, str) else value
-        if isinstance(values, list) and all(isinstance(v, str) and v for v in cast(list[object], values)):
-            return tuple(cast(list[str], values))
+        if is_list(values) and all(isinstance(v, str) and v for v in values):
+            return tuple(values)
         raise self.error(key, "must be a non-empty string or a list of such strings")
 
     def file(self, key: str) -> Path | None:
@@ -173,10 +173,10 @@ class _Settings(Table):
 
     def _extra(self) -> tuple[Extra, ...]:
         table: object = self.values.get("extra", {})
-        if not isinstance(table, dict):
+        if not is_object(table):
             raise self.error("extra", "must be a table of paths and templates")
         found: list[Extra] = []
-        for path, template in cast(dict[str, object], table).items():
+        for path, template in table.items():
             if not path or not isinstance(template, str) or not template:
                 raise self.error(f"extra.{path}", "must be the path of a template, relative to this file")
             found.append(Extra(path=path, template=self.path.parent / template))
@@ -185,9 +185,9 @@ class _Settings(Table):
     def _tables(self, key: str, of: str, name: str) -> Mapping[str, Any]:
         """Return a table of tables unparsed; `tool_clients.servers` and `ingest.extensions` read them."""
         table: object = self.values.get(key, {})
-        if not isinstance(table, dict):
+        if not is_object(table):
             raise self.error(key, f"must be a table of {of} ([tool.mcp-bindgen.{key}.{name}])")
-        return cast(dict[str, Any], table)
+        return table
 
     def _place(self, text: str) -> str:
         return text if text.startswith(("http://", "https://")) else str(self.path.parent / text)

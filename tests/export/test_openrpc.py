@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.export.openrpc import openrpc
+from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.load import load_released
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
 from support.command import Cli
 from support.samples import REVISIONS
 

@@ -18,12 +18,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.json_values import is_list, is_object
 
 MAX_BYTES = 1024 * 1024
 """The maximum file size, in bytes."""
@@ -143,18 +144,18 @@ class _Reader:
         self._diagnostics.error(self._where, f"{what}: {message}")
 
     def rows(self, value: object) -> tuple[Row, ...]:
-        if not isinstance(value, list):
+        if not is_list(value):
             self.error("accepted", "must be a list of tables: begin each row with [[accepted]]")
             return ()
-        found = (self._row(number, row) for number, row in enumerate(cast(list[object], value), 1))
+        found = (self._row(number, row) for number, row in enumerate(value, 1))
         return tuple(row for row in found if row is not None)
 
     def severities(self, value: object) -> dict[str, Severity]:
-        if not isinstance(value, dict):
+        if not is_object(value):
             self.error("severity", 'must be a table: rule-id = "warning"')
             return {}
         found: dict[str, Severity] = {}
-        for rule, level in cast(dict[str, object], value).items():
+        for rule, level in value.items():
             self._known(f"[severity] {rule}", rule)
             if level in [*Severity]:
                 found[rule] = Severity(str(level))
@@ -164,10 +165,10 @@ class _Reader:
 
     def _row(self, number: int, value: object) -> Row | None:
         name = f"[[accepted]] row {number}"
-        if not isinstance(value, dict):
+        if not is_object(value):
             self.error(name, f"must be a table with the keys {', '.join(_KEYS)}")
             return None
-        row = cast(dict[str, object], value)
+        row = value
         for key in sorted(row.keys() - set(_KEYS)):
             self.error(name, f"unknown key {key}; the keys are {', '.join(_KEYS)}")
         rule, path, reason = (self._text(name, row, key) for key in ("rule", "path", "reason"))

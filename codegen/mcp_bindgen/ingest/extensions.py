@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from types import MappingProxyType
-from typing import Any, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.json_values import as_object, is_object
 from mcp_bindgen.paths import shipped
 
 ROWS = "schema/extensions.toml"
@@ -85,8 +85,8 @@ def read_table(id: str, values: object, where: str) -> ExtensionTable:
             f"{id!r} cannot name an extension: give it the prefix of a domain, as in com.acme/orders",
         )
     diagnostics = Diagnostics()
-    rows = cast(dict[str, Any], values) if isinstance(values, dict) else {}
-    if not isinstance(values, dict):
+    rows = as_object(values)
+    if not is_object(values):
         diagnostics.error(table.row(), "must be a table")
     for key, value in rows.items():
         if key not in _KEYS:
@@ -100,10 +100,10 @@ def read_table(id: str, values: object, where: str) -> ExtensionTable:
 
 
 def _check_rows(where: Location, rows: object, *, nested: bool, diagnostics: Diagnostics) -> None:
-    if not isinstance(rows, dict):
+    if not is_object(rows):
         diagnostics.error(where, "must be a table with one row per method")
         return
-    for method, row in cast(dict[str, object], rows).items():
+    for method, row in rows.items():
         if not nested and not (isinstance(row, str) and row):
             diagnostics.error(where.child(method), "must be a non-empty string")
         elif nested and not _is_direction(row):
@@ -111,7 +111,7 @@ def _check_rows(where: Location, rows: object, *, nested: bool, diagnostics: Dia
 
 
 def _is_direction(row: object) -> bool:
-    stated = cast(dict[str, object], row) if isinstance(row, dict) else {}
+    stated = as_object(row)
     return stated.keys() == {"direction", "reason"} and all(isinstance(v, str) and v.strip() for v in stated.values())
 
 

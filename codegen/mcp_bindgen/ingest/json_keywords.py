@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ir.nodes import UNBOUNDED, Bounds
+from mcp_bindgen.json_values import is_list
 
 Node: TypeAlias = dict[str, Any]
 
@@ -68,7 +69,7 @@ def opaque_text(node: Node, words: Sequence[str]) -> str:
 def type_names(node: Node, where: Location, diagnostics: Diagnostics) -> tuple[str, ...]:
     """Return the types that a schema states; one that JSON Schema does not have is an error."""
     stated: object = node["type"]
-    names = cast(list[object], stated) if isinstance(stated, list) else [stated]
+    names = stated if is_list(stated) else [stated]
     good = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name in TYPES))
     if any(name not in TYPES for name in names) or not good:
         diagnostics.error(where.child("type"), f"{spell_value(node['type'])} is not a type of JSON Schema")

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from typing import cast
 from urllib.parse import unquote
 
 from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.ingest.json_keywords import Node
 from mcp_bindgen.ir.names import pascal, unique
+from mcp_bindgen.json_values import as_object, is_list, is_object
 
 MAX_PLACES = 1000
 """How many schemas that are not definitions may be referred to; far above any real file."""
@@ -21,7 +21,7 @@ class Places:
         self._names: dict[str, str] = {}
         self._nodes: dict[str, tuple[str, object]] = {}
         for container in containers:
-            for name, node in cast(Node, root[container]).items():
+            for name, node in as_object(root[container]).items():
                 if name not in self._nodes:
                     self.add(name, f"/{escape_pointer(container)}/{escape_pointer(name)}", node)
         self._defined = len(self._nodes)
@@ -61,17 +61,14 @@ def find(root: object, pointer: str) -> Node | bool | None:
     node = root
     for token in pointer.split("/")[1:]:
         node = _child(node, token.replace("~1", "/").replace("~0", "~"))
-    return cast(Node, node) if isinstance(node, dict) else node if isinstance(node, bool) else None
+    return node if is_object(node) or isinstance(node, bool) else None
 
 
 def _child(node: object, key: str) -> object:
     """Return the member or item of a JSON value that a token of a pointer names, or None."""
-    if isinstance(node, dict):
-        return cast(Node, node).get(key)
-    if isinstance(node, list) and re.fullmatch("[0-9]{1,9}", key):
-        items = cast(list[object], node)
-        return items[int(key)] if int(key) < len(items) else None
-    return None
+    if is_object(node):
+        return node.get(key)
+    return node[int(key)] if is_list(node) and re.fullmatch("[0-9]{1,9}", key) and int(key) < len(node) else None
 
 
 def _below(pointer: str) -> str:

@@ -7,7 +7,6 @@ violations of JSON Schema itself are errors.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.json_keywords import (
@@ -48,6 +47,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.scalars import is_of
+from mcp_bindgen.json_values import as_object, is_list, is_object
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
 DIALECTS = (DRAFT_07, "https://json-schema.org/draft/2020-12/schema")
@@ -84,12 +84,11 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
     """Read the definitions of a parsed schema.json; malformed schemas are reported and become `ANY`."""
     where = Location(source=source)
     empty = SchemaDocument(source=source, container=_CONTAINERS[1], declarations={})
-    if not isinstance(root, dict):
+    if not is_object(root):
         if not diagnostics.errors:
             diagnostics.error(where, "a schema is a JSON object")
         return empty
-    root = cast(Node, root)
-    containers = [name for name in _CONTAINERS if isinstance(root.get(name), dict)]
+    containers = [name for name in _CONTAINERS if is_object(root.get(name))]
     if not containers:
         diagnostics.error(where, "no definitions: they are looked for under $defs and under definitions")
         return empty
@@ -107,13 +106,9 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
 
 def read_type(schema: object, name: str, source: str, diagnostics: Diagnostics) -> Mapping[str, Declaration]:
     """Read a standalone schema, such as that of a tool's arguments, and its internal references."""
-    places = Places(_node(schema), [])
+    places = Places(as_object(schema), [])
     places.add(name, "", schema)
-    return _Reader(source, places, DRAFT_07 in str(_node(schema).get("$schema")), diagnostics).read()
-
-
-def _node(schema: object) -> Node:
-    return cast(Node, schema) if isinstance(schema, dict) else {}
+    return _Reader(source, places, DRAFT_07 in str(as_object(schema).get("$schema")), diagnostics).read()
 
 
 class _Reader:
@@ -139,34 +134,34 @@ class _Reader:
         self._diagnostics.error(where, message)
         return ANY
 
-    def _type(self, node: object, where: Location, depth: int, is_object: bool = False) -> Shape:
-        """Read a schema; `is_object` says that what stands around it admits objects only."""
+    def _type(self, node: object, where: Location, depth: int, in_object: bool = False) -> Shape:
+        """Read a schema; `in_object` says that what stands around it admits objects only."""
         if depth > MAX_DEPTH:
             return Primitive(kind=Kind.ANY, opaque=Opaque(text=spell_value(node), where=where))
         if isinstance(node, bool):
             return ANY if node else never(where)
-        if not isinstance(node, dict):
+        if not is_object(node):
             return self._error(where, f"a schema is an object, true or false, not {spell_value(node)}")
-        node = self._known(cast(Node, node), where)
+        node = self._known(node, where)
         if node.get("not") in (True, {}) and "not" in node:
             return never(where)
         if "$ref" in node and self._draft_07:
             for word in sorted(node.keys() & TYPING - {"$ref"}):
                 self._diagnostics.warning(where.child(word), f"{word!r} has no effect next to $ref in draft-07")
             return self._reference(node, where)
-        is_object = is_object or _states_object(node)
+        in_object = in_object or node.get("type") == "object"
         parts = [self._reference(node, where)] if "$ref" in node else []
         if "const" in node or "enum" in node:
             parts.append(self._constants(node, where))
         elif "type" in node:
             parts.append(self._typed(node, where, depth))
-        elif "properties" in node and is_object:
+        elif "properties" in node and in_object:
             parts.append(self._object(node, where, depth))
         elif untyped := [word for word in node if word in (ASSERTIONS.keys() | OBJECT | {"items"})]:
             parts.append(self._untyped(untyped, node, where))
         for word in COMBINING:
             if word in node:
-                parts.append(self._combined(word, node, where, depth, is_object))
+                parts.append(self._combined(word, node, where, depth, in_object))
         joined = AllOf(members=tuple(parts)) if len(parts) > 1 else next(iter(parts), ANY)
         return self._with_opaque(joined, opaque_words(node), node, where)
 
@@ -202,17 +197,14 @@ class _Reader:
             return self._error(here, f"the reference {spell_value(target)} has no target in this file")
         return Primitive(kind=Kind.ANY, opaque=Opaque(text=f"$ref {target}", where=here))
 
-    def _combined(self, word: str, node: Node, where: Location, depth: int, is_object: bool) -> Shape:
+    def _combined(self, word: str, node: Node, where: Location, depth: int, in_object: bool) -> Shape:
         branches: object = node[word]
         here = where.child(word)
-        if not isinstance(branches, list) or not branches:
+        if not is_list(branches) or not branches:
             return self._error(here, f"{word} is a list of at least one schema")
-        branches = cast(list[object], branches)
         if word == "allOf":
-            is_object = is_object or any(
-                isinstance(b, dict) and cast(Node, b).get("type") == "object" for b in branches
-            )
-        members = [self._type(b, here.child(i), depth + 1, is_object) for i, b in enumerate(branches)]
+            in_object = in_object or any(as_object(branch).get("type") == "object" for branch in branches)
+        members = [self._type(b, here.child(i), depth + 1, in_object) for i, b in enumerate(branches)]
         if word == "allOf":
             return AllOf(members=tuple(members)) if len(members) > 1 else members[0]
         union = any_of(members)
@@ -224,18 +216,18 @@ class _Reader:
         word = "const" if "const" in node else "enum"
         here = where.child(word)
         values: object = [node["const"]] if word == "const" else node["enum"]
-        if not isinstance(values, list) or not values:
+        if not is_list(values) or not values:
             return self._error(here, "an enum is a list of at least one value")
         types = type_names(node, where, self._diagnostics) if "type" in node else TYPES
         scalars: list[Scalar] = []
         others: list[Shape] = []
-        for value in cast(list[object], values):
-            if isinstance(value, list | dict):
-                opaque = Opaque(text=spell_value(cast(object, value)), where=here)
-                kind = ListOf(item=ANY) if isinstance(value, list) else MapOf(value=ANY)
+        for value in values:
+            if is_list(value) or is_object(value):
+                opaque = Opaque(text=spell_value(value), where=here)
+                kind = ListOf(item=ANY) if is_list(value) else MapOf(value=ANY)
                 others.append(with_opaque(kind, opaque))
                 continue
-            scalar = cast(Scalar, value)
+            scalar: Scalar = value
             if any(is_of(scalar, name) for name in types):
                 scalars.append(scalar)
             else:
@@ -278,11 +270,10 @@ class _Reader:
     def _object(self, node: Node, where: Location, depth: int) -> Shape:
         properties = node.get("properties", {})
         required = node.get("required", [])
-        if not isinstance(properties, dict):
+        if not is_object(properties):
             return self._error(where.child("properties"), "properties is an object")
-        if not isinstance(required, list) or not all(isinstance(r, str) for r in cast(list[object], required)):
+        if not is_list(required) or not all(isinstance(r, str) for r in required):
             return self._error(where.child("required"), "required is a list of property names")
-        properties, required = cast(Node, properties), cast(list[str], required)
         rest = node.get("additionalProperties", True)
         # Names that match a pattern have types of their own, so those of the others do not bind them.
         rest = True if "patternProperties" in node else rest
@@ -318,18 +309,12 @@ class _Reader:
         )
 
 
-def _states_object(node: object) -> bool:
-    return isinstance(node, dict) and cast(Node, node).get("type") == "object"
-
-
 def _default(node: object) -> str:
     """Return the default of a property, as JSON; empty if the schema has none."""
-    known = isinstance(node, dict) and "default" in node
-    return json.dumps(cast(Node, node)["default"], sort_keys=True) if known else ""
+    return json.dumps(node["default"], sort_keys=True) if is_object(node) and "default" in node else ""
 
 
 def _describe(node: object) -> tuple[str, bool]:
-    if not isinstance(node, dict):
-        return "", False
-    text = cast(Node, node).get("description", "")
-    return text if isinstance(text, str) else "", cast(Node, node).get("deprecated") is True
+    stated = as_object(node)
+    text = stated.get("description", "")
+    return text if isinstance(text, str) else "", stated.get("deprecated") is True

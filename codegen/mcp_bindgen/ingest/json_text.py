@@ -2,9 +2,10 @@
 
 import json
 import math
-from typing import Any, cast
+from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.json_values import as_list, is_object
 
 MAX_DEPTH = 500
 """The maximum nesting depth of arrays and objects; the limit of Python's parser depends on its release."""
@@ -69,6 +70,4 @@ def is_nested_deeper(value: object, limit: int) -> bool:
 
 
 def _children(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return list(cast(dict[str, object], value).values())
-    return cast(list[object], value) if isinstance(value, list) else []
+    return list(value.values()) if is_object(value) else as_list(value)

@@ -1,6 +1,8 @@
 """Take the prose out of a JSON Schema, so that only its structure is left."""
 
-from typing import Any, cast
+from typing import Any
+
+from mcp_bindgen.json_values import is_list, is_object
 
 PROSE = frozenset(("description", "title", "$comment", "examples"))
 _NAMED = frozenset(("properties", "definitions", "$defs"))
@@ -14,16 +16,10 @@ def without_prose(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named(members: object) -> object:
-    if not isinstance(members, dict):
-        return members
-    return {name: _plain(member) for name, member in cast(dict[str, object], members).items()}
+    return {name: _plain(member) for name, member in members.items()} if is_object(members) else members
 
 
 def _plain(value: object) -> object:
-    match value:
-        case dict():
-            return without_prose(cast(dict[str, Any], value))
-        case list():
-            return [_plain(item) for item in cast(list[object], value)]
-        case _:
-            return value
+    if is_object(value):
+        return without_prose(value)
+    return [_plain(item) for item in value] if is_list(value) else value

@@ -2,9 +2,10 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from mcp_bindgen.ir.docs import Key
+from mcp_bindgen.json_values import is_object
 
 
 def read_rows(text: str, key: str, what: str) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def read_docs(text: str) -> dict[Key, str]:
 
 def _lines(table: Mapping[str, Any], path: Key) -> Iterator[tuple[Key, str]]:
     for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _lines(cast(dict[str, Any], value), (*path, name))
+        if is_object(value):
+            yield from _lines(value, (*path, name))
         else:
             yield (*path, name), str(value)

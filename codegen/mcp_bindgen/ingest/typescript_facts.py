@@ -8,13 +8,13 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import zip_longest
-from typing import TypeGuard, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript import read_placed
 from mcp_bindgen.ingest.typescript_source import MAX_ERRORS
 from mcp_bindgen.ingest.typescript_syntax import one_line
 from mcp_bindgen.ingest.typescript_types import Span, Tags, TsDeclaration, TsMember, TsObject, TypeScriptDocument
+from mcp_bindgen.json_values import is_list, is_object
 
 _KEYWORD_TAGS = frozenset(
     {"TJS-type", "category", "format", "nullable", "pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum"}
@@ -105,26 +105,18 @@ def document_from_facts(
 
 def _compare(read: Mapping[str, object], facts: object, where: Location, diagnostics: Diagnostics) -> None:
     """Report every part of the facts that does not survive the round trip."""
-    given = facts if _is_object(facts) else {}
+    given = facts if is_object(facts) else {}
     if read["revision"] != given["revision"]:
         diagnostics.error(where.child("revision"), "not the value of the constant LATEST_PROTOCOL_VERSION")
     if read["constants"] != given["constants"]:
         diagnostics.error(where.child("constants"), "not the constants that can be read from it")
     ours_all, theirs_all = read["declarations"], given["declarations"]
-    pairs = zip_longest(ours_all, theirs_all) if _is_list(ours_all) and _is_list(theirs_all) else ()
+    pairs = zip_longest(ours_all, theirs_all) if is_list(ours_all) and is_list(theirs_all) else ()
     for position, (ours, theirs) in enumerate(pairs):
         if ours != theirs:
             place = where.child("declarations", position)
             diagnostics.error(place, "not normal: types are TypeScript in one line without comments, one per entry")
             return  # what follows may only be shifted
-
-
-def _is_object(value: object) -> TypeGuard[dict[str, object]]:
-    return isinstance(value, dict) and all(isinstance(key, str) for key in cast("dict[object, object]", value))
-
-
-def _is_list(value: object) -> TypeGuard[list[object]]:
-    return isinstance(value, list)
 
 
 class _Renderer:
@@ -155,14 +147,14 @@ class _Renderer:
         return "".join(f"{line}\n" for line in self._lines)
 
     def _imports(self, imports: object, where: Location) -> None:
-        for local, name in imports.items() if _is_object(imports) else ():
+        for local, name in imports.items() if is_object(imports) else ():
             if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name) or not _IDENTIFIER.fullmatch(local):
                 self._error(where.child(local), "must be the name of a type of the base revision, under an identifier")
             else:
                 self._line(f'import type {{ {name} as {local} }} from "base";', where.child(local))
 
     def _constants(self, constants: object, where: Location) -> None:
-        if not _is_object(constants):
+        if not is_object(constants):
             self._error(where, "must be an object")
             return
         for name, value in constants.items():
@@ -175,7 +167,7 @@ class _Renderer:
                 self._line(f"export const {name} = {json.dumps(value)};", place)
 
     def _declaration(self, declaration: object, where: Location) -> None:
-        kind = declaration.get("kind") if _is_object(declaration) else None
+        kind = declaration.get("kind") if is_object(declaration) else None
         if kind not in ("interface", "type", "enum"):
             self._error(where, "must be an object whose 'kind' is 'interface', 'type' or 'enum'")
             return
@@ -203,7 +195,7 @@ class _Renderer:
         self._line("}", where)
 
     def _member(self, member: object, where: Location) -> None:
-        if _is_object(member) and "index" in member:
+        if is_object(member) and "index" in member:
             if self._object(member, where, ("index",)) is not None:
                 self._line(f"  {self._text(member['index'], where.child('index'))};", where)
             return
@@ -221,7 +213,7 @@ class _Renderer:
     def _tags(self, facts: Mapping[str, object], where: Location, indent: str) -> None:
         tags = facts.get("tags", {})
         where = where.child("tags")
-        if not _is_object(tags) or (not tags and "tags" in facts):
+        if not is_object(tags) or (not tags and "tags" in facts):
             self._error(where, "must be an object with at least one tag")
             return
         lines = [f"{indent} * @{name}{self._tag_value(name, value, where.child(name))}" for name, value in tags.items()]
@@ -242,7 +234,7 @@ class _Renderer:
     def _object(
         self, value: object, where: Location, required: tuple[str, ...], *optional: str
     ) -> dict[str, object] | None:
-        if not _is_object(value):
+        if not is_object(value):
             self._error(where, "must be an object")
             return None
         missing = [key for key in required if key not in value]
@@ -253,7 +245,7 @@ class _Renderer:
         return None if missing else value
 
     def _list(self, value: object, where: Location) -> Iterator[tuple[Location, object]]:
-        if not _is_list(value):
+        if not is_list(value):
             self._error(where, "must be an array")
             return iter(())
         return ((where.child(position), item) for position, item in enumerate(value))

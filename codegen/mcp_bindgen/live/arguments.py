@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from mcp_bindgen.diagnostics import InputError, clip, did_you_mean
 from mcp_bindgen.ir.scalars import is_of
-from mcp_bindgen.tool_clients.listing import MAX_SHOWN, as_list, as_object, spell_type, types_of
+from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.tool_clients.listing import MAX_SHOWN, spell_type, types_of
 
 MAX_TEXT: Final = 60
 """The number of characters of a value that are shown."""

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.proxy import Passed, Tell
-from mcp_bindgen.tool_clients.kinds import is_object
 
 if TYPE_CHECKING:
     import httpx2

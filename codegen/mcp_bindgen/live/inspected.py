@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mcp_bindgen.diagnostics import clip, count
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
+from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.listing import spell_arguments
 
 MAX_ROWS = 200

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
+from mcp_bindgen.json_values import is_list, is_object
 
 MAX_LINE: Final = 16 << 20
 """The longest line, in bytes, that is read."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
+from mcp_bindgen.json_values import is_list, is_object
 
 if TYPE_CHECKING:
     from mcp_runtime.middleware.masking import Masker

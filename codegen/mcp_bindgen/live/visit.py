@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import InputError, did_you_mean
+from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.arguments import parse_arguments, prompt_arguments
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, probe_timeout, refusing
-from mcp_bindgen.tool_clients.kinds import is_object
 
 if TYPE_CHECKING:
     from mcp_runtime.middleware.trace import Traced

@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.json_text import is_nested_deeper, parse_json
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
+from mcp_bindgen.json_values import is_list, is_object
 
 FORMAT = 1
 """The version of the lock file's format: incremented whenever programs that read it must change."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_bindgen.tool_clients.kinds import is_list
+from mcp_bindgen.json_values import is_list
 
 MAX_DEPTH = 48
 """The maximum nesting depth of a schema that becomes types."""

@@ -1,25 +1,11 @@
-"""What kind of JSON value something is, for type checkers too."""
+"""What a schema says for people: its default and its description."""
 
 import json
-from typing import Any, TypeGuard
+
+from mcp_bindgen.json_values import is_object
 
 MAX_DESCRIPTION = 4_000
 """How much of a description becomes documentation, in characters."""
-
-
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value is a JSON object."""
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether a value is a JSON array."""
-    return isinstance(value, list)
-
-
-def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a JSON number; true is not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def default(schema: object) -> str:

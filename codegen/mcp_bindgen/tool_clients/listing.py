@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mcp_bindgen.diagnostics import clip
+from mcp_bindgen.json_values import as_list, as_object, is_list
 from mcp_bindgen.tool_clients.contract import Contract, Tool
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 MAX_CELL = 60
 """How much of a description a cell shows, in characters."""
@@ -91,16 +91,6 @@ def _followed(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[str, 
 
 def _definition(name: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
     return as_object(as_object(root.get("$defs") or root.get("definitions")).get(name))
-
-
-def as_object(value: Any) -> dict[str, Any]:
-    """Return a value if it is a JSON object, else an empty one."""
-    return value if is_object(value) else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return a value if it is a JSON array, else an empty one."""
-    return value if is_list(value) else []
 
 
 def _hints(tool: Tool) -> Iterator[str]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import ANY, Definition, MapOf, Protocol, Ref, Struct, TypeRef, protocol_of
+from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.contract import Contract, Tool, dump
 from mcp_bindgen.tool_clients.engine import Types, types_of
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
 from mcp_bindgen.tool_clients.names import class_word, method_names, unique
 from mcp_bindgen.tool_clients.shape import Schema, Shape, Untypable, shape_of
 

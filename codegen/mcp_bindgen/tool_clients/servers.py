@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.json_values import is_object
 from mcp_bindgen.settings import TABLE, Table
-from mcp_bindgen.tool_clients.kinds import is_object
 
 LOCK = "tools.lock.json"
 """The default lock file, next to the module."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from mcp_bindgen.ingest.json_keywords import TYPES
 from mcp_bindgen.ingest.json_places import find
+from mcp_bindgen.json_values import is_list, is_number, is_object
 from mcp_bindgen.tool_clients.keywords import (
     ALL_BOUNDS,
     BOUNDS,
@@ -23,7 +24,6 @@ from mcp_bindgen.tool_clients.keywords import (
     is_choice,
     texts,
 )
-from mcp_bindgen.tool_clients.kinds import is_list, is_number, is_object
 from mcp_bindgen.tool_clients.names import MAX_NAME, alternative_words, class_word, unique
 
 Schema = dict[str, Any]

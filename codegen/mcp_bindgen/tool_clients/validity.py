@@ -10,7 +10,7 @@ from jsonschema.exceptions import SchemaError
 from jsonschema.validators import Draft202012Validator, validator_for
 
 from mcp_bindgen.ir.scalars import matcher
-from mcp_bindgen.tool_clients.kinds import is_object
+from mcp_bindgen.json_values import is_object
 
 MAX_STEPS = 20_000
 """The maximum number of keywords that one validation evaluates."""

@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Generic, NamedTuple, TypeGuard, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from jsonschema import ValidationError
 
+from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.values.builder import ANY_KEY, Step
 
 MAX_CANDIDATES = 200
@@ -60,21 +61,13 @@ def _at(value: Any, place: Sequence[str | int]) -> tuple[bool, Any]:
     return True, value
 
 
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
-
-
-def _is_object(value: Any) -> TypeGuard[dict[Any, Any]]:
-    return isinstance(value, dict)
-
-
 def _put(value: Any, place: Sequence[str | int], found: Any, there: Sequence[str | int], *, leave_out: bool) -> Any:
     key, *rest = place
-    if _is_list(value):
+    if is_list(value):
         if not rest:
             return [] if leave_out else [found for _ in value]
         return [_put(part, rest, found, there[1:], leave_out=leave_out) for part in value]
-    if not _is_object(value):
+    if not is_object(value):
         return value
     kept = value
     if rest:
