@@ -35,6 +35,9 @@ CASES ?= 10000
 # LONG=1 makes `make soak` and `make test-all` run their long versions; SEED repeats a run of `make soak`.
 LONG ?=
 SEED ?=
+# How many worlds `make simulate` plays, or for how many seconds of CPU.
+SEEDS ?=
+SECONDS ?=
 # Which tests `make test-all` and `make release` run.
 TESTS ?= tests
 # Which tests `make test-lowest` and `make test-newest` run: those that meet the dependencies most, in models and over HTTP.
@@ -175,6 +178,10 @@ test-times: $(READY) ## Run the quick tests, and print those that belong in the 
 .PHONY: planted
 planted: $(READY) ## Plant every fault of tests/planted, and print which tier of the tests detects how many.
 	JOBS=$(JOBS) PYTHONPATH=tests $(BIN)/python -m support.planting
+
+.PHONY: simulate
+simulate: $(READY) ## Play worlds of the simulator: SEEDS=N of them, or for SECONDS=S of CPU, or the one of SEED=n.
+	cd tests && $(abspath $(BIN))/python -m simulation.simulate $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 # Each resolution has an environment of its own; the lock file has no say in it.
 .PHONY: test-lowest

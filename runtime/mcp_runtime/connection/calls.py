@@ -10,7 +10,7 @@ from mcp_runtime.connection.requester import Handler, Principal, Requester
 from mcp_runtime.connection.timers import Gate
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
-from mcp_runtime.options import CallOptions, Progress
+from mcp_runtime.options import CallOptions, Limits, Progress
 from mcp_runtime.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
 from mcp_runtime.protocol.jsonrpc import Notification, Request
 
@@ -326,6 +326,12 @@ class Asked(SentCall):
         self.limit = 0.0
         self.latest: float | None = None
         self.whole = whole
+
+
+def times_of(options: CallOptions, limits: Limits) -> tuple[float | None, float | None]:
+    """Return the timeout and the maximum time of a call, in seconds; None for no limit."""
+    timeout = limits.timeout if options.timeout is None else options.timeout
+    return timeout, limits.max_time if options.max_time is None else options.max_time
 
 
 class Lasting(SentCall):

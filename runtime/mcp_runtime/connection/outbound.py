@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime.connection.calls import CURRENT, Asked, Call, Lasting, Proceed, through
+from mcp_runtime.connection.calls import CURRENT, Asked, Call, Lasting, Proceed, through, times_of
 from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.reports import Reports
@@ -141,14 +141,12 @@ class Outbound:
 
     def give_up(self, id_: Id, reason: str | None) -> None:
         """Cancel a request of this side; does nothing if it was answered."""
-        call = self.find(id_)
-        if call is not None:
+        if (call := self.find(id_)) is not None:
             self._cancel(call, reason)
 
     def end(self, id_: Id) -> None:
         """Handle that the peer ended a request of this side without an answer."""
-        call = self.find(id_)
-        if call is not None:
+        if (call := self.find(id_)) is not None:
             self._link.session.cancel(id_)
             self.deadlines.drop(id_)
             if not call.future.done():
@@ -175,8 +173,7 @@ class Outbound:
     ) -> Asked:
         """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
         link = self._link
-        if link.closed_because is not None:
-            link.check_open()
+        link.check_open()
         work = CURRENT.get()
         channel, requester = link.main, link.requester
         if work is not None:
@@ -193,10 +190,11 @@ class Outbound:
             encoded = _with_token(encoded, link.session.next_id)
         call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
         data = link.session.request(call, encoded)
-        timeout = link.limits.timeout if options.timeout is None else options.timeout
-        if timeout is not None:
-            call.limit = timeout
-            self.deadlines.start(call.id, timeout, whole)
+        timeout, max_time = times_of(options, link.limits)
+        first = timeout if max_time is None or (timeout is not None and timeout < max_time) else max_time
+        if first is not None:
+            call.limit = first
+            self.deadlines.start(call.id, first, whole)
         meta = requester.meta
         if meta and not requester.is_modern:
             meta = _NO_META
@@ -365,22 +363,18 @@ class Outbound:
         return encoded
 
     def _expire(self, id_: Id) -> None:
-        call = self.find(id_)
-        if call is not None:
+        if (call := self.find(id_)) is not None:
             self._cancel(call, f"no answer within {call.limit:g} s")
-            if not call.future.done():
-                call.future.set_exception(RequestTimeout(call.name, call.limit))
+            self.fail(call, RequestTimeout(call.name, call.limit))
 
     def _renew(self, call: Asked) -> None:
         """Restart the timeout, but never beyond the maximum since the request began."""
-        settings, options = self._link.limits, call.options
-        timeout = settings.timeout if options.timeout is None else options.timeout
+        timeout, max_time = times_of(call.options, self._link.limits)
         before = self.deadlines.get(call.id)
         if before is None or timeout is None:
             return
-        max_time = settings.max_time if options.max_time is None else options.max_time
         if call.latest is None and max_time is not None:
-            call.latest = before - timeout + max_time
+            call.latest = before - call.limit + max_time
         until = self._link.loop.time() + timeout
         if call.latest is not None and max_time is not None and until > call.latest:
             until, call.limit = call.latest, max_time

@@ -261,7 +261,10 @@ class Opening:
             revision = newest(offered, self._clients.keys() - {revision}, self._clients)
             if revision in self._of_era("modern"):
                 # It was only slow to answer the first question.
-                await self._discover(revision, frozenset(self._of_era("modern")) - {revision})
+                try:
+                    await self._discover(revision, frozenset(self._of_era("modern")) - {revision})
+                except NotModern:
+                    raise error from None
                 return
             result = await self._ask(revision)
         found = result["protocolVersion"]

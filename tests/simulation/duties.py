@@ -1,0 +1,142 @@
+"""What must happen in a world, by when, and what is known of each call and each connection.
+
+The runtime takes no virtual time for its own work, so whatever it must do is due at once.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Final
+
+from simulation.gates import Gate
+from simulation.model import CALL, FORBIDDEN, RECEIVED, SENT, SESSION, Lifecycle
+
+EPSILON: Final = 0.03
+"""Seconds by which anything may be late: timeouts are checked every few milliseconds."""
+LINGER: Final = 1.0
+"""Seconds in which requests may still be answered after the client has closed its end."""
+WRITE_LINGER: Final = 0.5
+"""Seconds for the end of the input to arrive after writing has failed."""
+MODERN: Final = "2026-07-28"
+PREFIX: Final = "io.modelcontextprotocol/"
+LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+Event = tuple[float, str, str, Any]
+
+
+class Machine:
+    """One thing in a state of its lifecycle."""
+
+    def __init__(self, duties: "Duties", table: Lifecycle, name: str) -> None:
+        self.state = table.start
+        self._duties, self._table, self._name = duties, table, name
+
+    def step(self, event: str) -> str:
+        """Take an event; return the new state."""
+        following = self._table.rows[self.state][event]
+        self._duties.seen.add((self._table.name, self.state, event))
+        if following == FORBIDDEN:
+            self._duties.fault(f"{self._name}: {event} in state {self.state} ({self._table.name})")
+        else:
+            self.state = following
+        return self.state
+
+
+class Call:
+    """What is known of one call: its plan, its request and its handler."""
+
+    def __init__(self, duties: "Duties", plan: dict[str, Any]) -> None:
+        self.plan = plan
+        self.tag: str = plan["tag"]
+        self.client: int = plan["client"]
+        self.side = Machine(duties, CALL, self.tag)
+        self.sent = Machine(duties, SENT, self.tag)
+        self.received = Machine(duties, RECEIVED, self.tag)
+        self.id: Any = None
+        self.token: Any = None
+        self.deadline = self.latest = float("inf")
+        self.gate: Gate | None = None
+        self.reported: float | None = None
+        self.told: list[Any] = []
+        self.answer: dict[str, Any] = {}
+        self.is_running = self.is_cancelled = self.is_late = self.has_resisted = False
+
+
+class Connection:
+    """What is known of one connection."""
+
+    def __init__(self, duties: "Duties", number: int) -> None:
+        self.number = number
+        self.client = Machine(duties, SESSION, f"client {number}")
+        self.server = Machine(duties, SESSION, f"server {number}")
+        self.revision = ""
+        self.requests: dict[Any, Machine] = {}
+        self.names: dict[Any, str] = {}
+        self.by_id: dict[Any, Call] = {}
+        self.by_token: dict[Any, Call] = {}
+        self.queue: list[Call] = []
+        self.running = 0
+        self.logs: Gate | None = None
+        self.ended: dict[str, float] = {}
+        self.is_cut = False
+        self.ends = self.breaks = float("inf")
+        self.handed: dict[str, deque[Any]] = {}
+        self.on_its_way: dict[str, deque[Any]] = {}
+
+    @property
+    def is_modern(self) -> bool:
+        return self.revision == MODERN
+
+
+class Duties:
+    """What is due in one world.
+
+    Attributes:
+        seen: the tables' states and events that occurred.
+    """
+
+    def __init__(self, world: dict[str, Any], history: Sequence[Event], stalled: Sequence[tuple[float, float]]) -> None:
+        self._world, self._history, self._stalled = world, history, stalled
+        self._faults: list[str] = []
+        self._due: dict[tuple[str, ...], float] = {}
+        self._now = 0.0
+        self.seen: set[tuple[str, str, str]] = set()
+        self._calls: dict[str, Call] = {plan["tag"]: Call(self, plan) for plan in world["calls"]}
+        self._connections: list[Connection] = [Connection(self, number) for number in range(world["clients"])]
+
+    def fault(self, text: str) -> None:
+        """Record what is wrong."""
+        self._faults.append(f"{self._now:.3f} {text}")
+
+    def _must(self, *key: str, at: float | None = None) -> None:
+        self._due[key] = self._now if at is None else at
+
+    def _did(self, *key: str) -> None:
+        at = self._due.pop(key, None)
+        if at is None:
+            self.fault(f"not due: {' '.join(key)}")
+        elif self._now < at - EPSILON:
+            self.fault(f"too early: {' '.join(key)}, due at {at:.3f}")
+
+    def _excuse(self, *key: str) -> None:
+        self._due.pop(key, None)
+
+    def _overdue(self) -> None:
+        for key, at in list(self._due.items()):
+            if self._now > at + EPSILON + self._slack(at):
+                del self._due[key]
+                self.fault(f"overdue: {' '.join(key)}, since {at:.3f}")
+
+    def _slack(self, since: float) -> float:
+        return sum(seconds for at, seconds in self._stalled if at + seconds >= since and at <= self._now)
+
+
+def params_of(message: Any) -> dict[str, Any]:
+    """Return the params of a message; empty if it has none."""
+    found: dict[str, Any] = message.get("params") or {}
+    return found
+
+
+def meta_of(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata in params; empty if there are none."""
+    found: dict[str, Any] = params.get("_meta") or {}
+    return found

@@ -1,0 +1,294 @@
+"""The judge: holds the history of a world against the tables of `model` and against what the world should do.
+
+It takes a world as JSON and events as tuples, and imports nothing of the runtime. What is late, missing, or was not due
+is a fault.
+"""
+
+from typing import Any
+
+from simulation.duties import LEVELS, LINGER, MODERN, WRITE_LINGER, Call, Connection
+from simulation.gates import Gate
+from simulation.wire import Wire
+
+
+class Judge(Wire):
+    """Judges one history."""
+
+    def verdict(self) -> list[str]:
+        """Return the faults, in order; empty for a history as it should be."""
+        for at, who, what, data in self._history:
+            self._now = at
+            self._overdue()
+            kind, _, number = who.partition(" ")
+            take = getattr(self, f"_{kind}_{what.replace(' ', '_')}", None)
+            if take is None:
+                self.fault(f"unknown event: {who} {what}")
+            elif number:
+                take(self._connections[int(number)], data)
+            else:
+                take(data)
+        self._now = float("inf")
+        self._overdue()
+        return self._faults
+
+    def _client_opens(self, one: Connection, _: Any) -> None:
+        self._must("open", str(one.number), at=1000.0)
+
+    def _client_is_open(self, one: Connection, data: Any) -> None:
+        self._did_open(one)
+        one.revision = data["revision"]
+        if one.revision not in expected_revisions(self._world):
+            self.fault(f"client {one.number} speaks {one.revision}, not {expected_revisions(self._world)}")
+
+    def _did_open(self, one: Connection) -> None:
+        self._excuse("open", str(one.number))
+
+    def _client_cannot_open(self, one: Connection, data: Any) -> None:
+        self._did_open(one)
+        slow = self._world["weather"]["delay"] > 0.5 or self._world["stalls"]
+        may = {"UnsupportedRevision"} if not expected_revisions(self._world) else set[str]()
+        if slow:
+            may |= {"RequestTimeout", "UnsupportedRevision", "InvalidParamsError"}
+        if "client" in one.ended:
+            may.add("ConnectionClosed")
+        if data["error"] not in may and not (slow and data["error"].startswith("Peer")):
+            self.fault(f"client {one.number} cannot open: {data}")
+
+    def _client_closes(self, one: Connection, _: Any) -> None:
+        one.ended.setdefault("client", self._now)
+        self._lose(one)
+
+    def _client_is_closed(self, one: Connection, _: Any) -> None:
+        one.client.step("end")
+
+    def _client_is_idle(self, one: Connection, data: Any) -> None:
+        if data["open"]:
+            self.fault(f"client {one.number}: {data['open']} requests are open although nothing goes on")
+        left = [message for waiting in (one.handed, one.on_its_way) for side in waiting.values() for message in side]
+        if left and not one.is_cut:
+            self.fault(f"client {one.number}: {len(left)} messages were lost, the first is {left[0]}")
+
+    def _client_reads_the_end(self, one: Connection, _: Any) -> None:
+        if "client" not in one.ended:
+            one.ended["client"] = self._now
+            self._lose(one)
+
+    def _lose(self, one: Connection) -> None:
+        """Fail the open calls of a client."""
+        for call in self._of(one):
+            self._excuse("cancel", call.tag)
+            if call.side.state in ("called", "sent"):
+                call.side.step("lost")
+                call.sent.step("end")
+                self._excuse("expire", call.tag)
+                self._excuse("request", call.tag)
+                self._must("end", call.tag)
+
+    def _client_calls(self, one: Connection, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        call.side.step("call")
+        if "client" in one.ended:
+            call.side.step("lost")
+            self._must("end", call.tag)
+        else:
+            self._must("request", call.tag)
+
+    def _client_cancels(self, one: Connection, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        if call.side.state == "sent" and "client" not in one.ended:
+            self._must("cancel", call.tag)
+        self._excuse("request", call.tag)
+        self._excuse("expire", call.tag)
+        call.is_cancelled = True
+        call.side.step("cancel")
+        self._must("end", call.tag)
+
+    def _client_is_told(self, _: Connection, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        if not call.told or call.told.pop(0) != [data["progress"], data["total"]]:
+            self.fault(f"{call.tag} is told of progress that did not arrive: {data}")
+
+    def _client_ends(self, _: Connection, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        one = self._connections[call.client]
+        if data["how"] == "ConnectionClosed" and self._now >= one.breaks:
+            self._client_reads_the_end(one, None)
+        if call.side.state == "sent" and data["how"] == "RequestTimeout":
+            self._expire(call)
+        self._excuse("lose", call.tag)
+        self._did("end", call.tag)
+        if call.told:
+            self.fault(f"{call.tag} was not told of progress that arrived")
+        state = call.side.state
+        call.side.step("over")
+        how = data["how"]
+        if call.is_cancelled and how == "cancelled":
+            return  # in the same moment as whatever else happened
+        if state == "answered":
+            expected = call.answer
+            if (how == "result") != ("text" in expected) or data.get("text") != expected.get("text"):
+                self.fault(f"{call.tag} ended as {data}, although the answer was {expected}")
+            elif how != "result" and data["code"] != expected["code"]:
+                self.fault(f"{call.tag} ended as {data}, although the error was {expected}")
+        elif how != {"stopping": "cancelled", "expired": "RequestTimeout", "lost": "ConnectionClosed"}.get(state):
+            self.fault(f"{call.tag} ended as {how} in state {state}")
+
+    def _server_is_closed(self, one: Connection, _: Any) -> None:
+        self._excuse("close", str(one.number))
+        one.server.step("end")
+        for call in self._of(one):
+            if call.received.state == "waiting":
+                self._excuse("begin", call.tag)
+                self._excuse("stop", call.tag)
+                call.received.step("end")
+            elif call.received.state == "running":
+                self.fault(f"{call.tag} is still running after the end of the server")
+
+    def _server_reads_the_end(self, one: Connection, _: Any) -> None:
+        one.ended["server"] = self._now
+        self._end(one, self._now + (LINGER if one.ends == float("inf") else 0))
+
+    def _server_cannot_write(self, one: Connection, _: Any) -> None:
+        if one.ends == float("inf"):
+            self._end(one, self._now + WRITE_LINGER)
+
+    def _end(self, one: Connection, at: float) -> None:
+        """Expect the end of a server, and of what it is doing."""
+        one.ends = min(one.ends, at)
+        self._must("close", str(one.number), at=one.ends + max(map(resistance, self._of(one)), default=0))
+        for call in self._of(one):
+            if call.is_running and call.received.state != "stopping":
+                self._must("stop", call.tag, at=one.ends)
+
+    def _client_cannot_write(self, one: Connection, _: Any) -> None:
+        one.breaks = self._now + WRITE_LINGER
+        for call in self._of(one):
+            if call.side.state == "sent":
+                self._must("lose", call.tag, at=one.breaks)
+
+    def _net_cut(self, one: Connection, _: Any) -> None:
+        one.is_cut = True
+
+    def _client_is_lost(self, one: Connection, data: Any) -> None: ...
+
+    def _server_is_lost(self, one: Connection, data: Any) -> None: ...
+
+    def _world_ends(self, data: Any) -> None:
+        if data["tasks"] or data["failures"]:
+            self.fault(f"something is left at the end: {data}")
+
+    def _world_fails(self, data: Any) -> None:
+        self.fault(f"a program fails: {data}")
+
+    def _world_is_stuck(self, _: Any) -> None:
+        self.fault("nothing will ever happen any more")
+
+    def _log_WARNING(self, text: str) -> None:
+        if not text.startswith("the handler of tools/call reported progress that does not increase"):
+            self.fault(f"the log warns: {text}")
+
+    def _log_ERROR(self, text: str) -> None:
+        if not text.startswith(("the handler of tools/call failed", "the handler of tools/call raised error -32000")):
+            self.fault(f"the log complains: {text}")
+
+    # What the handlers do.
+
+    def _handler_begins(self, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        self._did("begin", call.tag)
+        call.received.step("begin")
+        call.is_running = True
+
+    def _handler_ends(self, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        self._finish(call, {"text": text_of(call.plan)}, data)
+
+    def _handler_fails(self, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        code = data["code"]
+        is_gone = code is None or (self._connections[call.client].is_modern and code == -32000)
+        self._finish(call, {"code": -32603 if is_gone else code}, data)
+
+    def _finish(self, call: Call, answer: dict[str, Any], data: Any) -> None:
+        state = call.received.step("finish")
+        self._excuse("stop", call.tag)
+        if state == "finished":
+            call.answer = answer
+            if data.get("told"):
+                self.fault(f"{call.tag}: the handler was told of a cancellation that did not happen")
+            logs = self._connections[call.client].logs
+            for gate in (call.gate, logs):
+                if gate is not None:
+                    gate.flush(self._now)
+            self._must("answer", call.tag)
+        elif data.get("told") is False:
+            self.fault(f"{call.tag}: the handler was not told of its cancellation")
+        self._free(call)
+
+    def _handler_is_cancelled(self, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        self._stop(call)
+        call.received.step("stop")
+        if not data["told"]:
+            self.fault(f"{call.tag}: the handler was not told of its cancellation")
+        self._free(call)
+
+    def _handler_resists(self, data: Any) -> None:
+        self._stop(self._calls[data["tag"]])
+
+    def _stop(self, call: Call) -> None:
+        if call.received.state == "running":
+            call.received.step("end")
+        elif call.has_resisted:
+            self._excuse("stop", call.tag)
+            return  # at the end of the server
+        self._did("stop", call.tag)
+        call.has_resisted = True
+
+    def _handler_reports(self, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        if call.received.state != "running" or (call.reported is not None and data["progress"] <= call.reported):
+            return
+        call.reported = data["progress"]
+        if call.token is not None:
+            call.gate = call.gate or Gate(self._world["limits"]["progress_rate"], self._now)
+            call.gate.put(self._now, [data["progress"], data["total"]])
+
+    def _handler_logs(self, data: Any) -> None:
+        call = self._calls[data["tag"]]
+        one = self._connections[call.client]
+        if self._now >= one.ends:
+            return
+        if not one.is_modern:
+            one.logs = one.logs or Gate(self._world["limits"]["log_rate"], self._now)
+            one.logs.put(self._now, [data["level"], data["line"]], LEVELS.index(data["level"]))
+
+
+def resistance(call: Call) -> float:
+    """Return for how many seconds a handler may continue after its cancellation."""
+    steps = call.plan["steps"]
+    return 2 * sum(s[1] for s in steps if s[0] in ("wait", "stubborn")) if ["stubborn", 1.0] in steps else 0
+
+
+def text_of(plan: dict[str, Any]) -> str:
+    """Return the text that the tool returns."""
+    return str(plan["tag"]) + "".join("x" * step[1] for step in plan["steps"] if step[0] == "big")
+
+
+def expected_revisions(world: dict[str, Any]) -> set[str]:
+    """Return the revisions that the two ends may agree on."""
+    own, server, era, speaks = world["client"], world["server"], world["era"], world["speaks"]
+    wanted: set[str]
+    if era == "legacy":
+        wanted = {own if own != MODERN else "2025-11-25"}
+    elif era == "modern":
+        wanted = {MODERN}
+    else:
+        wanted = {own}
+    if speaks == "own":
+        is_fit = era == "auto" or (era == "modern") == (server == MODERN)
+        wanted = {server} if is_fit else set[str]()
+    slow = world["weather"]["delay"] > 0.5 or world["stalls"]
+    if slow and era == "auto" and speaks == "all":
+        wanted |= {"2025-11-25"}
+    return wanted

@@ -1,0 +1,141 @@
+"""The oracle's tables: the states and events of each lifecycle, as the specification describes them.
+
+Nothing here imports the runtime, whose own tables would hide their faults. `explore` walks through every state of a
+table on its own, `diagram` draws it, and `judge` holds the histories of simulated worlds against it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+FORBIDDEN: Final = "-"
+
+
+class Lifecycle(NamedTuple):
+    """What may happen to one thing, and in which order.
+
+    Attributes:
+        name: its name.
+        about: one sentence for the documentation.
+        start: the first state.
+        finals: the states in which it may stay.
+        rows: maps each state and event to the next state, or to `FORBIDDEN`.
+    """
+
+    name: str
+    about: str
+    start: str
+    finals: frozenset[str]
+    rows: Mapping[str, Mapping[str, str]]
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The events, in the order of the table."""
+        return tuple(self.rows[self.start])
+
+
+def lifecycle(name: str, about: str, finals: str, table: str) -> Lifecycle:
+    """Read a table: the events in its first line, then a state per line, and the state that follows each event."""
+    head, *lines = (line.split() for line in table.strip().splitlines())
+    rows = {state: dict(zip(head, following, strict=True)) for state, *following in lines}
+    return Lifecycle(name, about, next(iter(rows)), frozenset(finals.split()), rows)
+
+
+SESSION: Final = lifecycle(
+    "session",
+    "The handshake of the legacy era and what follows it, as each end sends and receives it.",
+    "closed",
+    """
+                 initialize  result    error  initialized  request   question  ping       notification  end
+    new          asked       -         -      -            -         -         new        -             closed
+    asked        -           answered  new    -            -         -         asked      asked         closed
+    answered     -           -         -      ready        answered  -         answered   answered      closed
+    ready        -           -         -      -            ready     ready     ready      ready         closed
+    closed       -           -         -      -            -         -         -          -             closed
+    """,
+)
+
+SENT: Final = lifecycle(
+    "request, at its sender",
+    "A request as its sender sees it: it ends once, and what crosses its cancellation is ignored.",
+    "answered cancelled crossed ended",
+    """
+                 request  progress   answer    cancel     end
+    new          open     -          -         -          ended
+    open         -        open       answered  cancelled  ended
+    answered     -        -          -         -          answered
+    cancelled    -        cancelled  crossed   -          cancelled
+    crossed      -        -          -         -          crossed
+    ended        -        -          -         -          ended
+    """,
+)
+
+RECEIVED: Final = lifecycle(
+    "request, at its receiver",
+    "A request as its receiver sees it: one answer after all reports, and nothing after a cancellation.",
+    "answered dropped stopped gone",
+    """
+                 request  begin    progress  finish    stop     answer    cancel    end
+    new          waiting  -        -         -         -        -         new       gone
+    waiting      -        running  -         -         -        answered  dropped   gone
+    running      -        -        running   finished  -        -         stopping  stopping
+    finished     -        -        finished  -         -        answered  finished  finished
+    answered     -        -        -         -         -        -         answered  answered
+    stopping     -        -        -         stopped   stopped  -         stopping  stopping
+    stopped      -        -        -         -         -        -         stopped   stopped
+    dropped      -        -        -         -         -        -         dropped   dropped
+    gone         -        stopping -         -         -        -         gone      gone
+    """,
+)
+
+CALL: Final = lifecycle(
+    "call, with progress, cancellation and timeout",
+    "A call as the program that makes it sees it.",
+    "over",
+    """
+                 call    request  report  answer    cancel    timeout  lost    over
+    new          called  -        -       -         -         -        -       -
+    called       -       sent     -       -         stopping  -        lost    -
+    sent         -       -        sent    answered  stopping  expired  lost    -
+    answered     -       -        -       -         answered  -        answered over
+    stopping     -       -        -       stopping  -         -        stopping over
+    expired      -       -        -       expired   expired   -        expired over
+    lost         -       -        -       -         lost      -        lost    over
+    over         -       -        -       over      -         -        over    -
+    """,
+)
+
+LIFECYCLES: Final = (SESSION, SENT, RECEIVED, CALL)
+
+
+def explore(table: Lifecycle) -> Iterator[str]:
+    """Walk through a table; yield what is wrong with it."""
+    reached, waiting = {table.start}, [table.start]
+    while waiting:
+        following = set(table.rows[waiting.pop()].values()) - {FORBIDDEN} - reached
+        reached |= following
+        waiting += following
+    yield from (f"{table.name}: {state} cannot be reached" for state in table.rows.keys() - reached)
+    yield from (f"{table.name}: {state} has no row" for state in reached - table.rows.keys())
+    for event in table.events:
+        if all(row[event] == FORBIDDEN for row in table.rows.values()):
+            yield f"{table.name}: {event} is allowed in no state"
+    for state in reached & table.rows.keys():
+        ends, waiting = {state}, [state]
+        while waiting:
+            following = set(table.rows[waiting.pop()].values()) - {FORBIDDEN} - ends
+            ends |= following
+            waiting += following & table.rows.keys()
+        if not ends & table.finals:
+            yield f"{table.name}: {state} has no way to an end"
+
+
+def diagram(table: Lifecycle) -> str:
+    """Draw a table as a Mermaid state diagram."""
+    lines = ["stateDiagram-v2", f"    [*] --> {table.start}"]
+    for state, row in table.rows.items():
+        by_next: dict[str, list[str]] = {}
+        for event, following in row.items():
+            if following not in (FORBIDDEN, state):
+                by_next.setdefault(following, []).append(event)
+        lines += [f"    {state} --> {following}: {', '.join(events)}" for following, events in by_next.items()]
+    return "\n".join([*lines, *(f"    {state} --> [*]" for state in sorted(table.finals))])

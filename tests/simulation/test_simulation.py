@@ -1,0 +1,51 @@
+"""Worlds of the simulator, each judged by the oracle; and the oracle's own tables."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simulation.model import LIFECYCLES, Lifecycle, explore, lifecycle
+from simulation.simulate import FOUND, judge
+from simulation.world import make
+
+SEEDS = 200
+AT_ONCE = 25
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
+def test_worlds_are_as_they_should_be(first: int) -> None:
+    for seed in range(first, first + AT_ONCE):
+        assert judge(make(seed))[0] == [], f"make simulate SEED={seed}"
+
+
+@pytest.mark.parametrize("path", sorted(FOUND.glob("*.json")), ids=lambda path: path.stem)
+def test_a_world_that_found_something_does_so_no_more(path: Path) -> None:
+    assert judge(json.loads(path.read_text("utf-8")))[0] == []
+
+
+@pytest.mark.parametrize("table", LIFECYCLES, ids=lambda table: table.name)
+def test_every_state_can_be_reached_and_left_and_every_event_occurs(table: Lifecycle) -> None:
+    assert list(explore(table)) == []
+
+
+def test_a_dead_state_is_found() -> None:
+    table = lifecycle(
+        "t", "", "end", "     go    stop  never\nnew  -     end   -\nlost lost  -     -\nend  -     -     -"
+    )
+    assert list(explore(table)) == [
+        "t: lost cannot be reached",
+        "t: never is allowed in no state",
+    ]
+
+
+@pytest.mark.slow
+def test_two_processes_play_the_same_world() -> None:
+    command = [sys.executable, "-m", "simulation.simulate", "--seed", "7"]
+    traces = [
+        subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert traces[0] == traces[1] and len(traces[0].splitlines()) > 10

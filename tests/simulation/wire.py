@@ -1,0 +1,246 @@
+"""Judges what the two ends of a connection send and receive."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from simulation.duties import PREFIX, Call, Connection, Duties, Machine, meta_of, params_of
+from simulation.model import SENT
+
+
+class Wire(Duties):
+    """Judges the messages of a world."""
+
+    def _client_sent(self, one: Connection, message: Any) -> None:
+        self._passes(one, "client", message)
+
+    def _server_sent(self, one: Connection, message: Any) -> None:
+        self._passes(one, "server", message)
+
+    def _passes(self, one: Connection, side: str, message: Any) -> None:
+        given = one.handed.get(side)
+        if not given or given.popleft() != message:
+            self.fault(f"{side} {one.number}: the bytes sent are not the next message: {message}")
+        one.on_its_way.setdefault(side, deque()).append(message)
+
+    def _arrives(self, one: Connection, side: str, message: Any) -> None:
+        given = one.on_its_way.get(side)
+        if not given or given.popleft() != message:
+            self.fault(f"{side} {one.number}: the message received is not the next one: {message}")
+
+    def _client_sends(self, one: Connection, message: Any) -> None:
+        one.handed.setdefault("client", deque()).append(message)
+        self._speak(one, one.client, message, from_client=True)
+        method, id_, params = message.get("method"), message.get("id"), params_of(message)
+        if method == "notifications/cancelled":
+            self._sends_cancelled(one, params)
+        elif id_ is None or method is None:
+            pass
+        elif id_ in one.requests:
+            self.fault(f"client {one.number}: the id {id_!r} is used again")
+        elif method == "tools/call":
+            self._sends_call(one, id_, params)
+        else:
+            one.requests[id_] = Machine(self, SENT, f"{method} {id_}")
+            one.names[id_] = method
+            one.requests[id_].step("request")
+
+    def _sends_call(self, one: Connection, id_: Any, params: Any) -> None:
+        call = self._calls[params["arguments"]["tag"]]
+        one.requests[id_], one.names[id_], one.by_id[id_] = call.sent, "tools/call", call
+        call.id = id_
+        self._did("request", call.tag)
+        call.side.step("request")
+        call.sent.step("request")
+        meta = meta_of(params)
+        token = meta.get("progressToken")
+        if (token is not None) != call.plan["progress"] or token in one.by_token:
+            self.fault(f"{call.tag}: the progress token is {token!r}")
+        if token is not None:
+            one.by_token[token] = call
+        if params["arguments"]["steps"] != call.plan["steps"]:
+            self.fault(f"{call.tag}: the arguments have changed")
+        timeout, longest = self._patience(call)
+        call.latest = self._now + longest
+        self._wait(call, self._now + min(timeout, longest))
+
+    def _patience(self, call: Call) -> tuple[float, float]:
+        given = self._world["patience"]
+        return call.plan["timeout"] or given["timeout"], call.plan["max_time"] or given["max_time"]
+
+    def _wait(self, call: Call, deadline: float) -> None:
+        call.deadline = deadline
+        self._must("expire", call.tag, at=deadline)
+
+    def _sends_cancelled(self, one: Connection, params: Any) -> None:
+        call = one.by_id.get(params.get("requestId"))
+        if call is None:
+            self.fault(f"client {one.number} cancels a request that is not a call: {params}")
+            return
+        call.sent.step("cancel")
+        if call.side.state == "sent":
+            self._expire(call)
+        else:
+            self._did("cancel", call.tag)
+
+    def _client_received(self, one: Connection, message: Any) -> None:
+        self._arrives(one, "server", message)
+        self._speak(one, one.client, message, from_client=False)
+        id_, params = message.get("id"), params_of(message)
+        if "method" not in message:
+            self._receives_answer(one, id_, message)
+        elif message["method"] == "notifications/progress":
+            self._receives_progress(one, params)
+
+    def _receives_answer(self, one: Connection, id_: Any, message: Any) -> None:
+        if "client" in one.ended:
+            return
+        machine = one.requests.get(id_)
+        if machine is None:
+            self.fault(f"client {one.number} receives an answer to nothing: {message}")
+            return
+        call = one.by_id.get(id_)
+        machine.step("answer")
+        if call is None:
+            return
+        self._excuse("expire", call.tag)
+        if call.side.state != "over":
+            call.side.step("answer")
+            if call.side.state == "answered":
+                self._must("end", call.tag)
+
+    def _receives_progress(self, one: Connection, params: Any) -> None:
+        call = one.by_token.get(params["progressToken"])
+        if call is None or "client" in one.ended:
+            return
+        call.sent.step("progress")
+        if call.side.state == "sent":
+            call.told.append([params["progress"], params.get("total")])
+            # After a stall, the report and the end of the timeout come in the same moment.
+            call.is_late = call.is_late or self._now >= call.deadline
+            self._wait(call, min(self._now + self._patience(call)[0], call.latest))
+
+    def _server_received(self, one: Connection, message: Any) -> None:
+        self._arrives(one, "client", message)
+        self._speak(one, one.server, message, from_client=True)
+        method, id_, params = message.get("method"), message.get("id"), params_of(message)
+        if method == "notifications/cancelled":
+            call = one.by_id.get(params.get("requestId"))
+            if call is not None:
+                self._is_cancelled(one, call)
+        elif method == "tools/call":
+            self._receives_call(one, one.by_id[id_])
+        elif id_ is not None and method is not None:
+            self._must("answer", str(one.number), str(id_))
+
+    def _is_cancelled(self, one: Connection, call: Call) -> None:
+        before = call.received.state
+        call.received.step("cancel")
+        if before == "waiting" and call.is_running:  # its task has not begun
+            self._excuse("begin", call.tag)
+            self._free(call)
+        elif before == "waiting" and call in one.queue:
+            one.queue.remove(call)
+        elif before == "running":
+            self._must("stop", call.tag)
+        call.gate = None
+
+    def _receives_call(self, one: Connection, call: Call) -> None:
+        limits = self._world["limits"]
+        call.received.step("request")
+        call.token = next((token for token, other in one.by_token.items() if other is call), None)
+        if one.running < limits["max_in_flight"]:
+            self._begin(one, call)
+        elif len(one.queue) < limits["max_queued"]:
+            one.queue.append(call)
+        else:
+            call.answer = {"code": -32603}
+            self._must("answer", call.tag)
+
+    def _server_sends(self, one: Connection, message: Any) -> None:
+        one.handed.setdefault("server", deque()).append(message)
+        self._speak(one, one.server, message, from_client=False)
+        params = params_of(message)
+        if "method" not in message:
+            self._sends_answer(one, message)
+        elif message["method"] == "notifications/progress":
+            self._sends_progress(one, params)
+        elif message["method"] == "notifications/message":
+            if one.logs is None or not one.logs.took(self._now, [params["level"], params["data"]], self._slack):
+                self.fault(f"server {one.number}: this log message is not due: {params}")
+        elif "id" in message:
+            self.fault(f"server {one.number} asks what nobody told it to: {message}")
+
+    def _sends_answer(self, one: Connection, message: Any) -> None:
+        call = one.by_id.get(message["id"])
+        if call is None:
+            self._did("answer", str(one.number), str(message["id"]))
+            return
+        self._did("answer", call.tag)
+        call.received.step("answer")
+        if "result" in message:
+            found: dict[str, Any] = {"text": message["result"]["content"][0]["text"]}
+            if one.is_modern and message["result"].get("resultType") != "complete":
+                self.fault(f"{call.tag}: the result has no type: {message}")
+        else:
+            found = {"code": message["error"]["code"]}
+        if found != call.answer:
+            self.fault(f"{call.tag}: the answer is {found}, not {call.answer}")
+        if call.gate is not None and call.gate.owes(self._now):
+            self.fault(f"{call.tag}: the answer came before the last report")
+
+    def _sends_progress(self, one: Connection, params: Any) -> None:
+        call = one.by_token.get(params["progressToken"])
+        if call is None:
+            self.fault(f"server {one.number} reports progress on nothing: {params}")
+            return
+        call.received.step("progress")
+        if call.gate is None or not call.gate.took(self._now, [params["progress"], params.get("total")], self._slack):
+            self.fault(f"{call.tag}: this report is not due: {params}")
+
+    def _speak(self, one: Connection, machine: Machine, message: Any, *, from_client: bool) -> None:
+        """Hold a message against the lifecycle of the era."""
+        method = message.get("method")
+        meta = meta_of(params_of(message))
+        is_modern = f"{PREFIX}protocolVersion" in meta
+        if one.is_modern:
+            if from_client and "id" in message and method and not is_modern:
+                self.fault(f"client {one.number}: a request without its version: {message}")
+            return
+        if is_modern or method == "server/discover":
+            return
+        if method is None:
+            name = one.names.get(message.get("id"))
+            if name == "initialize":
+                machine.step("result" if "result" in message else "error")
+            return
+        special = {"initialize": "initialize", "notifications/initialized": "initialized", "ping": "ping"}
+        asks = "request" if from_client else "question"
+        machine.step(special.get(method) or (asks if "id" in message else "notification"))
+
+    def _free(self, call: Call) -> None:
+        """Let the next request of the queue begin."""
+        one = self._connections[call.client]
+        if call.is_running:
+            call.is_running = False
+            one.running -= 1
+        if one.queue and one.running < self._world["limits"]["max_in_flight"] and self._now < one.ends:
+            self._begin(one, one.queue.pop(0))
+
+    def _begin(self, one: Connection, call: Call) -> None:
+        one.running += 1
+        call.is_running = True
+        self._must("begin", call.tag)
+        if one.ends < float("inf"):
+            self._must("stop", call.tag, at=one.ends)
+
+    def _expire(self, call: Call) -> None:
+        if call.is_late:
+            self._excuse("expire", call.tag)
+        else:
+            self._did("expire", call.tag)
+        call.side.step("timeout")
+        self._must("end", call.tag)
+
+    def _of(self, one: Connection) -> Iterator[Call]:
+        return (call for call in self._calls.values() if call.plan["client"] == one.number)

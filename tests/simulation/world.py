@@ -1,0 +1,278 @@
+"""A world: one server and its clients, what they do, and the network between them. A seed makes it, as JSON."""
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from mcp_runtime.errors import McpError, PeerError
+from mcp_runtime.options import CallOptions
+from mcp_runtime.peer import Peer
+from mcp_runtime.server import serve
+from mcp_runtime.settings import ClientOptions, ServerOptions
+from simulation.loop import Loop, Stuck, simulate
+from simulation.net import Event, History, Net, Stream, Weather
+
+LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN: Final = "2026-07-28"
+LEVELS: Final = ("debug", "info", "warning", "error")
+
+World = dict[str, Any]
+"""What `make` returns, `run` plays and the oracle judges: JSON, so that it can be kept and made smaller."""
+
+
+def bindings(revision: str) -> Any:
+    """Import the bindings of a revision."""
+    return import_module(f"mcp_bindings.v{revision.replace('-', '_')}")
+
+
+def make(seed: int) -> World:
+    """Make a world."""
+    chance = random.Random(seed)
+    some = chance.choice
+    delay = some((0, 0, 0.01, 0.3, 3, 60))
+    world: World = {
+        "seed": seed,
+        "server": some((*LEGACY, MODERN)),
+        "client": some((*LEGACY, MODERN, MODERN)),
+        "speaks": some(("all", "all", "own")),
+        "era": some(("auto", "auto", "auto", "legacy", "modern")),
+        "weather": {"delay": delay, "pieces": some((1, 2, 5)), "capacity": some((300, 1 << 16, 1 << 16))},
+        "stalls": some((0, 0, 0, 0.5, 5)),
+        "limits": {"max_in_flight": some((1, 2, 256)), "max_queued": some((0, 2, 10_000)), **_rates(chance)},
+        "patience": {"timeout": some((2, 30, 60)), "max_time": some((10, 100, 600)), "max_extension": some((1.5, 3))},
+        "clients": some((1, 1, 2)),
+        "calls": [],
+        "close": None,
+    }
+    if world["stalls"]:
+        world["limits"] |= {"progress_rate": None, "log_rate": None}
+    if chance.random() < 0.2:
+        world["weather"]["cut"] = chance.uniform(0, 40)
+    if chance.random() < 0.2:
+        world["close"] = chance.uniform(0, 40)
+    for number in range(chance.randint(1, 8)):
+        world["calls"].append(_call(chance, number, world["clients"]))
+    return world
+
+
+def _rates(chance: random.Random) -> dict[str, float | None]:
+    return {"progress_rate": chance.choice((2, 20, None)), "log_rate": chance.choice((3, 100, None))}
+
+
+def _call(chance: random.Random, number: int, clients: int) -> dict[str, Any]:
+    steps = [_step(chance, number) for number in range(chance.choice((0, 1, 1, 2, 4, 8)))]
+    return {
+        "tag": f"call {number}",
+        "client": chance.randrange(clients),
+        "at": chance.choice((0, 0, 0.1, chance.uniform(0, 20))),
+        "steps": steps,
+        "timeout": chance.choice((None, None, 1, 5)),
+        "max_time": chance.choice((None, None, 12)),
+        "progress": chance.random() < 0.6,
+        "cancel": chance.choice((None, None, None, 0, chance.uniform(0, 8))),
+    }
+
+
+def _step(chance: random.Random, number: int) -> list[Any]:
+    match chance.randrange(12):
+        case 0 | 1 | 2 | 3:
+            return ["wait", chance.choice((0, 0.02, 0.5, 1, 4, chance.uniform(0, 10)))]
+        case 4 | 5 | 6 | 7:
+            return ["report", number + 1, chance.choice((None, 10)), chance.choice((1, 1, 1, 5))]
+        case 8 | 9:
+            return ["log", chance.choice(LEVELS), f"line {number}", chance.choice((1, 1, 8))]
+        case 10:
+            return ["fail", chance.choice((-32602, -32000, 7))]
+        case _:
+            return chance.choice((["crash"], ["big", 5000], ["stubborn", 1.0], ["report", 0, None, 1]))
+
+
+async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any], None]) -> str:
+    """Do what the steps of a call say; return the text of the result."""
+    text = tag
+    for name, *given in steps:
+        match name, given:
+            case "wait", [seconds]:
+                await asyncio.sleep(seconds)
+            case "report", [progress, total, times]:
+                for part in range(times):
+                    note("reports", {"tag": tag, "progress": progress + part / 10, "total": total})
+                    await ctx.report_progress(progress + part / 10, total)
+            case "log", [level, line, times]:
+                for part in range(times):
+                    note("logs", {"tag": tag, "level": level, "line": f"{tag} {line}.{part}"})
+                    await ctx.log(level, f"{tag} {line}.{part}")
+            case "fail", [code]:
+                raise PeerError(code, f"{tag} fails", {"tag": tag})
+            case "crash", _:
+                raise RuntimeError(tag)
+            case "big", [size]:
+                text += "x" * size
+            case "stubborn", [seconds]:
+                try:
+                    await asyncio.sleep(seconds)
+                except asyncio.CancelledError:
+                    note("resists", {"tag": tag})
+                    await asyncio.sleep(seconds)
+            case _:
+                raise ValueError(name)
+    return text
+
+
+def make_server(world: World, history: History) -> Any:
+    """Return the server of a world: its tool does what the arguments say."""
+    v = bindings(world["server"])
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        tag, steps = params.arguments["tag"], params.arguments["steps"]
+        history.note("handler", "begins", {"tag": tag})
+        try:
+            text = await perform(steps, tag, ctx, lambda what, data: history.note("handler", what, data))
+        except asyncio.CancelledError:
+            history.note("handler", "is cancelled", {"tag": tag, "told": ctx.is_cancelled})
+            raise
+        except Exception as error:
+            history.note("handler", "fails", {"tag": tag, "code": getattr(error, "code", None)})
+            raise
+        history.note("handler", "ends", {"tag": tag, "told": ctx.is_cancelled})
+        return v.CallToolResult(content=[v.TextContent(text=text)])
+
+    async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
+        return v.ListToolsResult(tools=[v.Tool(name="run", input_schema={"type": "object"})])
+
+    options = ServerOptions(name="world", revisions=world["speaks"], **world["limits"])
+    return type("Worlds", (v.Server,), {"options": options, "call_tool": call_tool, "list_tools": list_tools})()
+
+
+def run(world: World) -> tuple[list[Event], Loop]:
+    """Play a world; return all that happened, and its loop."""
+    made: list[History] = []
+    log = logging.getLogger("mcp_runtime")
+    before = log.handlers, log.propagate
+
+    async def main(loop: Loop) -> None:
+        history = History(loop)
+        made.append(history)
+        net = Net(history)
+        server = make_server(world, history)
+        log.handlers, log.propagate = [_Log(history)], False
+        with net.open():
+            streams = [Stream(net, number, Weather(**world["weather"])) for number in range(world["clients"])]
+            serving = [asyncio.ensure_future(_serve(history, number, s, server)) for number, s in enumerate(streams)]
+            await asyncio.gather(*(_live(world, history, number, s) for number, s in enumerate(streams)))
+            await asyncio.wait(serving, timeout=1000)
+            await asyncio.sleep(0)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        history.note("world", "ends", {"tasks": sorted(task.get_name() for task in left), "failures": loop.failures})
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    try:
+        loop = simulate(lambda loop: _with(loop, main), world["seed"], world["stalls"])
+    except Stuck:
+        made[0].note("world", "is stuck")
+        loop = made[0].loop
+    except Exception as error:
+        made[0].note("world", "fails", repr(error))
+        loop = made[0].loop
+    finally:
+        log.handlers, log.propagate = before
+    return made[0], loop
+
+
+class _Log(logging.Handler):
+    """Records the log lines of the runtime."""
+
+    def __init__(self, history: History) -> None:
+        super().__init__(logging.WARNING)
+        self._history = history
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._history.note("log", record.levelname, record.getMessage())
+
+
+async def _with(loop: Loop, main: Callable[[Loop], Any]) -> Loop:
+    await main(loop)
+    return loop
+
+
+async def _serve(history: History, number: int, stream: Stream, server: Any) -> None:
+    reason = await serve(stream.server, server)
+    history.note(f"server {number}", "is closed", reason)
+
+
+async def _live(world: World, history: History, number: int, stream: Stream) -> None:
+    """Be a client: open, make the calls, close."""
+    who, loop = f"client {number}", history.loop
+    client_class = bindings(world["client"]).Client
+    peer = Peer(stream.client)
+    options = ClientOptions(name=who, era=world["era"], **world["patience"])
+    history.note(who, "opens")
+    try:
+        client = await client_class.open(peer, options=options)
+    except McpError as error:
+        history.note(who, "cannot open", {"error": type(error).__name__, "text": str(error)})
+        await peer.aclose()
+        history.note(who, "is closed")
+        return
+    began = loop.time()
+    history.note(who, "is open", {"revision": client.connection.requester.spoken.revision})
+    calls = [
+        asyncio.ensure_future(_make(who, client, plan, history)) for plan in world["calls"] if plan["client"] == number
+    ]
+    if world["close"] is not None:
+        loop.call_later(world["close"], lambda: asyncio.ensure_future(_close(history, who, peer)))
+    await asyncio.gather(*calls)
+    await asyncio.sleep(max(0.0, began + 50 - loop.time()) if world["close"] else 200)
+    if client.connection.closed_because is None:
+        history.note(who, "is idle", {"open": client.connection.open_requests})
+    await _close(history, who, peer)
+
+
+async def _close(history: History, who: str, peer: Peer) -> None:
+    history.note(who, "closes")
+    await peer.aclose()
+    history.note(who, "is closed")
+
+
+async def _make(who: str, client: Any, plan: dict[str, Any], history: History) -> None:
+    """Make one call, and record how it ends."""
+    tag = plan["tag"]
+
+    def progress(progress: float, total: float | None, message: str | None) -> None:
+        history.note(who, "is told", {"tag": tag, "progress": progress, "total": total})
+
+    await asyncio.sleep(plan["at"])
+    options = CallOptions(
+        timeout=plan["timeout"], max_time=plan["max_time"], progress=progress if plan["progress"] else None
+    )
+    history.note(who, "calls", {"tag": tag})
+    arguments = {"tag": tag, "steps": plan["steps"]}
+    task = asyncio.ensure_future(client.call_tool(name="run", arguments=arguments, options=options))
+    if plan["cancel"] is not None:
+        history.loop.call_later(plan["cancel"], _cancel, task, who, tag, history)
+    try:
+        result = await task
+    except asyncio.CancelledError:
+        history.note(who, "ends", {"tag": tag, "how": "cancelled"})
+    except Exception as error:
+        how = {"tag": tag, "how": type(error).__name__, "code": getattr(error, "code", None)}
+        history.note(who, "ends", how)
+    else:
+        history.note(who, "ends", {"tag": tag, "how": "result", "text": result.content[0].text})
+
+
+def _cancel(task: asyncio.Task[Any], who: str, tag: str, history: History) -> None:
+    if not task.done():
+        history.note(who, "cancels", {"tag": tag})
+        task.cancel("enough")
+
+
+def show(history: list[Event]) -> str:
+    """Return a history as text, a line for each event."""
+    return "\n".join(f"{at:.6f} {who}: {what} {json.dumps(data)}" for at, who, what, data in history)
