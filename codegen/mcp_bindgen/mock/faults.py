@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import InputError, clip
+from mcp_bindgen.json_values import is_object
 from mcp_bindgen.mock.exact import exact
-from mcp_bindgen.tool_clients.kinds import is_object
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip
 from mcp_bindgen.ingest.json_text import parse_json
+from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.live.bindings import package_of, revisions
 from mcp_bindgen.mock.exact import canonical, exact
 from mcp_bindgen.tool_clients.contract import GATED, MAX_BYTES, Contract, Tool, read_contract
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
 from mcp_bindgen.tool_clients.samples import NoValue, value_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Final
 
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
+from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.values.builder import MAX_LENGTH, matching
 
 FULL_DEPTH: Final = 4
