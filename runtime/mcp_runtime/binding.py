@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
@@ -16,6 +17,7 @@ FORMAT: Final = 3
 """The bindings format that this runtime reads. Bindings in any other format must be regenerated."""
 
 
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class Binding:
     """One generated revision.
 
@@ -35,45 +37,20 @@ class Binding:
         BindingFormatError: the bindings were generated for another version of the runtime.
     """
 
-    __slots__ = (
-        "bridging",
-        "era",
-        "errors",
-        "format",
-        "has_batches",
-        "has_errors_without_id",
-        "methods",
-        "package",
-        "result_tag",
-        "revision",
-    )
+    format: int
+    package: str
+    revision: str
+    era: str
+    has_batches: bool = False
+    has_errors_without_id: bool = False
+    result_tag: str = ""
+    methods: MethodTable
+    errors: Mapping[int, type[PeerError]]
+    bridging: "Bridging"
 
-    def __init__(
-        self,
-        *,
-        format: int,
-        package: str,
-        revision: str,
-        era: str,
-        has_batches: bool = False,
-        has_errors_without_id: bool = False,
-        result_tag: str = "",
-        methods: MethodTable,
-        errors: Mapping[int, type[PeerError]],
-        bridging: "Bridging",
-    ) -> None:
-        if format != FORMAT:
-            raise BindingFormatError(package, revision, found=format, expected=FORMAT)
-        self.format = format
-        self.package = package
-        self.revision = revision
-        self.era = era
-        self.has_batches = has_batches
-        self.has_errors_without_id = has_errors_without_id
-        self.result_tag = result_tag
-        self.methods = methods
-        self.errors = errors
-        self.bridging = bridging
+    def __post_init__(self) -> None:
+        if self.format != FORMAT:
+            raise BindingFormatError(self.package, self.revision, found=self.format, expected=FORMAT)
 
     def bridges(self, revisions: "Revisions") -> "Bridges | None":
         """Return the bridges of an implementation of this revision; None if it speaks no other.

@@ -6,6 +6,7 @@ A record names its types and imports them on first use, so that a program does n
 import gc
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from enum import StrEnum
 from functools import lru_cache, partial
 from importlib import import_module
@@ -157,6 +158,7 @@ def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
     return cast("SchemaValidator", adapter.validator), adapter.serializer
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Method(Generic[P]):
     """What requests and notifications have in common; `P` is the type of the params.
 
@@ -174,45 +176,22 @@ class Method(Generic[P]):
             here, since a table of the transport has theirs.
     """
 
-    __slots__ = (
-        "capability",
-        "deprecated",
-        "direction",
-        "gated",
-        "message",
-        "name",
-        "named",
-        "params",
-        "params_required",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        message: str,
-        direction: Direction,
-        params: WireType[P] | None,
-        params_required: bool = False,
-        deprecated: bool = False,
-        capability: str = "",
-        gated: Mapping[str, str] = _NOTHING,
-        named: str = "",
-    ) -> None:
-        self.name = name
-        self.message = message
-        self.direction = direction
-        self.params = params
-        self.params_required = params_required
-        self.deprecated = deprecated
-        self.capability = capability
-        self.gated = gated
-        self.named = named
+    name: str
+    _: KW_ONLY
+    message: str
+    direction: Direction
+    params: WireType[P] | None
+    params_required: bool = False
+    deprecated: bool = False
+    capability: str = ""
+    gated: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    named: str = ""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.direction.value})"
 
 
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class RequestMethod(Method[P], Generic[P, R]):
     """A method that expects an answer; `R` is the type of its result.
 
@@ -232,59 +211,19 @@ class RequestMethod(Method[P], Generic[P, R]):
         writers: the serializers of results that handlers have returned, by class.
     """
 
-    __slots__ = (
-        "alternatives",
-        "cacheable",
-        "multi_round_trip",
-        "paginated",
-        "payload",
-        "result",
-        "results",
-        "task_augmentable",
-        "writers",
-    )
+    result: WireType[R]
+    alternatives: tuple[WireType[Any], ...] = ()
+    tags: InitVar[tuple[str, ...]] = ()
+    paginated: bool = False
+    cacheable: bool = False
+    task_augmentable: bool = False
+    multi_round_trip: bool = False
+    payload: bool = False
+    results: Mapping[str, WireType[Any]] = field(init=False)
+    writers: dict[type[Any], Callable[[Any], bytes]] = field(init=False, default_factory=dict)
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        message: str,
-        direction: Direction,
-        params: WireType[P] | None,
-        result: WireType[R],
-        params_required: bool = False,
-        alternatives: tuple[WireType[Any], ...] = (),
-        tags: tuple[str, ...] = (),
-        paginated: bool = False,
-        cacheable: bool = False,
-        task_augmentable: bool = False,
-        multi_round_trip: bool = False,
-        payload: bool = False,
-        deprecated: bool = False,
-        capability: str = "",
-        gated: Mapping[str, str] = _NOTHING,
-        named: str = "",
-    ) -> None:
-        super().__init__(
-            name,
-            message=message,
-            direction=direction,
-            params=params,
-            params_required=params_required,
-            deprecated=deprecated,
-            capability=capability,
-            gated=gated,
-            named=named,
-        )
-        self.result = result
-        self.alternatives = alternatives
-        self.results: Mapping[str, WireType[Any]] = dict(zip(tags, (result, *alternatives), strict=bool(tags)))
-        self.paginated = paginated
-        self.cacheable = cacheable
-        self.task_augmentable = task_augmentable
-        self.multi_round_trip = multi_round_trip
-        self.payload = payload
-        self.writers: dict[type[Any], Callable[[Any], bytes]] = {}
+    def __post_init__(self, tags: tuple[str, ...]) -> None:
+        self.results = dict(zip(tags, (self.result, *self.alternatives), strict=bool(tags)))
 
 
 class NotificationMethod(Method[P]):

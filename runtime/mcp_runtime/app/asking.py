@@ -58,8 +58,9 @@ async def ask(
     from mcp_runtime.protocol.names import ELICITATION_CREATE
 
     schema = form.model_json_schema()
-    definitions, labelled = schema.get("$defs", {}), (
-        "oneOf" if ctx.peer.__binding__.revision >= _LABELS else "enumNames"
+    definitions, labelled = (
+        schema.get("$defs", {}),
+        ("oneOf" if ctx.peer.__binding__.revision >= _LABELS else "enumNames"),
     )
     fields = {name: _field(stated, definitions, labelled) for name, stated in schema["properties"].items()}
     wanted = {"type": "object", "properties": fields, "required": schema.get("required", [])}

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.calls import CURRENT, Asked, Call, Lasting, Proceed, through, times_of
@@ -35,7 +35,6 @@ from mcp_runtime.protocol.rules import LEAVING
 R = TypeVar("R")
 T = TypeVar("T")
 
-_NO_META: Final[Mapping[str, Any]] = {}
 _SERVER: Final = Side.SERVER  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
@@ -195,10 +194,8 @@ class Outbound:
         if first is not None:
             call.limit = first
             self.deadlines.start(call.id, first, whole)
-        meta = requester.meta
-        if meta and not requester.is_modern:
-            meta = _NO_META
-        link.send(data, channel, Sent(method.name, id_=call.id, params=params, meta=meta, named=method.named))
+        meta = requester.meta if requester.is_modern else None
+        link.send(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
         return call
 
     async def _ask_inside(

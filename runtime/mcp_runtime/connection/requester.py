@@ -63,6 +63,7 @@ It takes the `Call` of the request, the name of the piece, and the function that
 _NO_HINTS: Final[Mapping[str, CacheHint]] = MappingProxyType({})
 
 
+@dataclass(slots=True, eq=False)
 class Answers:
     """What answers a requester's messages, in one revision.
 
@@ -80,32 +81,17 @@ class Answers:
         tell_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
     """
 
-    __slots__ = (
-        "ask_inside",
-        "asks_later",
-        "context",
-        "handlers",
-        "hints",
-        "record",
-        "resume_handler",
-        "stamp",
-        "state",
-        "stub",
-        "tell_listeners",
-    )
-
-    def __init__(self) -> None:
-        self.handlers: dict[str, tuple[AnyMethod, Handler]] = {}
-        self.stub: Any = None
-        self.hints: Mapping[str, CacheHint] = _NO_HINTS
-        self.stamp = b""
-        self.state: list[Any] = []
-        self.ask_inside: AskInside | None = None
-        self.asks_later = False
-        self.resume_handler: ResumeHandler | None = None
-        self.record: Recorder = run_once
-        self.tell_listeners: Callable[[AnyMethod, Any], None] | None = None
-        self.context: Callable[..., Any]
+    handlers: dict[str, tuple[AnyMethod, Handler]] = field(default_factory=dict[str, tuple[AnyMethod, Handler]])
+    stub: Any = None
+    context: Callable[..., Any] = field(init=False)
+    hints: Mapping[str, CacheHint] = field(default_factory=lambda: _NO_HINTS)
+    stamp: bytes = b""
+    state: list[Any] = field(default_factory=list[Any])
+    ask_inside: AskInside | None = None
+    asks_later: bool = False
+    resume_handler: ResumeHandler | None = None
+    record: Recorder = run_once
+    tell_listeners: Callable[[AnyMethod, Any], None] | None = None
 
 
 async def ignore(params: Any, context: Any) -> None:

@@ -6,7 +6,7 @@ Both sides use callbacks without awaiting, since a hop through a queue would cos
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from typing import Any, Final, Self
 
@@ -86,42 +86,28 @@ class TransportError(Exception):
     """The transport failed: the text says what happened, for people."""
 
 
-_NOTHING: Final[Mapping[str, Any]] = {}
-
-
+@dataclass(slots=True, eq=False)
 class Sent:
     """What a transport may want to know of a message besides its bytes.
 
     Attributes:
-        id: the id of a request, `id_`; None for other messages.
+        id: the id of a request; None for other messages.
         method: the method of a request or notification; empty for an answer.
         code: the code of an error response; 0 for other messages.
         cancels: the id of the request of this side that a notification cancels; None for other messages.
         params: the params of a request, as an object; None if it has none.
-        meta: what each request of the modern era carries, keyed by wire names; empty in the legacy era.
+        meta: what each request of the modern era carries, keyed by wire names; None in the legacy era.
         named: the property of the params that an extension repeats in the header ``Mcp-Name``; empty if none.
     """
 
-    __slots__ = ("cancels", "code", "id", "meta", "method", "named", "params")
-
-    def __init__(
-        self,
-        method: str = "",
-        *,
-        id_: int | str | None = None,
-        code: int = 0,
-        cancels: int | str | None = None,
-        params: Any = None,
-        meta: Mapping[str, Any] = _NOTHING,
-        named: str = "",
-    ) -> None:
-        self.id = id_
-        self.method = method
-        self.code = code
-        self.cancels = cancels
-        self.params = params
-        self.meta = meta
-        self.named = named
+    method: str = ""
+    _: KW_ONLY
+    id: int | str | None = None
+    code: int = 0
+    cancels: int | str | None = None
+    params: Any = None
+    meta: Mapping[str, Any] | None = None
+    named: str = ""
 
 
 ANSWER_SENT: Final = Sent()

@@ -1,7 +1,7 @@
 """Open requests, one record each from the parse to the answer, and the other events of a session."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime.protocol.jsonrpc import (
     INTERNAL_ERROR,
@@ -88,26 +88,20 @@ class SentCall:
         self.progress = progress
 
 
-class Cancelled:
+class Cancelled(NamedTuple):
     """The peer cancelled an open request."""
 
-    __slots__ = ("call", "reason")
-
-    def __init__(self, call: ReceivedCall, reason: str | None) -> None:
-        self.call = call
-        self.reason = reason
+    call: ReceivedCall
+    reason: str | None
 
 
-class Progressed:
+class Progressed(NamedTuple):
     """The peer reported progress on a request of ours."""
 
-    __slots__ = ("call", "message", "progress", "total")
-
-    def __init__(self, call: SentCall, progress: float, total: float | None, message: str | None) -> None:
-        self.call = call
-        self.progress = progress
-        self.total = total
-        self.message = message
+    call: SentCall
+    progress: float
+    total: float | None
+    message: str | None
 
 
 Event: TypeAlias = ReceivedCall | Notification | Result | Failure | Cancelled | Progressed | Fault
