@@ -220,7 +220,9 @@ class RequestMethod(Method[P], Generic[P, R]):
     multi_round_trip: bool = False
     payload: bool = False
     results: Mapping[str, WireType[Any]] = field(init=False)
-    writers: dict[type[Any], Callable[[Any], bytes]] = field(init=False, default_factory=dict)
+    writers: dict[type[Any], Callable[[Any], bytes]] = field(
+        init=False, default_factory=dict[type[Any], Callable[[Any], bytes]]
+    )
 
     def __post_init__(self, tags: tuple[str, ...]) -> None:
         self.results = dict(zip(tags, (self.result, *self.alternatives), strict=bool(tags)))

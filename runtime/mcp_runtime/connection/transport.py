@@ -14,7 +14,7 @@ from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.timers import Gate
 from mcp_runtime.errors import AuthorizationError
-from mcp_runtime.protocol.jsonrpc import Id
+from mcp_runtime.protocol.jsonrpc import Id, write_error
 
 __all__ = [
     "ACCEPTED",
@@ -58,6 +58,11 @@ class Outcome:
     reason: str = ""
     is_answered: bool = False
     is_answer: bool = False
+
+    @property
+    def error(self) -> bytes:
+        """The error response to a refused message, without an id."""
+        return write_error(None, self.code, self.reason, null_id=False)
 
     @property
     def is_accepted(self) -> bool:

@@ -35,26 +35,6 @@ class SseServerOptions(TypedDict, total=False):
     """How HTTP+SSE is served.
 
     Attributes:
-        hosts: see `HttpServerOptions`.
-        origins: see `HttpServerOptions`.
-        trusted_proxies: see `HttpServerOptions`.
-        principal: see `HttpServerOptions`.
-        auth: see `HttpServerOptions`.
-        limits: resource limits for clients.
-    """
-
-    hosts: Iterable[str] | None
-    origins: Iterable[str]
-    trusted_proxies: Iterable[str]
-    principal: "Callable[[Scope], str | None] | None"
-    auth: "Protection | None"
-    limits: HttpLimits
-
-
-class HttpServerOptions(TypedDict, total=False):
-    """How an endpoint is served.
-
-    Attributes:
         hosts: the hosts that requests may name, with or without a port; by default those of this machine. Wildcards are
             not supported.
         origins: the origins of web pages that may call the endpoint, in addition to those on these hosts.
@@ -63,9 +43,6 @@ class HttpServerOptions(TypedDict, total=False):
         principal: returns the authenticated sender of a request, given its ASGI scope; a session belongs to the
             principal that began it.
         auth: accepts requests with access tokens only, such as `mcp_runtime.auth.Bearer`; instead of `principal`.
-        events: stores what was sent on streams; by default a `MemoryEventStore`. None stores nothing, so that streams
-            cannot be resumed.
-        stateless: whether each request is independent: there are no sessions, and clients are not asked anything.
         limits: resource limits for clients.
     """
 
@@ -74,9 +51,20 @@ class HttpServerOptions(TypedDict, total=False):
     trusted_proxies: Iterable[str]
     principal: "Callable[[Scope], str | None] | None"
     auth: "Protection | None"
+    limits: HttpLimits
+
+
+class HttpServerOptions(SseServerOptions, total=False):
+    """How an endpoint is served; the other options are those of `SseServerOptions`.
+
+    Attributes:
+        events: stores what was sent on streams; by default a `MemoryEventStore`. None stores nothing, so that streams
+            cannot be resumed.
+        stateless: whether each request is independent: there are no sessions, and clients are not asked anything.
+    """
+
     events: EventStore | None
     stateless: bool
-    limits: HttpLimits
 
 
 def asgi_app(*servers: "ServerHandlers", **options: "Unpack[HttpServerOptions]") -> "HttpApp":
@@ -94,17 +82,9 @@ def asgi_app(*servers: "ServerHandlers", **options: "Unpack[HttpServerOptions]")
         ValueError: there is no server, two servers have the same revision, or a host or origin is not valid; or there
             are both `auth` and `principal`, or functions that need scopes and no `auth`.
     """
-    from mcp_runtime.transports.http.server.app import HttpApp, Places
+    from mcp_runtime.transports.http.server.app import HttpApp
 
-    return HttpApp(
-        servers,
-        places=Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ())),
-        principal=options.get("principal"),
-        auth=options.get("auth"),
-        events=options["events"] if "events" in options else MemoryEventStore(),
-        is_stateless=options.get("stateless", False),
-        limits=options.get("limits") or HttpLimits(),
-    )
+    return HttpApp(servers, options)
 
 
 def serve_http(
@@ -142,17 +122,10 @@ def serve_http(
     """
     with _extra():
         from mcp_runtime.transports.http.server.serving import Site, check_address, run
+        from mcp_runtime.transports.http.server.sse import SseApp
 
     check_address(host, port, options.get("hosts") is not None)
-    shared: SseServerOptions = {
-        "hosts": options.get("hosts"),
-        "origins": options.get("origins", ()),
-        "trusted_proxies": options.get("trusted_proxies", ()),
-        "principal": options.get("principal"),
-        "auth": options.get("auth"),
-        "limits": options.get("limits") or HttpLimits(),
-    }
-    old = (sse_app(*servers, **shared), sse) if sse else None
+    old = (SseApp(servers, options), sse) if sse else None
     site = Site(asgi_app(*servers, **options), path, health, old, shows_sessions=shows_sessions)
     run(site, host=host, port=port, grace=grace, started=started)
 
@@ -197,16 +170,9 @@ def sse_app(*servers: "ServerHandlers", **options: "Unpack[SseServerOptions]") -
     Raises:
         TypeError, ValueError: as for `asgi_app`.
     """
-    from mcp_runtime.transports.http.server.app import Places
     from mcp_runtime.transports.http.server.sse import SseApp
 
-    return SseApp(
-        servers,
-        places=Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ())),
-        principal=options.get("principal"),
-        auth=options.get("auth"),
-        limits=options.get("limits") or HttpLimits(),
-    )
+    return SseApp(servers, options)
 
 
 @asynccontextmanager

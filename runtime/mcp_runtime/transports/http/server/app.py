@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 from mcp_runtime.errors import LifespanError
 from mcp_runtime.handshake.server import revisions_of
 from mcp_runtime.server import lifespans
-from mcp_runtime.transports.http.events import EventLog, EventStore, HttpLimits
-from mcp_runtime.transports.http.server.access import Access, Protection
+from mcp_runtime.transports.http.events import EventLog, HttpLimits, MemoryEventStore
+from mcp_runtime.transports.http.server.access import Access
 from mcp_runtime.transports.http.server.asgi import (
     Delays,
     Disconnected,
     Headers,
+    HttpRequest,
     Receive,
     Reply,
     Scope,
@@ -31,17 +32,19 @@ from mcp_runtime.transports.http.server.checks import (
     REMEMBERED,
     Arriving,
     RefusedHosts,
+    Shared,
     check_accept,
     headers_of,
 )
 from mcp_runtime.transports.http.server.modern import ModernEndpoint
-from mcp_runtime.transports.http.server.posts import Post, Posts
+from mcp_runtime.transports.http.server.posts import Posts
 from mcp_runtime.transports.http.server.sessions import Sessions
 from mcp_runtime.transports.http.server.streams import Stream, pump
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.transports.http import HttpServerOptions, SseServerOptions
 
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -152,28 +155,20 @@ class Application(ABC):
 
     Args:
         servers: the servers, one object per revision.
-        places: the hosts and origins that requests may name.
-        access: determines the sender of a request.
-        limits: resource limits for clients.
+        options: how they are served.
 
     Attributes:
-        limits: the same.
+        limits: resource limits for clients.
         arriving: the bodies that are arriving.
     """
 
-    def __init__(
-        self,
-        servers: "Sequence[ServerHandlers]",
-        places: Places,
-        access: Access,
-        limits: HttpLimits,
-    ) -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", options: "SseServerOptions") -> None:
         self._servers = servers
-        self._places = places
-        self._access = access
-        self.limits = limits
-        self._delays = Delays(limits)
-        self.arriving = Arriving(limits, self._delays.body)
+        self._places = Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ()))
+        self._access = Access(servers, options.get("principal"), options.get("auth"))
+        self.limits = options.get("limits") or HttpLimits()
+        self._delays = Delays(self.limits)
+        self.arriving = Arriving(self.limits, self._delays)
         self._refused = RefusedHosts()
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -198,7 +193,7 @@ class Application(ABC):
             if scope["method"] not in ("POST", "OPTIONS"):
                 self._access.check(principal)
             sender = Sender(principal, self._places.address(headers, host))
-            await self._answer(scope, headers, sender, receive, reply)
+            await self._answer(HttpRequest(scope, headers, sender, receive, reply))
         except Refusal as refusal:
             if refusal.case is Case.HOST:
                 self._refused.report(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
@@ -255,9 +250,7 @@ class Application(ABC):
         """End all sessions, and cancel what runs."""
 
     @abstractmethod
-    def _answer(
-        self, scope: Scope, headers: Headers, sender: Sender, receive: Receive, reply: Reply
-    ) -> Awaitable[None]:
+    def _answer(self, request: HttpRequest) -> Awaitable[None]:
         """Answer a request that passed the access checks.
 
         Raises:
@@ -290,42 +283,23 @@ class HttpApp(Application):
 
     Args:
         servers: the servers, one object per revision.
-        places: the hosts and origins that requests may name.
-        principal: see `HttpServerOptions`.
-        auth: see `HttpServerOptions`.
-        events: stores what was sent; None to store nothing.
-        is_stateless: whether requests of the legacy era are independent too.
-        limits: resource limits for clients.
+        options: how they are served.
 
     Attributes:
         sessions: the open sessions.
     """
 
-    def __init__(
-        self,
-        servers: "Sequence[ServerHandlers]",
-        *,
-        places: Places,
-        principal: Callable[[Scope], str | None] | None,
-        auth: Protection | None,
-        events: EventStore | None,
-        is_stateless: bool,
-        limits: HttpLimits,
-    ) -> None:
-        spoken = revisions_of(servers)
-        super().__init__(servers, places, Access(servers, principal, auth), limits)
+    def __init__(self, servers: "Sequence[ServerHandlers]", options: "HttpServerOptions") -> None:
+        spoken, is_stateless = revisions_of(servers), options.get("stateless", False)
+        super().__init__(servers, options)
+        events = options["events"] if "events" in options else MemoryEventStore()
         kept = None if is_stateless or events is None else EventLog(events)
-        self.sessions = Sessions(servers, spoken.legacy, limits, kept)
-        self._endpoint = ModernEndpoint(servers, limits, self.sessions.unread)
+        shared = Shared.of(self.limits, kept)
+        self.sessions = Sessions(servers, spoken.legacy, shared)
+        self._endpoint = ModernEndpoint(servers, shared._replace(events=None))
         self._methods = METHODS if spoken.legacy and not is_stateless else ("POST",)
         self._posts = Posts(
-            spoken,
-            self.sessions,
-            self._endpoint,
-            self._delays,
-            self.arriving,
-            access=self._access,
-            is_stateless=is_stateless,
+            spoken, self.sessions, self._endpoint, self.arriving, self._access, is_stateless=is_stateless
         )
 
     @property
@@ -351,37 +325,34 @@ class HttpApp(Application):
         await self._endpoint.aclose("the server is shutting down")
         self._delays.clear()
 
-    def _answer(
-        self, scope: Scope, headers: Headers, sender: Sender, receive: Receive, reply: Reply
-    ) -> Awaitable[None]:
-        method = scope["method"]
+    def _answer(self, request: HttpRequest) -> Awaitable[None]:
+        method = request.scope["method"]
         if self.is_stopping and (method == "GET" or not len(self.sessions)):
             raise Refusal(Case.STOPPING)
         if method not in self._methods:
             allowed = ", ".join(self._methods)
             raise Refusal(Case.METHOD, allowed, headers=[(b"allow", allowed.encode())])
         if method == "POST":
-            return self._posts.answer(Post(headers, sender, receive, reply))
-        if method == "GET":
-            return self._get(headers, sender, receive, reply)
-        return self._delete(headers, sender, reply)
+            return self._posts.answer(request)
+        return self._get(request) if method == "GET" else self._delete(request)
 
-    async def _delete(self, headers: Headers, sender: Sender, reply: Reply) -> None:
-        await self.sessions.end(self.sessions.named(headers, sender), "the client ended the session")
-        await reply.respond(Case.ENDED.status)
+    async def _delete(self, request: HttpRequest) -> None:
+        await self.sessions.end(self.sessions.named(request), "the client ended the session")
+        await request.reply.respond(Case.ENDED.status)
 
-    async def _get(self, headers: Headers, sender: Sender, receive: Receive, reply: Reply) -> None:
-        streams = self._posts.streams
-        if not streams.take(sender.peer):
+    async def _get(self, request: HttpRequest) -> None:
+        streams, peer = self._posts.streams, request.sender.peer
+        if not streams.take(peer):
             raise Refusal(Case.STREAMS)
         try:
-            await self._listen(headers, sender, receive, reply)
+            await self._listen(request)
         finally:
-            streams.add(sender.peer, -1)
+            streams.add(peer, -1)
 
-    async def _listen(self, headers: Headers, sender: Sender, receive: Receive, reply: Reply) -> None:
+    async def _listen(self, request: HttpRequest) -> None:
+        headers, sender = request.headers, request.sender
         check_accept(headers, ONLY_EVENTS)
-        session = self.sessions.named(headers, sender)
+        session = self.sessions.named(request)
         stream: Stream = session.common
         after: int | None = None
         if last := headers.get(b"last-event-id"):
@@ -392,6 +363,6 @@ class HttpApp(Application):
         session.enter()
         try:
             with until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
-                await pump(stream, self._delays, self.sessions.unread, receive, reply, after=after)
+                await pump(stream, request, self._delays, after=after)
         finally:
             session.leave()

@@ -258,6 +258,16 @@ class Reply:
         await self._send(part)
 
 
+class HttpRequest(NamedTuple):
+    """One request: its scope, headers and sender, and the functions to read its body and to write the answer."""
+
+    scope: Scope
+    headers: Headers
+    sender: Sender
+    receive: Receive
+    reply: Reply
+
+
 async def watch(receive: Receive, left: Callable[[], None]) -> None:
     """Wait until the client of a request disconnects, then call `left`."""
     try:

@@ -4,20 +4,21 @@ import zlib
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_runtime.connection.calls import Pool
+from mcp_runtime.connection.journal import Journal, endpoint_journal
 from mcp_runtime.errors import clipped
 from mcp_runtime.json_text import ENDS
-from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
     EVENTS,
     JSON,
+    Delays,
     Disconnected,
     Headers,
     Receive,
     Scope,
-    TimeLimit,
     log,
 )
 from mcp_runtime.transports.http.statuses import Case, Refusal
@@ -128,11 +129,32 @@ class Arriving:
         size: counts their bytes, except for those of bodies that arrive whole.
     """
 
-    def __init__(self, limits: HttpLimits, limit: TimeLimit) -> None:
+    def __init__(self, limits: HttpLimits, delays: Delays) -> None:
         self.count = Pool(limits.max_arriving)
         self.size = Pool(max(limits.max_arriving_bytes, 2 * limits.max_message_bytes))
         self.limits: Final = limits
-        self.limit: Final = limit
+        self.delays: Final = delays
+
+
+class Shared(NamedTuple):
+    """What the sessions of an endpoint have in common.
+
+    Attributes:
+        limits: resource limits.
+        events: stores what was sent on streams; None to store nothing.
+        unread: counts the bytes that clients have not read yet.
+        journal: limits the log lines about all sessions.
+    """
+
+    limits: HttpLimits
+    events: EventLog | None
+    unread: Pool
+    journal: Journal
+
+    @classmethod
+    def of(cls, limits: HttpLimits, events: EventLog | None) -> "Shared":
+        """Return what sessions with these limits and this store share."""
+        return cls(limits, events, Pool(limits.max_unread_total), endpoint_journal())
 
 
 async def read_body(receive: Receive, headers: Headers, peer: str | None, arriving: Arriving) -> bytes:
@@ -149,7 +171,7 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
         Refusal: it arrives too slowly, too much is arriving, or its compression is not supported.
         Disconnected: the client disconnected.
     """
-    max_bytes, limit = arriving.limits.max_message_bytes, arriving.limit
+    max_bytes, limit = arriving.limits.max_message_bytes, arriving.delays.body
     length = headers.get(b"content-length", b"")
     if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
         raise TooLarge(max_bytes)

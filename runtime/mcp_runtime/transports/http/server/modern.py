@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_runtime.connection.calls import Pool, Proceed, Way
+from mcp_runtime.connection.calls import Proceed, Way
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
@@ -21,9 +21,9 @@ from mcp_runtime.protocol.modern import HEADER_MISMATCH
 from mcp_runtime.protocol.names import TOOLS_CALL
 from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.http import mirrored
-from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
 from mcp_runtime.transports.http.server.asgi import Headers, Outlet, Sender
+from mcp_runtime.transports.http.server.checks import Shared
 from mcp_runtime.transports.http.server.streams import Stream
 
 if TYPE_CHECKING:
@@ -185,19 +185,16 @@ class ModernEndpoint(Transport):
 
     Args:
         servers: the servers, one object per revision.
-        limits: resource limits for clients.
-        unread: counts the bytes that clients have not read yet.
+        shared: limits, and what all streams have in common.
     """
 
     receiver: Receiver
     connection: Connection
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", limits: HttpLimits, unread: Pool) -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", shared: Shared) -> None:
         self.id = ""
-        self.events: EventLog | None = None
         self.primes = False
-        self.limits = limits
-        self.unread = unread
+        self.shared = shared
         self._servers = servers
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -218,7 +215,9 @@ class ModernEndpoint(Transport):
                 self._loop = asyncio.get_running_loop()
 
     def _for_all(self, options: ServerOptions) -> ServerOptions:
-        return replace(options, max_in_flight=self.limits.max_requests, max_waiting=self.limits.max_streams)
+        return replace(
+            options, max_in_flight=self.shared.limits.max_requests, max_waiting=self.shared.limits.max_streams
+        )
 
     def stream(self, headers: Headers, sender: Sender) -> ModernStream:
         """Create the stream of a POST."""

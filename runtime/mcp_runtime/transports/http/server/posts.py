@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.handshake.server import Spoken
@@ -11,16 +11,7 @@ from mcp_runtime.protocol.jsonrpc import Fault
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.transports.http.server.access import Access
-from mcp_runtime.transports.http.server.asgi import (
-    HIGH_WATER,
-    Delays,
-    Headers,
-    Receive,
-    Reply,
-    Sender,
-    until,
-    watch,
-)
+from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, until, watch
 from mcp_runtime.transports.http.server.checks import (
     EITHER,
     SESSION,
@@ -45,15 +36,6 @@ from mcp_runtime.transports.http.statuses import STATUSES, Case, Refusal
 _MARK: Final = modern.VERSION.encode()
 
 
-class Post(NamedTuple):
-    """One POST: its headers, its sender, and the functions to read its body and write the answer."""
-
-    headers: Headers
-    sender: Sender
-    receive: Receive
-    reply: Reply
-
-
 class Posts:
     """Answers the POSTs of one endpoint.
 
@@ -61,8 +43,7 @@ class Posts:
         spoken: the served revisions.
         sessions: the sessions of the legacy era.
         endpoint: answers the modern era.
-        delays: timeouts for slow clients.
-        arriving: the bodies that are arriving, and the limits for clients.
+        arriving: the bodies that are arriving, and the limits and timeouts for clients.
         access: determines the senders of requests.
         is_stateless: whether requests of the legacy era are independent.
 
@@ -77,10 +58,9 @@ class Posts:
         spoken: Spoken,
         sessions: Sessions,
         endpoint: ModernEndpoint,
-        delays: Delays,
         arriving: Arriving,
-        *,
         access: Access,
+        *,
         is_stateless: bool,
     ) -> None:
         self._arriving = arriving
@@ -92,54 +72,54 @@ class Posts:
         self._supported = sorted(spoken.legacy | spoken.modern)
         self._sessions = sessions
         self._endpoint = endpoint
-        self._delays = delays
+        self._delays = arriving.delays
         self._limits = arriving.limits
         self._access = access
         self._is_stateless = is_stateless
 
-    async def answer(self, post: Post) -> None:
+    async def answer(self, request: HttpRequest) -> None:
         """Answer a POST.
 
         Raises:
             Refusal: it is answered with an error status.
             Disconnected: the client disconnected, or does not read.
         """
-        headers, peer = post.headers, post.sender.peer
+        headers, peer = request.headers, request.sender.peer
         session: HttpSession | Refusal | None = None
         check_content_type(headers)
         check_accept(headers, EITHER)
         if SESSION in headers and not self._is_stateless:
-            session = self._session(headers, post.sender)
+            session = self._session(request)
         try:
-            body = await read_body(post.receive, headers, peer, self._arriving)
+            body = await read_body(request.receive, headers, peer, self._arriving)
         except TooLarge as refusal:
             known = session if isinstance(session, HttpSession) else None
-            await post.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
+            await request.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
             return
-        self._access.check(post.sender.principal, body)
+        self._access.check(request.sender.principal, body)
         if not self.requests.take(peer):
             raise Refusal(Case.REQUESTS)
         try:
             value = self._modern(body, headers)
             if value is not None:
-                await self._take_modern(value, body, post)
+                await self._take_modern(value, body, request)
             elif isinstance(session, Refusal):
                 raise session
             elif session is not None:
-                await self._take_in(session, body, post)
+                await self._take_in(session, body, request)
             else:
-                await self._take_outside(body, post)
+                await self._take_outside(body, request)
         except Fault as error:
-            await post.reply.respond(
+            await request.reply.respond(
                 Case.NOT_A_MESSAGE.status, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
             )
         finally:
             self.requests.add(peer, -1)
 
-    def _session(self, headers: Headers, sender: Sender) -> HttpSession | Refusal:
+    def _session(self, request: HttpRequest) -> HttpSession | Refusal:
         """Return the session that a request names, or the error, which only matters in the legacy era."""
         try:
-            return self._sessions.named(headers, sender)
+            return self._sessions.named(request)
         except Refusal as refusal:
             return refusal
 
@@ -170,73 +150,73 @@ class Posts:
             raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
         return value
 
-    async def _take_modern(self, value: dict[str, Any], body: bytes, post: Post) -> None:
+    async def _take_modern(self, value: dict[str, Any], body: bytes, request: HttpRequest) -> None:
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
         if "id" not in value:
-            await self._pass_over(value, post)
+            await self._pass_over(value, request)
             return
         listens = value["method"] == SUBSCRIPTIONS_LISTEN
-        if listens and not self.streams.has_room(post.sender.peer):
+        if listens and not self.streams.has_room(request.sender.peer):
             raise Refusal(Case.STREAMS)
         endpoint = self._endpoint
         if not endpoint.is_ready:
             await endpoint.make_ready()
-        stream = endpoint.stream(post.headers, post.sender)
+        stream = endpoint.stream(request.headers, request.sender)
         outcome = endpoint.receiver.request_received(value, body, stream)
         if outcome.is_answered:
-            await (self._listen if listens else self._answer_alone)(stream, post)
+            await (self._listen if listens else self._answer_alone)(stream, request)
             return
-        refused = stream.sole or jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
+        refused = stream.sole or outcome.error
         stream.finish()
-        await post.reply.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
+        await request.reply.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
 
-    async def _pass_over(self, notification: dict[str, Any], post: Post) -> None:
+    async def _pass_over(self, notification: dict[str, Any], request: HttpRequest) -> None:
         """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
         jsonrpc.classify(notification)
-        named = post.headers.get(VERSION)
+        named = request.headers.get(VERSION)
         if named is None or named in self._modern_versions:
-            await post.reply.respond(Case.ACCEPTED.status)
+            await request.reply.respond(Case.ACCEPTED.status)
             return
         data = {"supported": self._supported, "requested": named.decode("latin-1")[:64]}
         error = jsonrpc.write_error(
             None, modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
         )
-        await post.reply.respond(Case.UNSUPPORTED.status, error)
+        await request.reply.respond(Case.UNSUPPORTED.status, error)
 
-    async def _listen(self, stream: ModernStream, post: Post) -> None:
+    async def _listen(self, stream: ModernStream, request: HttpRequest) -> None:
         """Answer a request that stays open for as long as its client listens."""
-        peer = post.sender.peer
+        peer = request.sender.peer
         self.requests.add(peer, -1)
         self.streams.add(peer, 1)
-        principal = post.sender.principal
+        principal = request.sender.principal
         try:
             with until(principal.expires if principal else None, self._endpoint.stop_listening, stream):
-                await self._answer_alone(stream, post)
+                await self._answer_alone(stream, request)
         finally:
             self.streams.add(peer, -1)
             self.requests.add(peer, 1)
 
-    async def _answer_alone(self, stream: ModernStream, post: Post) -> None:
+    async def _answer_alone(self, stream: ModernStream, request: HttpRequest) -> None:
         """Answer a request that is cancelled when its client disconnects."""
         # Most handlers finish in their first step, before a client can disconnect.
         await asyncio.sleep(0)
         watcher = None
         try:
             if not stream.is_finished:
-                watcher = asyncio.ensure_future(watch(post.receive, stream.leave))
+                watcher = asyncio.ensure_future(watch(request.receive, stream.leave))
                 await stream.first(self._delays.first)
             if stream.is_finished and (answer := stream.sole) is not None:
-                await self._write(answer, stream, post, status=STATUSES.get(stream.code, Case.ANSWERED.status))
+                await self._write(answer, stream, request, status=STATUSES.get(stream.code, Case.ANSWERED.status))
             else:
-                await pump(stream, self._delays, self._sessions.unread, post.receive, post.reply, watcher=watcher)
+                await pump(stream, request, self._delays, watcher=watcher)
         finally:
             if watcher is not None:
                 watcher.cancel()
             if not stream.is_finished:
                 stream.finish()
 
-    def _take_in(self, session: HttpSession, body: bytes, post: Post) -> Awaitable[None]:
+    def _take_in(self, session: HttpSession, body: bytes, request: HttpRequest) -> Awaitable[None]:
         """Process a message of a session."""
         if session.open_streams >= self._limits.max_session_requests:
             raise Refusal(Case.BUSY)
@@ -244,32 +224,32 @@ class Posts:
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise Refusal(Case.STOPPING)
-        return self._take(session, body, post)
+        return self._take(session, body, request)
 
-    async def _take_outside(self, body: bytes, post: Post) -> None:
+    async def _take_outside(self, body: bytes, request: HttpRequest) -> None:
         """Process a message of the legacy era that belongs to no session, or begins one."""
         method = method_of(body)
         if self._is_stateless:
-            self._sessions.check_version(post.headers)
+            self._sessions.check_version(request.headers)
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
         if self._is_stateless:
-            await self._take_alone(body, post, method=method)
+            await self._take_alone(body, request, method=method)
         elif method == INITIALIZE:
-            await self._begin(body, post)
+            await self._begin(body, request)
         else:
             raise Refusal(Case.NO_SESSION)
 
-    async def _begin(self, body: bytes, post: Post) -> None:
+    async def _begin(self, body: bytes, request: HttpRequest) -> None:
         """Begin a session with `initialize`."""
-        session = await self._sessions.begin(post.sender)
-        stream = session.stream(post.headers, post.sender)
+        session = await self._sessions.begin(request.sender)
+        stream = session.stream(request.headers, request.sender)
         outcome = session.receiver.message_received(body, stream)
         if session.connection.state is State.INITIALIZED:
             self._sessions.keep(session)
             session.enter()
             try:
-                await self._respond(stream, post, [(SESSION, session.id.encode())])
+                await self._respond(stream, request, [(SESSION, session.id.encode())])
             finally:
                 session.leave()
             return
@@ -277,74 +257,69 @@ class Posts:
         await self._sessions.end(session, "the handshake failed")
         if answer is None:
             raise Refusal(Case.NO_ID)
-        await post.reply.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
+        await request.reply.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
 
-    async def _take(self, session: HttpSession, body: bytes, post: Post) -> None:
-        stream = session.stream(post.headers, post.sender)
+    async def _take(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
+        stream = session.stream(request.headers, request.sender)
         session.enter()
         try:
             outcome = session.receiver.message_received(body, stream)
             if outcome.is_answered:
-                await self._respond(stream, post)
+                await self._respond(stream, request)
                 return
             refused = stream.sole
             stream.finish()
             if outcome.is_accepted and refused is None:
-                await post.reply.respond(Case.ACCEPTED.status)
+                await request.reply.respond(Case.ACCEPTED.status)
             else:
                 # Some messages of a batch may have been accepted, and others refused.
                 case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
-                error = jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
-                await post.reply.respond(case.status, refused or error)
+                await request.reply.respond(case.status, refused or outcome.error)
         finally:
             session.leave()
 
-    async def _take_alone(self, body: bytes, post: Post, *, method: Any) -> None:
+    async def _take_alone(self, body: bytes, request: HttpRequest, *, method: Any) -> None:
         """Answer a request in a separate session, which is set up silently and ends with the answer."""
-        session = await self._sessions.begin(post.sender)
+        session = await self._sessions.begin(request.sender)
         try:
-            silence = session.stream(post.headers, post.sender)
-            for message in missing_before(method, post.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
+            silence = session.stream(request.headers, request.sender)
+            for message in missing_before(method, request.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
                 session.receiver.message_received(message, silence)
-            await self._take(session, body, post)
+            await self._take(session, body, request)
         finally:
             await session.connection.aclose("the request was answered")
 
-    async def _respond(self, stream: Stream, post: Post, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    async def _respond(self, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """Answer a POST with what is sent on its stream: as JSON if that is the answer alone."""
         # Most handlers finish in their first step, and need no timeout.
         await asyncio.sleep(0)
         if not stream.is_finished:
             await stream.first(self._delays.first)
         if stream.is_finished and (answer := stream.sole) is not None:
-            await self._write(answer, stream, post, headers)
+            await self._write(answer, stream, request, headers)
         else:
-            await pump(stream, self._delays, self._sessions.unread, post.receive, post.reply, headers=headers)
+            await pump(stream, request, self._delays, headers=headers)
 
-    def _write(
+    async def _write(
         self,
         answer: bytes,
         stream: Stream,
-        post: Post,
+        request: HttpRequest,
         headers: Iterable[tuple[bytes, bytes]] = (),
         *,
         status: int = 200,
-    ) -> Awaitable[None]:
-        """Answer a POST with JSON."""
+    ) -> None:
+        """Answer a POST with JSON; a long answer counts as unread until it is written."""
         if stream.lacking and stream.code:
             status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
-        if len(answer) <= HIGH_WATER:
-            return post.reply.respond(status, answer, headers=headers)
-        return self._write_long(answer, post, headers, status)
-
-    async def _write_long(self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]], status: int) -> None:
-        unread, peer = self._sessions.unread, post.sender.peer
-        if not unread.take(peer, len(answer)):
+        size = len(answer) if len(answer) > HIGH_WATER else 0
+        if size and not stream.unread.take(stream.sender.peer, size):
             raise Refusal(Case.UNREAD)
         try:
-            await post.reply.respond(status, answer, headers=headers)
+            await request.reply.respond(status, answer, headers=headers)
         finally:
-            unread.add(peer, -len(answer))
+            if size:
+                stream.unread.add(stream.sender.peer, -size)
 
 
 def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -> bytes:

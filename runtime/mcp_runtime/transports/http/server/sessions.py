@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.journal import Journal, endpoint_journal
+from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
-from mcp_runtime.transports.http.events import EventLog, HttpLimits
-from mcp_runtime.transports.http.server.asgi import Delay, Headers, Sender
-from mcp_runtime.transports.http.server.checks import SESSION, VERSION
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, HttpRequest, Sender
+from mcp_runtime.transports.http.server.checks import SESSION, VERSION, Shared
 from mcp_runtime.transports.http.server.streams import CommonStream, ResumableStream, Stream
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
@@ -64,10 +63,7 @@ class HttpSession(Transport):
 
     Args:
         id_: the id of the session.
-        limits: resource limits.
-        events: stores what was sent; None to store nothing.
-        unread: counts the bytes that clients have not read yet, for all sessions.
-        journal: limits the log lines about all sessions.
+        shared: what all sessions have in common.
         sender: who began it.
 
     Attributes:
@@ -87,38 +83,23 @@ class HttpSession(Transport):
         "address",
         "common",
         "connection",
-        "events",
         "exchanges",
         "id",
         "is_closed",
-        "journal",
         "last_used",
-        "limits",
         "primes",
         "principal",
         "receiver",
         "sender",
-        "unread",
+        "shared",
     )
 
     connection: Connection
     receiver: Receiver
 
-    def __init__(
-        self,
-        id_: str,
-        limits: HttpLimits,
-        events: EventLog | None,
-        *,
-        unread: Pool,
-        journal: Journal,
-        sender: Sender,
-    ) -> None:
+    def __init__(self, id_: str, shared: Shared, sender: Sender) -> None:
         self.id = id_
-        self.limits = limits
-        self.events = events
-        self.unread = unread
-        self.journal = journal
+        self.shared = shared
         self.sender = sender
         self.principal, self.address = sender
         self.exchanges = 0
@@ -133,7 +114,7 @@ class HttpSession(Transport):
 
     def begin(self) -> None:
         """Handle that the handshake has succeeded."""
-        self.primes = self.events is not None and self.connection.revision >= PRIMES_SINCE
+        self.primes = self.shared.events is not None and self.connection.revision >= PRIMES_SINCE
 
     @property
     def open_streams(self) -> int:
@@ -195,7 +176,7 @@ class HttpSession(Transport):
     @property
     def log_limit(self) -> Journal:
         """Limits the log lines about all sessions."""
-        return self.journal
+        return self.shared.journal
 
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message that belongs to no request, on the stream that the client listens to."""
@@ -219,14 +200,14 @@ class HttpSession(Transport):
             stream.close()
         self._streams.clear()
         self.receiver.connection_lost(None)
-        if self.events is not None:
-            await self.events.forget(self.id)
+        if self.shared.events is not None:
+            await self.shared.events.forget(self.id)
 
     async def _ended(self, number: int, after: int) -> Stream:
         """Return a stream that has ended, with its stored messages."""
-        if self.events is None or not 0 < number < self._next:
+        if self.shared.events is None or not 0 < number < self._next:
             raise LookupError(number)
-        kept = await self.events.after(self.id, number, after)
+        kept = await self.shared.events.after(self.id, number, after)
         if kept is None and (after or number not in self._silent):
             raise LookupError(number)
         stream = Stream(self, number, {}, self.sender)
@@ -267,29 +248,19 @@ class Sessions:
     Args:
         servers: the servers, one object per revision.
         revisions: the revisions that have sessions.
-        limits: how many sessions there may be, and for how long.
-        events: stores what was sent; None to store nothing.
+        shared: what all sessions have in common.
 
     Attributes:
-        unread: counts the bytes that clients have not read yet, for all of them.
         unused: the sessions that were not used after `initialize`, the oldest first.
     """
 
-    def __init__(
-        self,
-        servers: "Sequence[ServerHandlers]",
-        revisions: Iterable[str],
-        limits: HttpLimits,
-        events: EventLog | None,
-    ) -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", revisions: Iterable[str], shared: Shared) -> None:
         self._servers = servers
         self._versions = frozenset(revision.encode() for revision in revisions)
-        self._limits = limits
-        self._events = events
-        self.unread = Pool(limits.max_unread_total)
+        self._shared = shared
+        limits = self._limits = shared.limits
         self.unused: Delay[HttpSession] = Delay(limits.session_unused, self._expire)
         self._pool = Pool(limits.max_sessions)
-        self._journal = endpoint_journal()
         self._held: dict[bytes, HttpSession] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
@@ -305,8 +276,7 @@ class Sessions:
         """
         if not self._pool.has_room(sender.peer):
             self._expire(oldest_unused(self.unused, self._pool, sender.peer))
-        id_, limits = sources.token_hex(ID_BYTES), self._limits
-        session = HttpSession(id_, limits, self._events, unread=self.unread, journal=self._journal, sender=sender)
+        session = HttpSession(sources.token_hex(ID_BYTES), self._shared, sender)
         session.connection = await start_session(session, *self._servers)
         return session
 
@@ -319,23 +289,23 @@ class Sessions:
         if self._sweeper is None:
             self._arm()
 
-    def named(self, headers: Headers, sender: Sender) -> HttpSession:
+    def named(self, request: HttpRequest) -> HttpSession:
         """Return the session that a request names.
 
         Raises:
             Refusal: it names none, one of another principal, or a revision that has no sessions here.
         """
-        id_ = headers.get(SESSION)
+        id_ = request.headers.get(SESSION)
         if id_ is None:
             raise Refusal(Case.NO_SESSION)
         session = self._held.get(id_)
         if (
             session is None
-            or session.sender.principal != sender.principal
+            or session.sender.principal != request.sender.principal
             or session.connection.closed_because is not None
         ):
             raise Refusal(Case.UNKNOWN_SESSION)
-        self.check_version(headers)
+        self.check_version(request.headers)
         return session
 
     def check_version(self, headers: Headers) -> None:

@@ -1,24 +1,22 @@
 """HTTP+SSE as an ASGI application (specification of 2024-11-05: basic/transports, HTTP with SSE)."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
 from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
-from mcp_runtime.connection.journal import Journal, endpoint_journal
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
-from mcp_runtime.transports.http.events import HttpLimits
-from mcp_runtime.transports.http.server.access import Access, Protection
-from mcp_runtime.transports.http.server.app import Application, Places
-from mcp_runtime.transports.http.server.asgi import Delay, Headers, Outlet, Receive, Reply, Scope, Sender
+from mcp_runtime.transports.http.server.app import Application
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, HttpRequest, Outlet, Scope, Sender
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
+    Shared,
     TooLarge,
     check_accept,
     check_content_type,
@@ -30,6 +28,7 @@ from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.transports.http import SseServerOptions
 
 
 class SseSession(HttpSession):
@@ -37,29 +36,16 @@ class SseSession(HttpSession):
 
     Args:
         id_: the id of the session.
+        shared: what all sessions have in common.
+        sender: who sent the request that opened the stream.
         endpoint: where the client posts its messages: the path and the query of a URL.
-        headers: the headers of the request that opened the stream.
-        sender: who sent that request.
-        limits: resource limits.
-        unread: counts the bytes that clients have not read yet, for all sessions.
-        journal: limits the log lines about all sessions.
+        headers: the headers of that request.
     """
 
     __slots__ = ("_readable",)
 
-    def __init__(
-        self,
-        id_: str,
-        endpoint: bytes,
-        headers: Headers,
-        *,
-        sender: Sender,
-        limits: HttpLimits,
-        unread: Pool,
-        journal: Journal,
-    ) -> None:
-        # A stream of HTTP+SSE cannot be resumed, so nothing is stored.
-        super().__init__(id_, limits, None, unread=unread, journal=journal, sender=sender)
+    def __init__(self, id_: str, shared: Shared, sender: Sender, *, endpoint: bytes, headers: Headers) -> None:
+        super().__init__(id_, shared, sender)
         self.common = SseStream(self, endpoint, headers)
         self._readable = asyncio.Event()
         self._readable.set()
@@ -142,33 +128,23 @@ class SseApp(Application):
 
     Args:
         servers: the servers, one object per revision.
-        places: the hosts and origins that requests may name.
-        principal: see `SseServerOptions`.
-        auth: see `SseServerOptions`.
-        limits: resource limits for clients.
+        options: how they are served.
 
     Attributes:
         sessions: the open sessions, by id.
         is_stopping: whether new requests are refused.
     """
 
-    def __init__(
-        self,
-        servers: "Sequence[ServerHandlers]",
-        *,
-        places: Places,
-        principal: Callable[[Scope], str | None] | None,
-        auth: Protection | None,
-        limits: HttpLimits,
-    ) -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", options: "SseServerOptions") -> None:
         if not revisions_of(servers).legacy:
             raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
-        super().__init__(servers, places, Access(servers, principal, auth), limits)
+        super().__init__(servers, options)
+        limits = self.limits
         self.sessions: dict[str, SseSession] = {}
         self.is_stopping = False
-        self._unread = Pool(limits.max_unread_total)
+        # A stream of HTTP+SSE cannot be resumed, so nothing is stored.
+        self._shared = Shared.of(limits, None)
         self._shares = Pool(min(limits.max_sessions, limits.max_streams))
-        self._journal = endpoint_journal()
         self._silent: Delay[SseSession] = Delay(limits.session_unused, _end_stream)
         self._posts = Pool(limits.max_requests)
 
@@ -191,69 +167,58 @@ class SseApp(Application):
         self._silent.clear()
         self._delays.clear()
 
-    async def _answer(self, scope: Scope, headers: Headers, sender: Sender, receive: Receive, reply: Reply) -> None:
-        id_ = _session_of(scope)
-        match scope["method"]:
+    async def _answer(self, request: HttpRequest) -> None:
+        id_ = _session_of(request.scope)
+        match request.scope["method"]:
             case "GET" if id_ is None:
-                await self._open(scope, headers, sender, receive, reply)
+                await self._open(request)
             case "POST" if id_ is not None:
-                await self._post(self._find(id_, sender), sender, headers, receive, reply)
+                await self._post(self._find(id_, request.sender), request)
             case _:
                 # With this status, clients that try Streamable HTTP first know that they have to open a stream.
                 taken = b"GET" if id_ is None else b"POST"
                 raise Refusal(Case.NOT_HERE, headers=[(b"allow", taken)])
 
-    async def _open(self, scope: Scope, headers: Headers, sender: Sender, receive: Receive, reply: Reply) -> None:
+    async def _open(self, request: HttpRequest) -> None:
         """Begin a session, which ends with its stream."""
-        limits = self.limits
-        if b"accept" in headers:
-            check_accept(headers, ONLY_EVENTS)
+        sender = request.sender
+        if b"accept" in request.headers:
+            check_accept(request.headers, ONLY_EVENTS)
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
         if not self._shares.has_room(sender.peer):
             _end_stream(oldest := oldest_unused(self._silent, self._shares, sender.peer))
             self._silent.end(oldest)
         id_ = sources.token_hex(ID_BYTES)
-        session = SseSession(
-            id_,
-            _endpoint(scope, id_),
-            headers,
-            sender=sender,
-            limits=limits,
-            unread=self._unread,
-            journal=self._journal,
-        )
+        session = SseSession(id_, self._shared, sender, endpoint=_endpoint(request.scope, id_), headers=request.headers)
         session.connection = await start_session(session, *self._servers)
         self.sessions[id_] = session
         self._shares.add(sender.peer, 1)
         self._silent.begin(session)
         try:
-            await pump(session.common, self._delays, self._unread, receive, reply)
+            await pump(session.common, request, self._delays)
         finally:
             del self.sessions[id_]
             self._shares.add(sender.peer, -1)
             self._silent.end(session)
             await session.connection.aclose("the client closed the stream")
 
-    async def _post(
-        self, session: SseSession, sender: Sender, headers: Headers, receive: Receive, reply: Reply
-    ) -> None:
-        check_content_type(headers)
+    async def _post(self, session: SseSession, request: HttpRequest) -> None:
+        check_content_type(request.headers)
         if session.exchanges >= self.limits.max_session_requests:
             raise Refusal(Case.BUSY)
         session.enter()
         try:
-            await self._take(session, sender, headers, receive, reply)
+            await self._take(session, request)
         finally:
             session.leave()
 
-    async def _take(
-        self, session: SseSession, sender: Sender, headers: Headers, receive: Receive, reply: Reply
-    ) -> None:
+    async def _take(self, session: SseSession, request: HttpRequest) -> None:
         # Before the body is read, so that what waits stays with the client.
         await session.ready()
+        sender = request.sender
         try:
-            body = await read_body(receive, headers, sender.peer, self.arriving)
+            body = await read_body(request.receive, request.headers, sender.peer, self.arriving)
         except TooLarge as refusal:
             session.skip(refusal)
             raise
@@ -271,11 +236,9 @@ class SseApp(Application):
         if session.connection.state is not State.NEW:
             self._silent.end(session)
         if outcome.is_accepted:
-            await reply.respond(Case.ACCEPTED.status)
+            await request.reply.respond(Case.ACCEPTED.status)
         else:
-            await reply.respond(
-                Case.VIOLATION.status, jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
-            )
+            await request.reply.respond(Case.VIOLATION.status, outcome.error)
 
     def _find(self, id_: str, sender: Sender) -> SseSession:
         session = self.sessions.get(id_)

@@ -7,21 +7,20 @@ from typing import Protocol
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent
-from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
     EVENTS,
     HIGH_WATER,
     Delay,
     Delays,
     Headers,
+    HttpRequest,
     Message,
     Outlet,
-    Receive,
-    Reply,
     Sender,
     resolve,
     watch,
 )
+from mcp_runtime.transports.http.server.checks import Shared
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 
@@ -30,16 +29,12 @@ class Owner(Protocol):
 
     Attributes:
         id: its id.
-        limits: resource limits.
-        events: stores what was sent; None to store nothing.
-        unread: counts the bytes that clients have not read yet, for all sessions.
+        shared: what all sessions have in common.
         primes: whether streams begin with an event without data, so that clients can resume them from the start.
     """
 
     id: str
-    limits: HttpLimits
-    events: EventLog | None
-    unread: Pool
+    shared: Shared
     primes: bool
 
     def finished(self, stream: "Stream") -> None:
@@ -105,6 +100,11 @@ class Stream(Channel):
         return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
 
     @property
+    def unread(self) -> Pool:
+        """Counts the bytes that clients have not read yet."""
+        return self._owner.shared.unread
+
+    @property
     def sole(self) -> bytes | None:
         """The only message that waits; None if there are none or several."""
         return self._early[0] if self._early is not None and len(self._early) == 1 else None
@@ -167,7 +167,7 @@ class Stream(Channel):
         if after > self.last:
             raise LookupError(after)
         found: list[tuple[int, bytes]] = []
-        events = self._owner.events
+        events = self._owner.shared.events
         # More may be sent while the store reads.
         while after < self.last:
             more = await events.after(self._owner.id, self.number, after) if events is not None else None
@@ -188,7 +188,7 @@ class Stream(Channel):
             self.outlet.end()
         self.outlet = outlet
         if missed is None and self._owner.primes:
-            retry = self._owner.limits.retry * 1000
+            retry = self._owner.shared.limits.retry * 1000
             outlet.put(b"id: %b\nretry: %d\ndata: \n\n" % (self._event_id(self.last), retry))
         for number, message in missed or ():
             outlet.put(self._encoded(number, message))
@@ -215,9 +215,9 @@ class Stream(Channel):
         event, outlet, owner = self._event(message), self.outlet, self._owner
         if outlet is None:
             return
-        is_behind = outlet.queued and outlet.queued + len(event) > owner.limits.max_unread
+        is_behind = outlet.queued and outlet.queued + len(event) > owner.shared.limits.max_unread
         is_much = outlet.queued + len(event) > HIGH_WATER
-        if is_behind or (is_much and not owner.unread.has_room(self.sender.peer, len(event))):
+        if is_behind or (is_much and not owner.shared.unread.has_room(self.sender.peer, len(event))):
             self.detach(outlet)
             outlet.cut()
         else:
@@ -227,13 +227,13 @@ class Stream(Channel):
         """Build the next event, and store its message for clients that reconnect."""
         self.last += 1
         owner = self._owner
-        if owner.events is not None:
-            owner.events.append(owner.id, self.number, self.last, message)
+        if owner.shared.events is not None:
+            owner.shared.events.append(owner.id, self.number, self.last, message)
         return self._encoded(self.last, message)
 
     def _encoded(self, number: int, message: bytes) -> bytes:
         # Encoded JSON contains no line ends.
-        if self._owner.events is None:
+        if self._owner.shared.events is None:
             return b"data: %b\n\n" % message
         return b"id: %b\ndata: %b\n\n" % (self._event_id(number), message)
 
@@ -298,7 +298,7 @@ class CommonStream(Stream):
             return
         self._keep(len(message))
         while len(early) > 1 and (
-            self._kept > owner.limits.max_unread or not owner.unread.has_room(self.sender.peer, 0)
+            self._kept > owner.shared.limits.max_unread or not owner.shared.unread.has_room(self.sender.peer, 0)
         ):
             self._keep(-len(early.pop(0)))
 
@@ -315,7 +315,7 @@ class CommonStream(Stream):
 
     def _keep(self, size: int) -> None:
         self._kept += size
-        self._owner.unread.add(self.sender.peer, size)
+        self._owner.shared.unread.add(self.sender.peer, size)
 
     async def drain(self) -> None:
         """Wait until the client has read enough; does not wait for a client that does not listen."""
@@ -331,10 +331,8 @@ class CommonStream(Stream):
 
 async def pump(
     stream: Stream,
+    request: HttpRequest,
     delays: Delays,
-    unread: Pool,
-    receive: Receive,
-    reply: Reply,
     *,
     watcher: "asyncio.Task[None] | None" = None,
     after: int | None = None,
@@ -344,10 +342,8 @@ async def pump(
 
     Args:
         stream: the stream.
+        request: the request.
         delays: timeouts for slow clients.
-        unread: counts the bytes that the client has not read yet.
-        receive: reports when the client disconnects.
-        reply: the response.
         watcher: the task that already waits for the client to disconnect; it is cancelled in the end.
         after: the number of the last event that the client received; None if it received none.
         headers: further headers of the response.
@@ -356,7 +352,7 @@ async def pump(
         Refusal: what follows the client's last event is no longer stored, or clients have too much to read already.
         Disconnected: the client does not read.
     """
-    peer = stream.sender.peer
+    peer, unread = stream.sender.peer, stream.unread
     if not unread.has_room(peer, 0):
         raise Refusal(Case.UNREAD)
     try:
@@ -370,7 +366,7 @@ async def pump(
         while not outlet.was_cut:
             data, is_last = outlet.take()
             if data or is_last or start is not None:
-                await reply.write(start, data, is_last=is_last)
+                await request.reply.write(start, data, is_last=is_last)
                 start = None
                 outlet.written(data)
                 if is_last:
@@ -378,7 +374,7 @@ async def pump(
                 if outlet.queued:
                     await asyncio.sleep(0)
             else:
-                watcher = watcher or asyncio.ensure_future(watch(receive, outlet.leave))
+                watcher = watcher or asyncio.ensure_future(watch(request.receive, outlet.leave))
                 if not await outlet.changed(delays.quiet):
                     outlet.put(b":\n\n")
     except asyncio.CancelledError:
