@@ -22,7 +22,7 @@ BESIDE: Final = frozenset(
 )
 """The rooms beside the core."""
 MAX_FILES: Final = 82
-MAX_CODE: Final = 12_515
+MAX_CODE: Final = 12_310
 MIN_LINES: Final = 60
 MAX_MODULES: Final = {"legacy": 20, "modern": 23}
 """How many modules a call may visit in memory, client and server together, by era."""
