@@ -160,7 +160,7 @@ async def test_one_client_leaves_answers_to_others() -> None:
     async with two_addresses(app) as (client, other):
         for each in (client, other):
             await each.shake_hands(NEWEST)
-        app.sessions.unread.add(MANY, 150_000)
+        app.sessions.shared.unread.add(MANY, 150_000)
         assert (await client.post(call("large", size=100_000))).status_code == 503
         assert (await other.post(call("large", size=100_000))).status_code == 200
 

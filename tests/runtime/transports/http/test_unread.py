@@ -62,7 +62,7 @@ async def read_all(reader: asyncio.StreamReader) -> int:
 
 async def settled(app: Any, size: int) -> None:
     async with asyncio.timeout(30):
-        while app.sessions.unread.used != size:
+        while app.sessions.shared.unread.used != size:
             await asyncio.sleep(0.02)
 
 
@@ -78,7 +78,7 @@ async def test_answers_that_nobody_reads_are_bounded_in_all(revision: str) -> No
         ]
         statuses = [await status_of(reader) for reader in readers]
         assert sorted(statuses) == [200, 200, 503, 503], "there is room for slightly more than two responses"
-        assert 2 * LARGE < app.sessions.unread.used <= 3 * LARGE
+        assert 2 * LARGE < app.sessions.shared.unread.used <= 3 * LARGE
         assert (await other.post(call("echo", text="small"))).status_code == 200
         assert (await other.post(call("large", size=2 * LARGE))).status_code == 503
         await stack.aclose()
@@ -127,7 +127,7 @@ async def test_what_waits_for_clients_that_do_not_listen_is_bounded_in_all() -> 
         for _ in range(50):
             await resource_updated(server, uri)
         await asyncio.sleep(0.1)
-        assert 15_000 < app.sessions.unread.used <= 21_000 + 3 * 1100
+        assert 15_000 < app.sessions.shared.unread.used <= 21_000 + 3 * 1100
         async with clients[0].stream() as common:
             assert (await common.message())["params"]["uri"] == uri, "the newest messages are kept"
         for one in clients:

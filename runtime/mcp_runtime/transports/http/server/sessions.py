@@ -257,7 +257,7 @@ class Sessions:
     def __init__(self, servers: "Sequence[ServerHandlers]", revisions: Iterable[str], shared: Shared) -> None:
         self._servers = servers
         self._versions = frozenset(revision.encode() for revision in revisions)
-        self._shared = shared
+        self.shared = shared
         limits = self._limits = shared.limits
         self.unused: Delay[HttpSession] = Delay(limits.session_unused, self._expire)
         self._pool = Pool(limits.max_sessions)
@@ -276,7 +276,7 @@ class Sessions:
         """
         if not self._pool.has_room(sender.peer):
             self._expire(oldest_unused(self.unused, self._pool, sender.peer))
-        session = HttpSession(sources.token_hex(ID_BYTES), self._shared, sender)
+        session = HttpSession(sources.token_hex(ID_BYTES), self.shared, sender)
         session.connection = await start_session(session, *self._servers)
         return session
 
