@@ -379,15 +379,4 @@ def _without_null(schema: Any, where: str) -> Any:
             raise TypeError(f"{where}: {reason}")
 
 
-if not TYPE_CHECKING:  # Type checkers would otherwise accept any name as an attribute of this module.
-
-    def __getattr__(name: str) -> Any:
-        if name in ("CONST", "NULLABLE", "OPTIONAL"):
-            from mcp_runtime.errors import BindingFormatError
-
-            # Importing a model of a format 1 package before its binding leads here.
-            raise BindingFormatError(f"a package that uses mcp_runtime.model.{name}", "", found=1, expected=3)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 __all__ = ["ABSENT", "REQUIRED", "Absent", "WireModel"]

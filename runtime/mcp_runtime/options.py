@@ -113,6 +113,7 @@ class Progress(Protocol):
         """
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class CallOptions:
     """Options of one call. They are not part of the message.
 
@@ -127,25 +128,17 @@ class CallOptions:
         TypeError: a timeout is not a number, `progress` is not callable, or `key` is not a non-empty string.
     """
 
-    __slots__ = ("key", "max_time", "progress", "timeout")
+    timeout: float | None = None
+    max_time: float | None = None
+    progress: Progress | None = None
+    key: str | None = None
 
-    def __init__(
-        self,
-        *,
-        timeout: float | None = None,
-        max_time: float | None = None,
-        progress: Progress | None = None,
-        key: str | None = None,
-    ) -> None:
-        _check_seconds("timeout", timeout)
-        _check_key(key)
-        _check_seconds("max_time", max_time)
-        if progress is not None and not callable(progress):
-            raise TypeError(f"progress: must be a function of three arguments, not {progress!r:.60}")
-        self.key = key
-        self.timeout = timeout
-        self.max_time = max_time
-        self.progress = progress
+    def __post_init__(self) -> None:
+        _check_seconds("timeout", self.timeout)
+        _check_key(self.key)
+        _check_seconds("max_time", self.max_time)
+        if self.progress is not None and not callable(self.progress):
+            raise TypeError(f"progress: must be a function of three arguments, not {self.progress!r:.60}")
 
 
 def _check_seconds(name: str, value: object) -> None:

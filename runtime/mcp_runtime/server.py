@@ -9,7 +9,7 @@ from traceback import walk_tb
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.link import log
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.transport import Transport
 from mcp_runtime.errors import LifespanError, MissingCapability
 from mcp_runtime.functions import SCOPES, ScopeRule, blocks, check_scope_names

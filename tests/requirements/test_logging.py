@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.connection.reports import LEVELS
+from mcp_runtime.connection.notifications import LEVELS
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.middleware.log_handler import McpLogHandler
 from mcp_runtime.server import ServerOptions

@@ -7,7 +7,6 @@ further calls are queued; no peer gets more than half of them where several can 
 
 import asyncio
 import inspect
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -17,11 +16,11 @@ from functools import partial, wraps
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.calls import CURRENT, Pool
+from mcp_runtime.connection.journal import log
 from mcp_runtime.functions import blocks
 
 T = TypeVar("T")
 
-log: Final = logging.getLogger("mcp_runtime")
 
 MAX_THREADS: Final = 40
 """How many plain handlers run at once in one process."""

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from mcp_runtime.binding import Binding, Wire
-from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.conversation import CloseHook, Conversation
 from mcp_runtime.connection.link import ErrorHook, Link
 from mcp_runtime.connection.outbound import Outbound
@@ -56,11 +55,6 @@ class KnowsPeer(ABC):
     def instructions(self) -> str | None:
         """The server's instructions for use; None if it has none."""
         return self.requester.instructions
-
-    @property
-    def log_level(self) -> str | None:
-        """The minimum level of log messages that the client wants; None until it sets one."""
-        return self.requester.log_level
 
     def request_meta(self) -> Mapping[str, Any]:
         """Return the `_meta` that every request must carry: none in the legacy era."""
@@ -144,23 +138,6 @@ class Hooks(ABC):
             hook: the function to call.
         """
         self._conversation.before_close = hook
-
-    async def report_progress(
-        self, call: Call, progress: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        """Report progress on an open request of the peer; does nothing if it did not ask, or is answered.
-
-        Progress that does not increase is dropped and logged.
-
-        Args:
-            call: the request: the `Exchange` of its handler.
-            progress: how much is done so far.
-            total: how much there is to do; None if unknown.
-            message: a text to show, or None.
-        """
-        channel = self._conversation.reports.progress(call, progress, total, message)
-        if channel is not None:
-            await channel.drain()
 
     def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
         """Listen to progress reports under a token that outlives its request, as that of a task does.

@@ -10,8 +10,7 @@ from mcp_runtime.connection.background import unblocked
 from mcp_runtime.connection.base import Hooks, KnowsPeer
 from mcp_runtime.connection.calls import Call, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
-from mcp_runtime.connection.notifications import NotificationStream
-from mcp_runtime.connection.reports import log_message
+from mcp_runtime.connection.notifications import NotificationStream, log_message
 from mcp_runtime.connection.requester import Handler, Requester
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
@@ -67,7 +66,9 @@ class Exchange(Call):
             message: a text to show, or None.
         """
         if self.book is not None and (self.is_open or not self.is_modern):
-            await self.connection.report_progress(self, progress, total, message)
+            channel = self.connection._conversation.reports.progress(self, progress, total, message)
+            if channel is not None:
+                await channel.drain()
 
     async def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
         """Send a log message to the peer, if it asked for messages of that level.

@@ -10,8 +10,8 @@ from mcp_runtime.connection.calls import Call, Handling, Way
 from mcp_runtime.connection.inbound import Inbound
 from mcp_runtime.connection.journal import Chatter
 from mcp_runtime.connection.link import Link
+from mcp_runtime.connection.notifications import Reports
 from mcp_runtime.connection.outbound import Outbound
-from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import (
     ACCEPTED,

@@ -11,9 +11,8 @@ from mcp_runtime.connection.background import never_ran
 from mcp_runtime.connection.calls import CURRENT, LIGHT, Call, Handling, ReservedBytes, TaggedStreams
 from mcp_runtime.connection.checks import UNAVAILABLE, check_gated, params_of, refusal
 from mcp_runtime.connection.link import Link
-from mcp_runtime.connection.notifications import NotificationQueue, NotificationStream
+from mcp_runtime.connection.notifications import NotificationQueue, NotificationStream, Reports
 from mcp_runtime.connection.outbound import Outbound
-from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Handler, Requester, ResumeHandler, ignore
 from mcp_runtime.connection.transport import ACCEPTED, MAX_UNREAD, Channel, Outcome, Verdict
 from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped

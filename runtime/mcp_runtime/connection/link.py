@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.calls import CURRENT, Call, Way
-from mcp_runtime.connection.journal import Journal
+from mcp_runtime.connection.journal import Journal, log
 from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.transport import ANSWER_SENT, MAX_UNREAD, Channel, Sent, Transport
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
@@ -23,8 +23,6 @@ ErrorHook: TypeAlias = Callable[[McpError], None]
 
 MAX_IDLE: Final = 1000
 """How many lines without open requests are kept before they are checked."""
-
-log: Final = logging.getLogger("mcp_runtime")
 
 
 class Link:

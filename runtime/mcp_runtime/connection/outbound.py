@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 from mcp_runtime.connection.calls import CURRENT, Asked, Call, Lasting, Proceed, through, times_of
 from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded
 from mcp_runtime.connection.link import Link
-from mcp_runtime.connection.reports import Reports
+from mcp_runtime.connection.notifications import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, said, with_server_info, write_result
 from mcp_runtime.connection.timers import Deadlines

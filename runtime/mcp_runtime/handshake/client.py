@@ -5,14 +5,22 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from mcp_runtime.binding import Binding, Bridges, Wire
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.link import log
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.on_behalf import Feature
 from mcp_runtime.connection.transport import Transport
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision, clipped
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
-from mcp_runtime.handshake.discovery import NotModern, discover, newest, supported
-from mcp_runtime.handshake.offer import Offer, check_opening, common_features, named
+from mcp_runtime.handshake.offer import (
+    NotModern,
+    Offer,
+    check_opening,
+    common_features,
+    discover,
+    named,
+    newest,
+    supported,
+)
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer

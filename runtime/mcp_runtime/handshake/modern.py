@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.reports import LEVELS
+from mcp_runtime.connection.notifications import LEVELS
 from mcp_runtime.connection.requester import Answers, Requester
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import PeerError

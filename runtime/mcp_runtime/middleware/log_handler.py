@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from mcp_runtime.connection.calls import CURRENT
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.reports import LEVELS, log_message, wants
+from mcp_runtime.connection.notifications import LEVELS, log_message, wants
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.errors import McpError
 from mcp_runtime.features.utilities import LOGGING

@@ -16,14 +16,13 @@ from typing import Any, Final
 from mcp_runtime import sources
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.connection.journal import log
 from mcp_runtime.errors import LocalProtocolError, RequestTimeout
 from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.handlers import ServerHandlers
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.options import CallOptions
 from mcp_runtime.settings import Suspended
-
-log: Final = logging.getLogger("mcp_runtime")
 
 _SECRET: Final = sources.token_bytes(32)
 """Distinguishes the handles of this process from others."""

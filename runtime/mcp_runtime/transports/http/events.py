@@ -1,7 +1,6 @@
 """Resource limits of an HTTP server, and stored events, which a client that lost its connection gets again."""
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,11 +8,10 @@ from typing import Final, NamedTuple, Protocol
 
 from mcp_runtime import sources
 from mcp_runtime.connection.background import bounded
+from mcp_runtime.connection.journal import log
 from mcp_runtime.errors import clipped
 from mcp_runtime.protocol.jsonrpc import Fault, parse
 from mcp_runtime.transports.http.statuses import Case, Refusal
-
-log: Final = logging.getLogger("mcp_runtime")
 
 TIMEOUT: Final = 2.0
 """Seconds that a store operation may take."""

@@ -1,7 +1,6 @@
 """What both client transports have in common: every message of the client is a POST of its own."""
 
 import asyncio
-import logging
 import re
 from abc import abstractmethod
 from collections import deque
@@ -12,6 +11,7 @@ from typing import Any, Final, Unpack
 
 import httpx2
 
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.errors import AuthorizationError, clipped
 from mcp_runtime.protocol import names
@@ -88,8 +88,6 @@ class Standing:
 
 MAX_QUEUED: Final = 1 << 20
 """How many bytes may be queued before `drain` waits."""
-
-log: Final = logging.getLogger("mcp_runtime")
 
 
 class PostingTransport(Transport):

@@ -6,12 +6,12 @@ nothing is resumed; closing it cancels the request.
 
 import asyncio
 import itertools
-import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Any, Final, NamedTuple, cast
 
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.errors import clipped
 from mcp_runtime.protocol import modern
@@ -30,7 +30,6 @@ MAX_PAGES: Final = 1_000
 MAX_WARNINGS: Final = 20
 """How many invalid tools of one page are named in the log."""
 
-log: Final = logging.getLogger("mcp_runtime")
 
 _HIDING: Final = (mirrored.ANNOTATION.encode(), b"\\u")
 """What a text with the annotation contains; names may be written with escapes."""

@@ -1,7 +1,6 @@
 """How far a stream of events was read, and when to resume it."""
 
 import asyncio
-import logging
 from collections import OrderedDict
 from functools import partial
 from http import HTTPStatus
@@ -10,6 +9,7 @@ from typing import Final, Unpack
 import httpx2
 
 from mcp_runtime import sources
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.transport import ANSWER_SENT, Sent, TransportError
 from mcp_runtime.errors import clipped
 from mcp_runtime.protocol import modern
@@ -107,8 +107,6 @@ RENEW_TIMEOUT: Final = 30.0
 _UNAUTHORIZED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _OLDER: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 """What servers of HTTP+SSE answer a POST to their stream with (2025-03-26, basic/transports)."""
-
-log: Final = logging.getLogger("mcp_runtime")
 
 
 class HttpClientTransport(PostingTransport):

@@ -1,7 +1,6 @@
 """ASGI without a framework: its types, timeouts, and responses that wait for their clients to read."""
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
@@ -10,12 +9,11 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.errors import clipped
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.statuses import Refusal
-
-log: Final = logging.getLogger("mcp_runtime")
 
 K = TypeVar("K")
 T = TypeVar("T")

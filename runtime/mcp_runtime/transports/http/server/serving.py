@@ -14,7 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_runtime import sources
-from mcp_runtime.connection.link import log
+from mcp_runtime.connection.journal import log
 from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.transports.http.server.app import LOOPBACK, HttpApp, without_port
 from mcp_runtime.transports.http.server.asgi import Receive, Reply, Scope, Send
