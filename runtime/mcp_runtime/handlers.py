@@ -6,28 +6,114 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.functions import SCOPES, blocks, check_names, check_scopes, scopes_of
-from mcp_runtime.peer import Stub
+from mcp_runtime.method import NotificationMethod, RequestMethod
+from mcp_runtime.options import Caller
 
 if TYPE_CHECKING:
     import typing_extensions
 
     from mcp_runtime.connection.connection import Connection, Exchange
-    from mcp_runtime.connection.on_behalf import Extends
+    from mcp_runtime.connection.notifications import NotificationStream
     from mcp_runtime.connection.requester import Handler, Principal, Requester
+    from mcp_runtime.model import WireModel
     from mcp_runtime.options import LogLevel
-    from mcp_runtime.settings import ServerOptions
+    from mcp_runtime.settings import Extends, ServerOptions
 
     StateT = typing_extensions.TypeVar("StateT", default=Any)
 else:
     StateT = TypeVar("StateT")  # typing_extensions takes time to import
 
 PeerT = TypeVar("PeerT")
+P = TypeVar("P")
+MetaT = TypeVar("MetaT", bound="WireModel")
 T = TypeVar("T")
 
 _CONNECTIONS = "_mcp_connections"
 LIFESPANS = "_mcp_lifespans"
 """The attribute of a server with the lifespans that are open, by event loop."""
 _IMPLEMENTED = "_mcp_implemented"
+
+
+class Stub:
+    """Base class of generated stubs: the peer as reached through a `Caller`.
+
+    Args:
+        caller: sends the messages.
+    """
+
+    __binding__: ClassVar[Binding]
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    @property
+    def __caller__(self) -> Caller:
+        """The caller that sends the messages."""
+        return self._caller
+
+    @property
+    def connection(self) -> "Connection":
+        """The connection to the peer: its state, the peer's identity, vendor requests, and closing.
+
+        Raises:
+            TypeError: the stub uses a caller that is not a connection.
+        """
+        from mcp_runtime.connection.connection import Connection
+
+        # A caller that adds something to each message wraps a connection itself.
+        found = getattr(self._caller, "connection", self._caller)
+        if not isinstance(found, Connection):
+            raise TypeError(f"this stub uses a {type(self._caller).__name__}, not a connection")
+        return found
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """The capabilities that the peer declared, by wire names; in the modern era, with the current request."""
+        requester = getattr(self._caller, "requester", None) or self.connection.requester
+        declared: Mapping[str, Any] = requester.declared[requester.side.other]
+        return declared
+
+    def has(self, path: str) -> bool:
+        """Whether the peer declared a capability.
+
+        Args:
+            path: its path, such as ``tools``, ``resources.subscribe`` or ``experimental.acme``.
+        """
+        from mcp_runtime.protocol.capabilities import declares
+
+        return declares(self.capabilities, path)
+
+    def notifications(self, method: NotificationMethod[P], *, limit: int = 1000) -> "NotificationStream[P]":
+        """Iterate over the params of the notifications of one method that arrive from now on.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            limit: how many notifications are buffered for a slow reader; the oldest are dropped and counted.
+        """
+        return self.connection.notifications(method, limit=limit)
+
+    def _meta(self, type_: type[MetaT], meta: MetaT | Mapping[str, Any] | None) -> MetaT:
+        """Return the metadata that was passed (an object, or keyed by wire names), with what every request must carry.
+
+        Raises:
+            LocalProtocolError: it names a revision other than the one in use.
+            pydantic.ValidationError: it is not valid.
+        """
+        if meta is None:
+            # Only connections share it. Looked up in the class, since a caller that delegates attributes to one may add
+            # metadata in `request_meta`.
+            plain: Callable[[Caller, type[MetaT]], MetaT] | None = getattr(type(self._caller), "plain_meta", None)
+            if plain is not None:
+                return plain(self._caller, type_)
+        from mcp_runtime.protocol.modern import merged
+
+        given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json") if meta is not None else {}
+        return type_.model_validate(merged(self._caller.request_meta(), given))
+
+    @staticmethod
+    def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:
+        """Build the params of a method from keyword arguments."""
+        return method.params.build(arguments) if method.params else None
 
 
 class Context(Generic[PeerT]):
@@ -55,7 +141,7 @@ class Context(Generic[PeerT]):
         exchange, peer = self._exchange, self._peer
         if exchange is None or not isinstance(peer, Stub):
             return peer
-        from mcp_runtime.connection.on_behalf import OnBehalf
+        from mcp_runtime.peer import OnBehalf
 
         bound: PeerT = type(peer)(OnBehalf(peer.__caller__, exchange))
         return bound

@@ -45,7 +45,7 @@ class WireType(Generic[T]):
         name: the name of the type in it.
     """
 
-    __slots__ = ("_is_compiled", "assumed", "build", "decode", "encode", "name", "package", "validate")
+    __slots__ = ("assumed", "build", "decode", "encode", "is_compiled", "name", "package", "validate")
 
     decode: Callable[[bytes | str], T]
     """Read one JSON text; raises `pydantic.ValidationError` if it is not I-JSON, or not of this type."""
@@ -61,7 +61,7 @@ class WireType(Generic[T]):
     def __init__(self, package: str, name: str) -> None:
         self.package = package
         self.name = name
-        self._is_compiled = False
+        self.is_compiled = False
         self.assumed = ()
         self.decode = lambda data: self.compile().decode(data)
         self.validate = lambda value: self.compile().validate(value)
@@ -77,10 +77,10 @@ class WireType(Generic[T]):
 
     def compile(self) -> "WireType[T]":
         """Compile the validator and serializer now rather than on first use; return the record itself."""
-        if not self._is_compiled:
+        if not self.is_compiled:
             with _collector_paused():
                 self._compile()
-            self._is_compiled = True
+            self.is_compiled = True
         return self
 
     def _compile(self) -> None:
@@ -90,13 +90,8 @@ class WireType(Generic[T]):
         validator, serializer = _compiled(loaded)
         assumed: Mapping[str, tuple[str, Any]] = getattr(loaded, "__assumed__", {})
         self.assumed = tuple(assumed.values())
-        validate_python = validator.validate_python
-
-        def validate(value: object) -> T:
-            # In strict mode, null is rejected where a property may only be absent; see `WireModel`.
-            return cast(T, validate_python(value, strict=True))
-
-        self.validate = validate
+        # In strict mode, null is rejected where a property may only be absent; see `WireModel`.
+        self.validate = validate = partial(validator.validate_python, strict=True)
         self.decode = lambda text: validate(read_as(self.name, text))
         self.build = partial(validator.validate_python, by_alias=True, by_name=True)
         self.encode = strict_writer(serializer.to_json)

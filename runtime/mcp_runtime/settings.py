@@ -1,6 +1,6 @@
 """Options of clients and servers: their identity, their capabilities, how handlers wait for input."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, Self
@@ -8,11 +8,12 @@ from typing import Any, Literal, Protocol, Self
 from mcp_runtime.binding import Revisions
 from mcp_runtime.connection.calls import Proceed
 from mcp_runtime.connection.connection import Connection, Middleware
-from mcp_runtime.connection.on_behalf import Extends
 from mcp_runtime.options import CacheHint, Limits, Trace
 
 __all__ = [
     "ClientOptions",
+    "Extends",
+    "Feature",
     "Inputs",
     "Middleware",
     "Proceed",
@@ -41,6 +42,41 @@ class Suspended:
     per_peer: int = 100
     overall: int = 10_000
     shared: bool = False
+
+
+class Feature(Protocol):
+    """A part of the protocol that the runtime implements; one object serves any number of connections.
+
+    Both methods are called once the revision and this side's own handlers are known, `install` also after the peer has
+    declared its capabilities.
+    """
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str | Mapping[str, Any]]:
+        """Return the capabilities that this side has because of the feature: paths, or values keyed by wire names.
+
+        Args:
+            connection: the connection, with its revision and handlers.
+            declared: what this side declares so far, keyed by wire names.
+        """
+        ...
+
+    def install(self, connection: Connection) -> None:
+        """Register handlers on a connection, before or instead of this side's own."""
+        ...
+
+
+class Extends(Feature, Protocol):
+    """A feature that a program hands in; `mcp_runtime.extensions.extension.Extension` is the usual base class."""
+
+    @property
+    def revision(self) -> str:
+        """The revision that it extends; empty for any."""
+        ...
+
+    @property
+    def methods(self) -> Collection[str]:
+        """The methods that it adds."""
+        ...
 
 
 class Inputs(Protocol):

@@ -8,17 +8,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.handlers import Context, Handlers, ServerContext, ServerHandlers, StateT
+from mcp_runtime.handlers import Context, Handlers, ServerContext, ServerHandlers, StateT, Stub
 from mcp_runtime.options import Caller, CallOptions
-from mcp_runtime.peer import Stub
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from mcp_runtime.connection.on_behalf import Extends
     from mcp_runtime.features.listen import Subscription
     from mcp_runtime.peer import Peer
-    from mcp_runtime.settings import ClientOptions
+    from mcp_runtime.settings import ClientOptions, Extends
 
 __all__ = [
     "Binding",

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from mcp_runtime.connection.connection import Connection
-    from mcp_runtime.connection.on_behalf import Extends
-    from mcp_runtime.settings import ServerOptions
+    from mcp_runtime.settings import Extends, ServerOptions
     from mcp_runtime.transports.http import HttpServerOptions
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from mcp_runtime.errors import RemoteProtocolError, clipped
+from mcp_runtime.handlers import Stub
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.middleware.json_schema import Check, UnusableSchema
 from mcp_runtime.options import CallOptions
-from mcp_runtime.peer import Stub
 from mcp_runtime.protocol.jsonrpc import is_array, is_object, spell_pointer
 from mcp_runtime.protocol.names import ELICITATION_CREATE
 

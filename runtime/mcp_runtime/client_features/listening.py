@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mcp_runtime import sources
-from mcp_runtime.connection.link import log
+from mcp_runtime.connection.journal import log
 from mcp_runtime.errors import ConnectionClosed, clipped
 from mcp_runtime.features.listen import Change
 from mcp_runtime.protocol import names

@@ -9,9 +9,9 @@ from mcp_runtime import sources
 from mcp_runtime.client_features.forms import Action, create
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.handlers import Stub
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.options import CallOptions
-from mcp_runtime.peer import Stub
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
 from mcp_runtime.protocol.rules import URL_REQUIRED, UrlView, inspect_url

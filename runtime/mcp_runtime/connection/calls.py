@@ -12,7 +12,7 @@ from mcp_runtime.connection.transport import Channel
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.options import CallOptions, Limits, Progress
 from mcp_runtime.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
-from mcp_runtime.protocol.jsonrpc import Notification, Request
+from mcp_runtime.protocol.jsonrpc import Notification, Request, meta_of
 
 LIGHT: Final = 4096
 """Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
@@ -255,8 +255,7 @@ class Call(ReceivedCall):
     @property
     def meta(self) -> Mapping[str, Any]:
         """The `_meta` of the message, keyed by wire names; empty if it has none, or if it was not received."""
-        meta = self.message.params.get("_meta") if self.message.params else None
-        return cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
+        return meta_of(self.message.params)
 
 
 CURRENT: Final[ContextVar[Call | None]] = ContextVar("mcp_exchange", default=None)

@@ -7,7 +7,7 @@ from copy import copy
 from functools import lru_cache
 from typing import Any, Final, NoReturn, Protocol
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.requester import AskInside, Requester
@@ -80,7 +80,10 @@ def params_of(method: AnyMethod, received: Call) -> Any:
     given, wire = params or {}, requester.wire
     if wire is not None:
         given = wire.incoming(method, "params", given, received.text, requester.reader)
-    read = requester.reader.read(method.params, given, method.name)
+    try:
+        read = method.params.validate(given)
+    except ValidationError as error:
+        read = requester.reader.repaired(method.params, given, method.name, error)
     if method.name in ARRIVING and (broken := ARRIVING[method.name](given)) is not None:
         raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
     return read
@@ -172,6 +175,15 @@ def _nobody(error: RemoteProtocolError) -> None:
 
 
 _EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
+def is_served(method: AnyMethod, requester: Requester) -> bool:
+    """Whether the requester may send a request: its revision has it, and its capability was declared."""
+    wire = requester.wire
+    if wire is not None and not wire.has(method.name):
+        return False
+    sent = method if wire is None else wire.spoken(method)
+    return sent.direction is not _EMBEDDED and (not method.capability or method.name in requester.may_receive)
 
 
 def is_embedded(method: AnyMethod, requester: Requester) -> bool:

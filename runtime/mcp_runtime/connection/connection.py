@@ -66,7 +66,7 @@ class Exchange(Call):
             message: a text to show, or None.
         """
         if self.book is not None and (self.is_open or not self.is_modern):
-            channel = self.connection._conversation.reports.progress(self, progress, total, message)
+            channel = self.connection.reports.progress(self, progress, total, message)
             if channel is not None:
                 await channel.drain()
 
@@ -131,6 +131,7 @@ class Connection(KnowsPeer, Hooks):
         self._conversation = Conversation(transport, side, settings, self._exchanges)
         self._link = self._conversation.link
         self.outbound = self._conversation.outbound
+        self.reports = self._conversation.reports
         self.inbound = self._conversation.inbound
         self.results = self.outbound.results
 

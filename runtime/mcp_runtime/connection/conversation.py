@@ -32,7 +32,7 @@ from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import Cancelled, Event, Progressed, ReceivedCall
 from mcp_runtime.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side, State
-from mcp_runtime.protocol.modern import cancelled, is_modern
+from mcp_runtime.protocol.modern import VERSION, cancelled
 from mcp_runtime.protocol.names import INITIALIZE, PING
 
 _CLIENT, _NEW = Side.CLIENT, State.NEW  # once, since Python 3.11 runs code to find a member of an enumeration
@@ -293,7 +293,7 @@ class Conversation(Receiver):
         elif (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, channel):
             request = Request(id_, str(value["method"]), None)
             return self._take_fault(link.session.in_use(request, is_same=True), channel)
-        if not is_modern(value) and not self._is_stray(value):
+        if VERSION not in jsonrpc.meta_of(value.get("params")) and not self._is_stray(value):
             return None
         try:
             message = jsonrpc.classify(value)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.background import never_ran
 from mcp_runtime.connection.calls import CURRENT, LIGHT, Call, Handling, ReservedBytes, TaggedStreams
-from mcp_runtime.connection.checks import UNAVAILABLE, check_gated, params_of, refusal
+from mcp_runtime.connection.checks import UNAVAILABLE, check_gated, is_served, params_of, refusal
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import NotificationQueue, NotificationStream, Reports
 from mcp_runtime.connection.outbound import Outbound
@@ -265,7 +265,7 @@ class Inbound:
         """Start the task of a request, unless it is refused or continues a suspended handler."""
         requester, name = call.requester, call.name
         found = requester.answers.handlers.get(name)
-        if found is None or not requester.may_ask(found[0]) or not requester.has(name):
+        if found is None or not is_served(found[0], requester):
             # At debug level only: a client of both eras asks server/discover first, to learn from the error.
             self._link.log_limited(logging.DEBUG, "%s is not supported here", clipped(name, 100))
             self._refuse(call, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})

@@ -86,7 +86,7 @@ class Link:
             self.session.state = State.READY  # there is no handshake to wait for
         elif self.requester.is_modern:
             self.session.state = State.NEW
-        self.requester = self.requester._replace(binding=binding, wire=wire, reader=self.reader(spoken.revision))
+        self.requester = self.requester.speaking(binding, wire, self.reader(spoken.revision))
 
     def reader(self, revision: str) -> Reader:
         """Return a reader for messages of a revision."""

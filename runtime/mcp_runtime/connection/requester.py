@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime import sources
 from mcp_runtime.binding import Binding, Wire
-from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
+from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.options import CacheHint, CallOptions
 from mcp_runtime.protocol.capabilities import is_open, sendable
 from mcp_runtime.protocol.legacy import Side
@@ -98,7 +98,6 @@ async def ignore(params: Any, context: Any) -> None:
     """Handle a notification that only middleware or a stream wants."""
 
 
-_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 _NOTHING: Final[Mapping[Side, Mapping[str, Any]]] = MappingProxyType({Side.CLIENT: _EMPTY, Side.SERVER: _EMPTY})
 
@@ -167,6 +166,9 @@ class Requester(NamedTuple):
     answers: Answers
     binding: Binding | None = None
     wire: Wire | None = None
+    spoken: Binding | None = None
+    is_modern: bool = False
+    result_tag: str = ""
     declared: Mapping[Side, Mapping[str, Any]] = _NOTHING
     may_send: frozenset[str] = frozenset()
     may_receive: frozenset[str] = frozenset()
@@ -184,27 +186,9 @@ class Requester(NamedTuple):
         return self.address if self.principal is None else self.principal
 
     @property
-    def is_modern(self) -> bool:
-        """Whether it uses a revision of the modern era, over a bridge or not."""
-        binding = self.binding if self.wire is None else self.wire.binding
-        return binding is not None and binding.era == "modern"
-
-    @property
-    def spoken(self) -> Binding | None:
-        """The generated revision in use; None before one is agreed on."""
-        return self.wire.binding if self.wire is not None else self.binding
-
-    @property
     def revision(self) -> str:
         """The revision in use; empty before one is agreed on."""
-        spoken = self.spoken
-        return spoken.revision if spoken is not None else ""
-
-    @property
-    def result_tag(self) -> str:
-        """The property that distinguishes the results of a request in the revision in use, or an empty string."""
-        binding = self.binding if self.wire is None else self.wire.binding
-        return binding.result_tag if binding is not None else ""
+        return self.spoken.revision if self.spoken is not None else ""
 
     def seen_with(self, address: str | None, headers: Mapping[str, str]) -> "Requester":
         """Return the same requester with what is known of one of its requests; twice as fast as `_replace`."""
@@ -219,14 +203,21 @@ class Requester(NamedTuple):
         """Whether the revision in use has a method of this side's."""
         return self.wire is None or self.wire.has(method)
 
-    def may_ask(self, method: AnyMethod) -> bool:
-        """Whether the peer may send a request, given the capabilities."""
-        sent = method if self.wire is None else self.wire.spoken(method)
-        return sent.direction is not _EMBEDDED and (not method.capability or method.name in self.may_receive)
-
     def is_open(self, path: str, sender: Side) -> bool:
         """Whether a side may send what needs a capability."""
         return is_open(path, sender, self.declared)
+
+    def speaking(self, binding: Binding, wire: Wire | None, reader: Reader) -> "Requester":
+        """Return the requester with its revision: that of the binding, or the one at the other end of a bridge."""
+        spoken = binding if wire is None else wire.binding
+        return self._replace(
+            binding=binding,
+            wire=wire,
+            reader=reader,
+            spoken=spoken,
+            is_modern=spoken.era == "modern",
+            result_tag=spoken.result_tag,
+        )
 
     def declaring(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> "Requester":
         """Return the same requester, with declared capabilities and other information."""

@@ -168,7 +168,9 @@ class Results:
         """
         # Compiling the type determines its fields.
         missing: dict[str, Any] = {}
-        for wire, default in type_.compile().assumed:
+        if not type_.is_compiled:
+            type_.compile()
+        for wire, default in type_.assumed:
             if _is_absent(found.get(wire)):
                 missing[wire] = default
         if not missing:

@@ -11,7 +11,7 @@ from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import modern, names
-from mcp_runtime.protocol.jsonrpc import Id, is_object
+from mcp_runtime.protocol.jsonrpc import Id, meta_of
 
 if TYPE_CHECKING:
     from mcp_runtime.connection.calls import Call
@@ -154,8 +154,7 @@ class _Streams:
             if isinstance(id_, int | str) and id_ in self.open:
                 self._connection.outbound.end(id_)
             return
-        meta: Any = params.get("_meta")
-        tag: Any = meta.get(modern.SUBSCRIPTION_ID) if is_object(meta) else None
+        tag: Any = meta_of(params).get(modern.SUBSCRIPTION_ID)
         subscription = self.open.get(tag) if isinstance(tag, int | str) else None
         method = binding.methods.get(message.method) if binding is not None else None
         if subscription is None or not isinstance(method, NotificationMethod) or method.params is None:

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from mcp_runtime.binding import Binding, Bridges, Wire
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import log
-from mcp_runtime.connection.on_behalf import Feature
 from mcp_runtime.connection.transport import Transport
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision, clipped
 from mcp_runtime.features.roots import RootsList
@@ -29,7 +28,7 @@ from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED, SERVER_DISCOVER
-from mcp_runtime.settings import ClientOptions
+from mcp_runtime.settings import ClientOptions, Feature
 
 
 class Client(Protocol):

@@ -20,7 +20,7 @@ from mcp_runtime.handshake.offer import Offer, Served, identity_of, server_featu
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CacheHint
 from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object, meta_of
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.settings import ServerOptions, Suspended
@@ -75,8 +75,8 @@ class Requesters:
         Raises:
             PeerError: the revision is not supported, or the sender information is not valid.
         """
-        meta: Any = (request.params or {}).get("_meta")
-        if meta.__class__ is not dict or modern.VERSION not in meta:
+        meta = meta_of(request.params)
+        if modern.VERSION not in meta:
             raise self._stray(request)
         said: _Said = (
             meta[modern.VERSION],
@@ -134,13 +134,8 @@ class Requesters:
         if isinstance(options.inputs, Suspended):
             suspensions = Suspensions.of(server, options.inputs)
             answers.ask_inside, answers.resume_handler = suspensions.ask, partial(suspensions.resume, connection)
-        requester = Requester(
-            side=Side.SERVER,
-            reader=connection.reader(revision),
-            answers=answers,
-            binding=server.__binding__,
-            wire=wire,
-        )
+        reader = connection.reader(revision)
+        requester = Requester(Side.SERVER, reader, answers).speaking(server.__binding__, wire, reader)
         with connection.set_up_for(requester):
             own = Offer(connection, server.answered(), server_features(options), options).capabilities
             discover = spoken.methods[SERVER_DISCOVER]

@@ -17,7 +17,6 @@ from pydantic import BaseModel
 from mcp_runtime.binding import Binding, Bridges, Wire
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import log
-from mcp_runtime.connection.on_behalf import Feature
 from mcp_runtime.errors import PeerError, RemoteProtocolError, RequestTimeout, UnsupportedRevision, clipped
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.features.utilities import KeepAlive, Logging, RelatedTasks
@@ -28,7 +27,7 @@ from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.capabilities import derive, merge, put
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import AREAS, INITIALIZE, PROMPTS_GET, SERVER_DISCOVER, TOOLS_CALL, listing
-from mcp_runtime.settings import ClientOptions, ServerOptions, Settings
+from mcp_runtime.settings import ClientOptions, Feature, ServerOptions, Settings
 
 _IS_CHECKED: Final = "_gaps_are_logged"
 """Marks a server that was checked: over HTTP, each session starts serving it again."""

@@ -56,7 +56,7 @@ class Judge:
         self.binding = binding
         self._results = Results(_ignore)
         reader = Reader(binding.revision, lenient=False, report=_ignore)
-        self._base = Requester(side=Side.SERVER, reader=reader, answers=Answers(), binding=binding)
+        self._base = Requester(Side.SERVER, reader, Answers()).speaking(binding, None, reader)
 
     @cached_property
     def has_outputs(self) -> bool:

@@ -18,6 +18,7 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+_NO_META: Final[Mapping[str, Any]] = {}
 
 
 class Fault(Exception):
@@ -130,12 +131,15 @@ def is_id(value: Any) -> bool:
     return value.__class__ is int or value.__class__ is str
 
 
+def meta_of(params: Any) -> Mapping[str, Any]:
+    """Return the `_meta` of params as parsed; empty if there is none, or if it is no object."""
+    meta: Any = params.get("_meta") if params.__class__ is dict else None
+    return meta if meta.__class__ is dict else _NO_META
+
+
 def progress_token(params: Mapping[str, Any] | None) -> Id | None:
     """Return the progress token of a request; None if it has no valid one."""
-    if not params or "_meta" not in params:
-        return None
-    meta: Any = params["_meta"]
-    token: Any = meta.get("progressToken") if meta.__class__ is dict else None
+    token: Any = meta_of(params).get("progressToken")
     return token if token is None or is_id(token) else None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.protocol.calls import Cancelled, ReceivedCall
-from mcp_runtime.protocol.jsonrpc import Id, dump, is_object
+from mcp_runtime.protocol.jsonrpc import Id, dump, is_object, meta_of
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED
 
 PREFIX: Final = "io.modelcontextprotocol/"
@@ -54,11 +54,7 @@ def stamped(result: bytes, stamp: bytes, tag: str) -> bytes:
 
 def is_modern(value: Any) -> bool:
     """Whether a parsed message is a call of the modern era: one whose `_meta` names its sender's revision."""
-    if value.__class__ is not dict:
-        return False
-    params: Any = value.get("params")
-    meta: Any = params.get("_meta") if params.__class__ is dict else None
-    return meta.__class__ is dict and VERSION in meta
+    return value.__class__ is dict and VERSION in meta_of(value.get("params"))
 
 
 def merged(required: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

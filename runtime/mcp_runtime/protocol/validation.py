@@ -151,14 +151,31 @@ class Reader:
         Raises:
             RemoteProtocolError: it does not match the type.
         """
-        rounds = MAX_ROUNDS if self._drops else 0
-        while True:
+        try:
+            return type_.validate(value)
+        except ValidationError as error:
+            return self.repaired(type_, value, method, error)
+
+    def repaired(self, type_: WireType[T], value: dict[str, Any], method: str, error: ValidationError) -> T:
+        """Return a part of a message that did not match its type without what is wrong with it, if that is allowed.
+
+        Args:
+            type_: the expected type.
+            value: the parsed part.
+            method: the method that the message belongs to.
+            error: why it did not match.
+
+        Raises:
+            RemoteProtocolError: it cannot be repaired.
+        """
+        for _ in range(MAX_ROUNDS if self._drops else 0):
+            if not self._take_out(error, value, method):
+                break
             try:
                 return type_.validate(value)
-            except ValidationError as error:
-                if not rounds or not self._take_out(error, value, method):
-                    return self._repaired(type_, value, method, error)
-                rounds -= 1
+            except ValidationError as left:
+                error = left
+        return self._without_nulls(type_, value, method, error)
 
     def _take_out(self, error: ValidationError, value: Any, method: str) -> bool:
         """Take the items of an unknown type out of a list; return whether there are any.
@@ -178,7 +195,7 @@ class Reader:
         self._report_once(method, spell_pointer(path[:index]), reason)
         return True
 
-    def _repaired(self, type_: WireType[T], value: dict[str, Any], method: str, error: ValidationError) -> T:
+    def _without_nulls(self, type_: WireType[T], value: dict[str, Any], method: str, error: ValidationError) -> T:
         """Validate a value without each null that stands for absence.
 
         Raises:

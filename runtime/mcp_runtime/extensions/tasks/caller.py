@@ -9,9 +9,9 @@ from typing import Any, Final, Generic, TypeVar, cast
 from mcp_runtime import sources
 from mcp_runtime.errors import LocalProtocolError, McpError, RemoteProtocolError, RequestTimeout, clipped
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
+from mcp_runtime.handlers import Stub
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CallOptions
-from mcp_runtime.peer import Stub
 from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TASKS_RESULT
 
 P = TypeVar("P")

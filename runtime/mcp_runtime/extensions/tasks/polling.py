@@ -17,9 +17,9 @@ from mcp_runtime.extensions.tasks.caller import StatusHook, TaskFailed, TaskHand
 from mcp_runtime.extensions.tasks.states import timestamp
 from mcp_runtime.features.inputs.questions import answer_all
 from mcp_runtime.features.listen import listen
+from mcp_runtime.handlers import Stub
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CallOptions
-from mcp_runtime.peer import Stub
 from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL
 
 P = TypeVar("P")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.link import log
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.notifications import DROPPED, no_progress, wants
 from mcp_runtime.connection.timers import Gate
 from mcp_runtime.errors import ConnectionClosed

@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_runtime import sources
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.errors import AuthorizationError, InvalidToken
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.transports.http.server.asgi import Headers, Receive, Scope, Send, log
+from mcp_runtime.transports.http.server.asgi import Headers, Receive, Scope, Send
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:

@@ -337,7 +337,7 @@ class HttpApp(Application):
         return self._get(request) if method == "GET" else self._delete(request)
 
     async def _delete(self, request: HttpRequest) -> None:
-        await self.sessions.end(self.sessions.named(request), "the client ended the session")
+        await self.sessions.end(self.sessions.named(request.headers, request.sender), "the client ended the session")
         await request.reply.respond(Case.ENDED.status)
 
     async def _get(self, request: HttpRequest) -> None:
@@ -352,7 +352,7 @@ class HttpApp(Application):
     async def _listen(self, request: HttpRequest) -> None:
         headers, sender = request.headers, request.sender
         check_accept(headers, ONLY_EVENTS)
-        session = self.sessions.named(request)
+        session = self.sessions.named(headers, sender)
         stream: Stream = session.common
         after: int | None = None
         if last := headers.get(b"last-event-id"):

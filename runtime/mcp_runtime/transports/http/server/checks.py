@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from mcp_runtime.connection.calls import Pool
-from mcp_runtime.connection.journal import Journal, endpoint_journal
+from mcp_runtime.connection.journal import Journal, endpoint_journal, log
 from mcp_runtime.errors import clipped
 from mcp_runtime.json_text import ENDS
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
@@ -19,7 +19,6 @@ from mcp_runtime.transports.http.server.asgi import (
     Headers,
     Receive,
     Scope,
-    log,
 )
 from mcp_runtime.transports.http.statuses import Case, Refusal
 

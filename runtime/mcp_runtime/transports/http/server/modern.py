@@ -16,7 +16,7 @@ from mcp_runtime.features.catalogue import Catalogue
 from mcp_runtime.features.listeners import listeners_of
 from mcp_runtime.handshake.server import Identify, start_modern
 from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.jsonrpc import Request, is_object
+from mcp_runtime.protocol.jsonrpc import Request, meta_of
 from mcp_runtime.protocol.modern import HEADER_MISMATCH
 from mcp_runtime.protocol.names import TOOLS_CALL
 from mcp_runtime.settings import ServerOptions
@@ -266,8 +266,7 @@ def _checked(identify: Identify, request: Request, channel: Channel) -> Requeste
     """
     assert isinstance(channel, ModernStream)
     params = request.params or {}
-    meta: Any = params.get("_meta")
-    revision: Any = meta.get(modern.VERSION) if is_object(meta) else None
+    revision: Any = meta_of(params).get(modern.VERSION)
     if isinstance(revision, str) and channel.sent(_VERSION) != revision:
         raise _mismatch("MCP-Protocol-Version", channel.sent(_VERSION), f"_meta of the body names {revision[:64]!r}")
     requester = identify(request, channel)

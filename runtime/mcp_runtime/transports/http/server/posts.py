@@ -119,7 +119,7 @@ class Posts:
     def _session(self, request: HttpRequest) -> HttpSession | Refusal:
         """Return the session that a request names, or the error, which only matters in the legacy era."""
         try:
-            return self._sessions.named(request)
+            return self._sessions.named(request.headers, request.sender)
         except Refusal as refusal:
             return refusal
 

@@ -12,7 +12,7 @@ from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transp
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
-from mcp_runtime.transports.http.server.asgi import Delay, Headers, HttpRequest, Sender
+from mcp_runtime.transports.http.server.asgi import Delay, Headers, Sender
 from mcp_runtime.transports.http.server.checks import SESSION, VERSION, Shared
 from mcp_runtime.transports.http.server.streams import CommonStream, ResumableStream, Stream
 from mcp_runtime.transports.http.statuses import Case, Refusal
@@ -289,23 +289,23 @@ class Sessions:
         if self._sweeper is None:
             self._arm()
 
-    def named(self, request: HttpRequest) -> HttpSession:
+    def named(self, headers: Headers, sender: Sender) -> HttpSession:
         """Return the session that a request names.
 
         Raises:
             Refusal: it names none, one of another principal, or a revision that has no sessions here.
         """
-        id_ = request.headers.get(SESSION)
+        id_ = headers.get(SESSION)
         if id_ is None:
             raise Refusal(Case.NO_SESSION)
         session = self._held.get(id_)
         if (
             session is None
-            or session.sender.principal != request.sender.principal
+            or session.sender.principal != sender.principal
             or session.connection.closed_because is not None
         ):
             raise Refusal(Case.UNKNOWN_SESSION)
-        self.check_version(request.headers)
+        self.check_version(headers)
         return session
 
     def check_version(self, headers: Headers) -> None:
