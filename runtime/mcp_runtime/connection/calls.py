@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from mcp_runtime.connection.requester import Handler, Principal, Requester
@@ -347,16 +348,8 @@ Proceed: TypeAlias = Callable[[], Awaitable[Any]]
 """Passes a message on: to the next middleware, and finally to the handler or the peer."""
 
 
-async def through(middleware: Sequence[Callable[[T, Proceed], Awaitable[Any]]], message: T, last: Proceed) -> Any:
-    """Pass a message through middleware, the first one outermost."""
-    proceed = last
+def through(middleware: Sequence[Callable[[T, Proceed], Awaitable[Any]]], message: T, last: Proceed) -> Awaitable[Any]:
+    """Pass a message through middleware, the first one first, and then to `last`."""
     for each in reversed(middleware):
-        proceed = _around(each, message, proceed)
-    return await proceed()
-
-
-def _around(each: Callable[[T, Proceed], Awaitable[Any]], message: T, proceed: Proceed) -> Proceed:
-    def pass_on() -> Awaitable[Any]:
-        return each(message, proceed)
-
-    return pass_on
+        last = partial(each, message, last)
+    return last()
