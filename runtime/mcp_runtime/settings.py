@@ -61,7 +61,11 @@ class Feature(Protocol):
         ...
 
     def install(self, connection: Connection) -> None:
-        """Register handlers on a connection, before or instead of this side's own."""
+        """Register handlers on a connection, before or instead of this side's own.
+
+        Args:
+            connection: the connection, with its revision and handlers.
+        """
         ...
 
 

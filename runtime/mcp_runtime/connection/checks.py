@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from copy import copy
 from functools import lru_cache
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -27,6 +27,8 @@ from mcp_runtime.protocol.capabilities import declarer, put
 from mcp_runtime.protocol.modern import MISSING_CAPABILITY
 from mcp_runtime.protocol.rules import ARRIVING, broken_error
 from mcp_runtime.protocol.validation import Reader
+
+T = TypeVar("T")
 
 _META: Final = {"meta"}  # not a frozenset, which pydantic converts each time
 
@@ -80,13 +82,18 @@ def params_of(method: AnyMethod, received: Call) -> Any:
     given, wire = params or {}, requester.wire
     if wire is not None:
         given = wire.incoming(method, "params", given, received.text, requester.reader)
-    try:
-        read = method.params.validate(given)
-    except ValidationError as error:
-        read = requester.reader.repaired(method.params, given, method.name, error)
+    found = read(method.params, given, method, requester)
     if method.name in ARRIVING and (broken := ARRIVING[method.name](given)) is not None:
         raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
-    return read
+    return found
+
+
+def read(type_: WireType[T], value: dict[str, Any], method: AnyMethod, requester: Requester) -> T:
+    """Return a part of a received message as its type, like `Reader.read`, whose work is only needed if it is wrong."""
+    try:
+        return type_.validate(value)
+    except ValidationError as error:
+        return requester.reader.repaired(type_, value, method.name, error)
 
 
 def check_gated(method: AnyMethod, params: Mapping[str, Any], requester: Requester) -> None:

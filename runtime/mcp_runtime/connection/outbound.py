@@ -6,10 +6,8 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from pydantic import ValidationError
-
 from mcp_runtime.connection.calls import CURRENT, Asked, Call, Lasting, Proceed, through, times_of
-from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded
+from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded, read
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import Reports
 from mcp_runtime.connection.requester import Requester
@@ -265,10 +263,7 @@ class Outbound:
                     found = self.results.completed(type_, found, method.name, requester)
             if wire is not None and resume is None:
                 found, type_ = wire.incoming(method, "result", found, text, requester.reader), call.type
-            try:
-                value = type_.validate(found)
-            except ValidationError as error:
-                value = requester.reader.repaired(type_, found, method.name, error)
+            value = read(type_, found, method, requester)
         except RemoteProtocolError as error:
             received = jsonrpc.parse(text)  # again, since bridges change a result in place
             error.raw = received["result"] if is_object(received) else result.result

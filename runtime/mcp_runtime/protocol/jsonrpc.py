@@ -132,7 +132,7 @@ def is_id(value: Any) -> bool:
 
 
 def meta_of(params: Any) -> Mapping[str, Any]:
-    """Return the `_meta` of params as parsed; empty if there is none, or if it is no object."""
+    """Return the `_meta` of params as parsed; empty if it is missing or not an object."""
     meta: Any = params.get("_meta") if params.__class__ is dict else None
     return meta if meta.__class__ is dict else _NO_META
 

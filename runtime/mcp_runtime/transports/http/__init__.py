@@ -1,19 +1,18 @@
 """MCP over HTTP: endpoints as ASGI applications, and client transports (specification: basic/transports)."""
 
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from mcp_runtime.transports.http.events import Event, EventStore, HttpLimits, MemoryEventStore
+from mcp_runtime.transports.http.server.access import HttpServerOptions, SseServerOptions
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.client.endpoint import HttpClientOptions
     from mcp_runtime.transports.http.client.posting import SseClientOptions
-    from mcp_runtime.transports.http.server.access import Protection
     from mcp_runtime.transports.http.server.app import HttpApp
-    from mcp_runtime.transports.http.server.asgi import Scope
     from mcp_runtime.transports.http.server.sse import SseApp
 
 __all__ = [
@@ -31,43 +30,7 @@ __all__ = [
 ]
 
 
-class SseServerOptions(TypedDict, total=False):
-    """How HTTP+SSE is served.
-
-    Attributes:
-        hosts: the hosts that requests may name, with or without a port; by default those of this machine. Wildcards are
-            not supported.
-        origins: the origins of web pages that may call the endpoint, in addition to those on these hosts.
-        trusted_proxies: addresses of proxies whose ``X-Forwarded-Host`` and ``X-Forwarded-For`` are trusted; those of
-            others are ignored.
-        principal: returns the authenticated sender of a request, given its ASGI scope; a session belongs to the
-            principal that began it.
-        auth: accepts requests with access tokens only, such as `mcp_runtime.auth.Bearer`; instead of `principal`.
-        limits: resource limits for clients.
-    """
-
-    hosts: Iterable[str] | None
-    origins: Iterable[str]
-    trusted_proxies: Iterable[str]
-    principal: "Callable[[Scope], str | None] | None"
-    auth: "Protection | None"
-    limits: HttpLimits
-
-
-class HttpServerOptions(SseServerOptions, total=False):
-    """How an endpoint is served; the other options are those of `SseServerOptions`.
-
-    Attributes:
-        events: stores what was sent on streams; by default a `MemoryEventStore`. None stores nothing, so that streams
-            cannot be resumed.
-        stateless: whether each request is independent: there are no sessions, and clients are not asked anything.
-    """
-
-    events: EventStore | None
-    stateless: bool
-
-
-def asgi_app(*servers: "ServerHandlers", **options: "Unpack[HttpServerOptions]") -> "HttpApp":
+def asgi_app(*servers: "ServerHandlers", **options: Unpack[HttpServerOptions]) -> "HttpApp":
     """Create an MCP endpoint: an ASGI application that answers every path routed to it.
 
     Mount it in a Starlette or FastAPI application, and use `HttpApp.lifespan` as its ``lifespan``; or run it on its
@@ -97,7 +60,7 @@ def serve_http(
     sse: str = "",
     grace: float = 10.0,
     started: Callable[[str], None] | None = None,
-    **options: "Unpack[HttpServerOptions]",
+    **options: Unpack[HttpServerOptions],
 ) -> None:
     """Serve clients over HTTP until SIGINT or SIGTERM. Needs the extra ``mcp-bindgen[http]``.
 
@@ -157,7 +120,7 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
         await peer.aclose()
 
 
-def sse_app(*servers: "ServerHandlers", **options: "Unpack[SseServerOptions]") -> "SseApp":
+def sse_app(*servers: "ServerHandlers", **options: Unpack[SseServerOptions]) -> "SseApp":
     """Create an ASGI application for clients of 2024-11-05 with their HTTP+SSE transport, which is deprecated.
 
     It answers every path routed to it, in any revision with a handshake. Offer it next to `asgi_app`, at another path,

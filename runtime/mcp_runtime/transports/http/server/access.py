@@ -1,14 +1,15 @@
 """Determines the sender of a request, and what it may do: what HTTP adds to authorization (basic/authorization)."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 
 from mcp_runtime import sources
 from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.errors import AuthorizationError, InvalidToken
 from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.transports.http.events import EventStore, HttpLimits
 from mcp_runtime.transports.http.server.asgi import Headers, Receive, Scope, Send
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
@@ -46,6 +47,42 @@ class Protection(Protocol):
     def challenge(self, error: str = "", reason: str = "", scopes: Collection[str] = ()) -> bytes:
         """Return a ``WWW-Authenticate`` header."""
         ...
+
+
+class SseServerOptions(TypedDict, total=False):
+    """How HTTP+SSE is served.
+
+    Attributes:
+        hosts: the hosts that requests may name, with or without a port; by default those of this machine. Wildcards are
+            not supported.
+        origins: the origins of web pages that may call the endpoint, in addition to those on these hosts.
+        trusted_proxies: addresses of proxies whose ``X-Forwarded-Host`` and ``X-Forwarded-For`` are trusted; those of
+            others are ignored.
+        principal: returns the authenticated sender of a request, given its ASGI scope; a session belongs to the
+            principal that began it.
+        auth: accepts requests with access tokens only, such as `mcp_runtime.auth.Bearer`; instead of `principal`.
+        limits: resource limits for clients.
+    """
+
+    hosts: Iterable[str] | None
+    origins: Iterable[str]
+    trusted_proxies: Iterable[str]
+    principal: Callable[[Scope], str | None] | None
+    auth: Protection | None
+    limits: HttpLimits
+
+
+class HttpServerOptions(SseServerOptions, total=False):
+    """How an endpoint is served; the other options are those of `SseServerOptions`.
+
+    Attributes:
+        events: stores what was sent on streams; by default a `MemoryEventStore`. None stores nothing, so that streams
+            cannot be resumed.
+        stateless: whether each request is independent: there are no sessions, and clients are not asked anything.
+    """
+
+    events: EventStore | None
+    stateless: bool
 
 
 class Access:

@@ -14,7 +14,7 @@ from mcp_runtime.errors import LifespanError
 from mcp_runtime.handshake.server import revisions_of
 from mcp_runtime.server import lifespans
 from mcp_runtime.transports.http.events import EventLog, HttpLimits, MemoryEventStore
-from mcp_runtime.transports.http.server.access import Access
+from mcp_runtime.transports.http.server.access import Access, HttpServerOptions, SseServerOptions
 from mcp_runtime.transports.http.server.asgi import (
     Delays,
     Disconnected,
@@ -44,7 +44,6 @@ from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
-    from mcp_runtime.transports.http import HttpServerOptions, SseServerOptions
 
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -162,7 +161,7 @@ class Application(ABC):
         arriving: the bodies that are arriving.
     """
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", options: "SseServerOptions") -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", options: SseServerOptions) -> None:
         self._servers = servers
         self._places = Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ()))
         self._access = Access(servers, options.get("principal"), options.get("auth"))
@@ -289,7 +288,7 @@ class HttpApp(Application):
         sessions: the open sessions.
     """
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", options: "HttpServerOptions") -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", options: HttpServerOptions) -> None:
         spoken, is_stateless = revisions_of(servers), options.get("stateless", False)
         super().__init__(servers, options)
         events = options["events"] if "events" in options else MemoryEventStore()

@@ -12,6 +12,7 @@ from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
+from mcp_runtime.transports.http.server.access import SseServerOptions
 from mcp_runtime.transports.http.server.app import Application
 from mcp_runtime.transports.http.server.asgi import Delay, Headers, HttpRequest, Outlet, Scope, Sender
 from mcp_runtime.transports.http.server.checks import (
@@ -28,7 +29,6 @@ from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
-    from mcp_runtime.transports.http import SseServerOptions
 
 
 class SseSession(HttpSession):
@@ -135,7 +135,7 @@ class SseApp(Application):
         is_stopping: whether new requests are refused.
     """
 
-    def __init__(self, servers: "Sequence[ServerHandlers]", options: "SseServerOptions") -> None:
+    def __init__(self, servers: "Sequence[ServerHandlers]", options: SseServerOptions) -> None:
         if not revisions_of(servers).legacy:
             raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
         super().__init__(servers, options)
