@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from mcp_runtime.connection.calls import CURRENT
 from mcp_runtime.connection.checks import refusal
 from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.connection.link import log
+from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.results import write_result
 from mcp_runtime.errors import PeerError

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from pydantic import ValidationError
 
 from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.connection.link import log
+from mcp_runtime.connection.journal import log
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.extensions.tasks.engine import Engine
