@@ -30,6 +30,7 @@ def serve_file(arguments: Sequence[str]) -> int:
         description="Serve the App or Server of a Python file, over stdio or HTTP, in every revision.",
         epilog="Example:  mcp-bindgen run server.py --http --port 8000\nSee also: mcp-bindgen docs app",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("target", metavar="FILE[:NAME]", help="a Python file, and the variable if it defines several")
     parser.add_argument("--http", action="store_true", help="serve over HTTP (extra: mcp-bindgen[http])")
@@ -37,9 +38,13 @@ def serve_file(arguments: Sequence[str]) -> int:
     parser.add_argument("--port", type=int, help="port to listen on with --http (default: 8000)")
     allowed_help = "host name that clients may use with --http; repeatable (default: those of this machine)"
     parser.add_argument("--allowed-host", action="append", metavar="NAME", help=allowed_help)
+    reload_help = "restart when a Python file changes; clients on stdio stay connected (extra: mcp-bindgen[cli])"
+    parser.add_argument("--reload", action="store_true", help=reload_help)
     given = parser.parse_args(arguments)
     if not given.http and any(option is not None for option in (given.host, given.port, given.allowed_host)):
         parser.error("--host, --port and --allowed-host are for --http; without it the server uses stdin and stdout")
+    if given.reload:
+        return _serve_reloading(given, arguments)
     try:
         # The file's output must not mix with the messages.
         with redirect_stdout(sys.stderr):
@@ -60,6 +65,24 @@ def serve_file(arguments: Sequence[str]) -> int:
 
             serve_stdio(server)
     except (LifespanError, ValueError, OSError, ModuleNotFoundError) as error:
+        print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
+        return BAD_INPUT
+    return 0
+
+
+def _serve_reloading(given: argparse.Namespace, arguments: Sequence[str]) -> int:
+    """Serve a file in a child process; an error in the file is printed there, and the next change may correct it."""
+    path, _ = split_target(given.target)
+    try:
+        from mcp_bindgen.live.reloading import serve_reloading
+
+        if not path.is_file():
+            raise _Unusable(f"{path}: no such Python file")
+        serve_reloading(path, [word for word in arguments if word != "--reload"], http=given.http)
+    except ModuleNotFoundError:
+        print("mcp-bindgen: --reload needs watchfiles: pip install 'mcp-bindgen[cli]'", file=sys.stderr)
+        return BAD_INPUT
+    except _Unusable as error:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     return 0
