@@ -45,6 +45,18 @@ def started(
             process.kill()
 
 
+@contextmanager
+def served(token: str) -> Generator[str]:
+    """Serve over HTTP, to clients with a token; yields the URL."""
+    command = (sys.executable, "-m", "tools.http_served", token)
+    with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
 def run(data: bytes, *options: object, server: Iterable[object] = ECHO) -> "subprocess.CompletedProcess[bytes]":
     """Send bytes through the proxy and close its input."""
     words = [*PROXY, *map(str, options), "--", *map(str, server)]
@@ -210,6 +222,8 @@ class TestBadInput:
             (("--", "no-such-program"), "error: no-such-program: cannot start no-such-program: no such command"),
             (("--log", "/no/such/folder/x", "--", "cat"), "error: /no/such/folder/x: cannot be written"),
             (("cat",), "error: cat: is not a URL"),
+            (("--stdio", "--", "cat"), "error: --stdio: is for a server with a URL"),
+            (("--header", "a=env:b", "http://localhost/mcp"), "error: --header: is for --stdio"),
             (
                 ("--", "http://localhost/mcp"),
                 "error: http://localhost/mcp: is a URL; write it before --",
@@ -342,20 +356,39 @@ def _written(pid: int) -> int:
 class TestUrls:
     @pytest.mark.slow
     def test_messages_between_http_clients_and_a_server_are_judged(self, cli: Cli) -> None:
-        served = (sys.executable, "-m", "tools.http_served", "Bearer s3cret-value")
-        pipe = subprocess.PIPE
-        with subprocess.Popen(served, cwd=TESTS, stdout=pipe, text=True) as server:
-            assert server.stdout is not None
-            url = server.stdout.readline().strip()
-            with subprocess.Popen([*PROXY, url, "--port", "0"], cwd=TESTS, stderr=pipe, text=True) as process:
-                assert process.stderr is not None
-                place = process.stderr.readline().strip().removeprefix("proxy: connect to ")
-                seen = cli("inspect", "--revision", "2025-06-18", place).out
-                answer = httpx2.post(place, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
-                process.send_signal(signal.SIGINT)
-                report = process.stderr.read()
-            server.terminate()
+        with (
+            served("Bearer s3cret-value") as url,
+            subprocess.Popen([*PROXY, url, "--port", "0"], cwd=TESTS, stderr=subprocess.PIPE, text=True) as process,
+        ):
+            assert process.stderr is not None
+            place = process.stderr.readline().strip().removeprefix("proxy: connect to ")
+            seen = cli("inspect", "--revision", "2025-06-18", place).out
+            answer = httpx2.post(place, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
+            process.send_signal(signal.SIGINT)
+            report = process.stderr.read()
         assert "over-http 1.0" in seen
         assert answer.status_code == 200 or answer.json()["error"]["code"] == -32602
         assert "client to server, initialize, id 1: /params/protocolVersion: Field required" in report
         assert re.search(r"proxy: \d+ messages, 1 broken; the proxy was stopped", report)
+
+    @pytest.mark.slow
+    def test_a_client_on_stdio_reaches_a_server_with_a_url(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TOKEN", "Bearer s3cret-value")
+        with served("Bearer s3cret-value") as url:
+            command = (*PROXY, "--stdio", "--header", "Authorization=env:TOKEN", "--log", "report.txt", url)
+            for revision in ("2024-11-05", "2025-06-18", "2026-07-28"):
+                inspect = ("inspect", "--revision", revision, "--env", "TOKEN=Bearer s3cret-value", "--")
+                seen = cli(*inspect, *command).out
+                assert "over-http 1.0" in seen and "say" in seen
+                report = Path("report.txt").read_text("utf-8")
+                assert re.search(r"proxy: \d+ messages, 0 broken; the client has left", report)
+            noise = b'oops\n{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}\n'
+            done = subprocess.run((*command, "--fail"), input=noise, capture_output=True, timeout=60, check=False)
+        refused = json.loads(done.stdout)
+        assert (done.returncode, refused["id"]) == (1, 7) and "initialize" in refused["error"]["message"]
+        assert "client to server: /: not JSON" in Path("report.txt").read_text("utf-8")
+
+    def test_a_server_that_cannot_be_reached_is_an_error_of_each_request(self) -> None:
+        request = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+        done = run(request, "--stdio", "http://127.0.0.1:1/mcp", server=())
+        assert "cannot connect" in json.loads(done.stdout)["error"]["message"]

@@ -17,6 +17,7 @@ import typer
 from mcp_bindgen.cli.options import FormatOption, MaskOption
 from mcp_bindgen.cli.output import Format
 from mcp_bindgen.cli.split import words_behind
+from mcp_bindgen.cli.tool_sources import HeaderOption, headers
 from mcp_bindgen.diagnostics import InputError, count
 
 _STANDARD_ERROR: Final = 2
@@ -29,6 +30,10 @@ def proxy(
     port: Annotated[
         int, typer.Option(metavar="PORT", min=0, max=65535, help="Where clients of a URL connect; 0 for a free one.")
     ] = 8000,
+    stdio: Annotated[
+        bool, typer.Option("--stdio", help="The client of a URL uses standard input and output, not HTTP.")
+    ] = False,
+    header: HeaderOption = None,
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report to a file instead of standard error.")
     ] = None,
@@ -39,11 +44,12 @@ def proxy(
     """Relay messages between a client and a server, and report each one that violates the protocol.
 
     Put `mcp-bindgen proxy --` before the server's command in the client's configuration. For a server with a URL, let
-    the client connect to the URL that the proxy prints.
+    the client connect to the URL that the proxy prints, or start `mcp-bindgen proxy --stdio URL`.
     """
     from mcp_bindgen.live.http_proxy import run_http_proxy
     from mcp_bindgen.live.proxy import run_proxy
     from mcp_bindgen.live.report import Report
+    from mcp_bindgen.live.target import Endpoint
     from mcp_bindgen.tool_clients.servers import is_url
 
     words = words_behind(context)
@@ -53,9 +59,17 @@ def proxy(
         raise InputError.at(words[0], "is a URL; write it before --")
     if url is not None and not is_url(url):
         raise InputError.at(url, "is not a URL; give a command after -- (proxy -- COMMAND...)")
+    if not stdio and header:
+        raise InputError.at("--header", "is for --stdio; over HTTP, the client sends its own headers")
+    if stdio and url is None:
+        raise InputError.at("--stdio", "is for a server with a URL: proxy --stdio URL")
     with _opened(log) as out:
         report = Report(out, mask=mask, as_json=format_ is Format.JSON)
-        if url is not None:
+        if url is not None and stdio:
+            from mcp_bindgen.live.stdio_to_http import run_stdio_to_http
+
+            passed = run_stdio_to_http(Endpoint(url=url, headers=headers(header or ())), report.tell)
+        elif url is not None:
             passed = run_http_proxy(url, port, report.tell, lambda place: report.note(f"connect to {place}"))
         else:
             passed = run_proxy(words, report.tell)

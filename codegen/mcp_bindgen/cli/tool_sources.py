@@ -72,7 +72,7 @@ def described(
     if url:
         if len(command or ()) > 1 or env or cwd:
             raise InputError.at(where, "a server with a URL is not started: it takes no arguments, --env or --cwd")
-        return Server(url=url, headers=_headers(header or ()))
+        return Server(url=url, headers=headers(header or ()))
     if (env or cwd) and not command:
         raise InputError.at(where, "--env and --cwd are for a server to start (-- COMMAND...)")
     if from_ is None and not command:
@@ -126,7 +126,7 @@ def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gat
     )
 
 
-def _headers(given: Sequence[str]) -> dict[str, str]:
+def headers(given: Sequence[str]) -> dict[str, str]:
     """Read headers from the environment: command lines are visible to every user of the machine."""
     found: dict[str, str] = {}
     for text in given:

@@ -13,20 +13,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
-from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, Transport, TransportError
+from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, Message, failure, id_in, line_of, messages_in, object_in
+from mcp_runtime.connection.transport import Transport, TransportError
 from mcp_runtime.transports.process import on_signals
 from mcp_runtime.transports.stdio import StdioClientTransport, StdioServerTransport
 
 GRACE: Final = 1.0
 """Seconds for each step of the end of a server: it may answer what is open, is asked to end, and is killed."""
-MAX_MESSAGE_BYTES: Final = 64 << 20
-"""The maximum size of a message in bytes; larger ones are dropped."""
-_INTERNAL_ERROR: Final = -32603
 _LISTEN: Final = "subscriptions/listen"
 _CHANGED: Final = "ListChanged"
-
-Message = dict[str, Any]
 
 
 class Memory:
@@ -58,22 +53,21 @@ class Memory:
 
     def unanswered(self) -> list[bytes]:
         """Return what the client gets when a server is gone: errors, and cancellations of what it was asked."""
-        error = {"code": _INTERNAL_ERROR, "message": "the server was restarted, or does not start"}
-        lines = [_line({"jsonrpc": "2.0", "id": id_, "error": error}) for id_ in self._open]
-        lines += [_line(_notification("cancelled", {"requestId": id_})) for id_ in self._asked]
+        lines = [failure(id_, "the server was restarted, or does not start") for id_ in self._open]
+        lines += [_notification("cancelled", {"requestId": id_}) for id_ in self._asked]
         self._open.clear()
         self._asked.clear()
-        return lines
+        return [line_of(message) for message in lines]
 
     def replay(self) -> list[bytes]:
         """Return what a new server gets first."""
         self._number += 1
         self._is_ending = False
         self._replayed = {message["id"] for message in self._told.values() if "id" in message}
-        return [_line(message) for message in self._told.values()]
+        return [line_of(message) for message in self._told.values()]
 
     def _of_client(self, message: Message) -> list[Message]:
-        method, id_, params = message.get("method"), _id(message.get("id")), _object(message.get("params"))
+        method, id_, params = message.get("method"), id_in(message), object_in(message, "params")
         if method is None:
             if not isinstance(id_, str) or id_ not in self._asked:  # an earlier server asked
                 return []
@@ -90,8 +84,8 @@ class Memory:
             case "resources/unsubscribe":
                 self._told.pop(("resource", str(params.get("uri"))), None)
             case "notifications/cancelled":
-                self._told.pop((_LISTEN, _id(params.get("requestId"))), None)
-                self._open.discard(_id(params.get("requestId")))
+                self._told.pop((_LISTEN, id_in(params, "requestId")), None)
+                self._open.discard(id_in(params, "requestId"))
             case "initialize" | "notifications/initialized" | "logging/setLevel":
                 self._told[method] = message
             case _:
@@ -99,21 +93,21 @@ class Memory:
         return [message]
 
     def _of_server(self, message: Message) -> list[Message]:
-        method, id_, params = message.get("method"), _id(message.get("id")), _object(message.get("params"))
+        method, id_, params = message.get("method"), id_in(message), object_in(message, "params")
         if method is None:
             return self._of_answer(message, id_)
         if method == "notifications/cancelled":
-            asked = self._own(ended := _id(params.get("requestId")))
+            asked = self._own(ended := id_in(params, "requestId"))
             if asked in self._asked:
                 self._asked.discard(asked)
                 return [{**message, "params": {**params, "requestId": asked}}]
             return [] if self._is_ending and (_LISTEN, ended) in self._told else [message]
         if method == "notifications/subscriptions/acknowledged":
-            subscription = _id(_object(params.get("_meta")).get("io.modelcontextprotocol/subscriptionId"))
+            subscription = id_in(object_in(params, "_meta"), "io.modelcontextprotocol/subscriptionId")
             if subscription not in self._replayed:
                 return [message]
             self._replayed.discard(subscription)
-            lists = [name for name in _object(params.get("notifications")) if name.endswith(_CHANGED)]
+            lists = [name for name in object_in(params, "notifications") if name.endswith(_CHANGED)]
             meta = {"_meta": params["_meta"]}
             return [_notification(f"{name.removesuffix(_CHANGED)}/list_changed", meta) for name in lists]
         if id_ is None:
@@ -131,40 +125,13 @@ class Memory:
             self._replayed.discard(id_)
             return [_notification(f"{name}/list_changed") for name in self._lists] if is_greeting else []
         if is_greeting:
-            offered = _object(_object(message.get("result")).get("capabilities"))
-            self._lists = [name for name in offered if _object(offered[name]).get("listChanged") is True]
+            offered = object_in(object_in(message, "result"), "capabilities")
+            self._lists = [name for name in offered if object_in(offered, name).get("listChanged") is True]
         self._open.discard(id_)
         return [message]
 
     def _own(self, id_: object) -> str:
         return f"{self._number}:{json.dumps(id_)}"
-
-
-class Lines(Receiver):
-    """Passes each message of a transport on as it is.
-
-    Args:
-        take: is called with each message.
-        lost: is called when the transport has ended.
-    """
-
-    def __init__(self, take: Callable[[bytes], None], lost: Callable[[TransportError | None], None]) -> None:
-        self._take = take
-        self._lost = lost
-
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
-        """Pass a message on."""
-        self._take(message)
-        return ACCEPTED
-
-    def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
-        """Say that a message was dropped."""
-        print(f"mcp-bindgen: {reason}", file=sys.stderr)
-        return ACCEPTED
-
-    def connection_lost(self, reason: TransportError | None) -> None:
-        """Tell that the transport has ended."""
-        self._lost(reason)
 
 
 class Relay:
@@ -270,30 +237,14 @@ def serve_reloading(path: Path, arguments: Sequence[str], *, http: bool) -> None
 
 def _mapped(line: bytes, each: Callable[[Message], list[Message]]) -> list[bytes]:
     """Return the lines that a function makes of the messages of a line; what is no message stays as it is."""
-    try:
-        value: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return [line]
-    messages: list[Any] = value if is_list(value) else [value]
-    if not all(is_object(message) for message in messages):
+    messages = messages_in(line)
+    if messages is None:
         return [line]
     made = [new for message in messages for new in each(message)]
     if len(made) == len(messages) and all(new is old for new, old in zip(made, messages, strict=True)):
         return [line]
-    return [_line(made)] if is_list(value) and made else [_line(new) for new in made]
-
-
-def _line(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    return [line_of(new) for new in made]
 
 
 def _notification(name: str, params: Message | None = None) -> Message:
     return {"jsonrpc": "2.0", "method": f"notifications/{name}", **({"params": params} if params else {})}
-
-
-def _object(value: object) -> Message:
-    return value if is_object(value) else {}
-
-
-def _id(value: object) -> int | str | None:
-    return value if isinstance(value, int | str) else None

@@ -1,0 +1,106 @@
+"""Relay messages between a client on standard input and output and a server over HTTP, and validate each one."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Final
+
+from mcp_bindgen.live.bindings import packages_of, revisions
+from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, failure, id_in, line_of, messages_in, object_in
+from mcp_bindgen.live.proxy import Passed, Tell
+from mcp_bindgen.live.target import Target, connect
+from mcp_runtime.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
+from mcp_runtime.observe.observer import Observer
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.modern import is_modern
+from mcp_runtime.transports.process import on_signals
+from mcp_runtime.transports.stdio import StdioServerTransport
+
+LINGER: Final = 10.0
+"""Seconds in which what is open may still be answered after the client has closed its output."""
+
+
+class _Relay:
+    """Relays between a client and a server.
+
+    Args:
+        server: posts the messages of the client.
+        tell: is called for each message that violates the protocol.
+    """
+
+    def __init__(self, server: Transport, tell: Tell) -> None:
+        self._server = server
+        self._tell = tell
+        self._client = StdioServerTransport(max_message_bytes=MAX_MESSAGE_BYTES)
+        self._observer = Observer(package.BINDING for package in packages_of(revisions()))
+        self._open: set[int | str] = set()
+        self._left = asyncio.Event()
+        self.messages = self.broken = 0
+
+    async def run(self) -> Passed:
+        """Relay until the client has left."""
+        loop = asyncio.get_running_loop()
+        with on_signals(loop, self._left.set, lambda: None):
+            await self._server.start(Lines(self._from_server, lambda _: self._left.set(), self._unanswered))
+            await self._client.start(Lines(self._from_client, lambda _: self._left.set()))
+            await self._left.wait()
+            deadline = loop.time() + LINGER
+            while self._open and loop.time() < deadline:
+                await asyncio.sleep(0.05)
+            await self._client.close()
+        return Passed(
+            messages=self.messages,
+            broken=self.broken,
+            unjudged=self._observer.unjudged,
+            server="the client has left",
+            is_stuck=False,
+        )
+
+    def _from_client(self, line: bytes) -> None:
+        self._judge(Side.CLIENT, line)
+        messages = messages_in(line) or ()
+        for message in messages:
+            method, id_, params = message.get("method"), id_in(message), object_in(message, "params")
+            if method is not None and id_ is not None:
+                self._open.add(id_)
+            about = Sent(
+                method if isinstance(method, str) else "",
+                id_=id_ if method is not None else None,
+                cancels=id_in(params, "requestId") if method == "notifications/cancelled" else None,
+                params=SimpleNamespace(**params),
+                meta=object_in(params, "_meta") if is_modern(message) else {},
+            )
+            self._server.send(line if len(messages) == 1 else line_of(message), about)
+
+    def _from_server(self, message: bytes) -> Outcome:
+        line = message.replace(b"\r", b" ").replace(b"\n", b" ")
+        self._judge(Side.SERVER, line)
+        self._client.send(line)
+        answered = [id_in(each) for each in messages_in(line) or () if "method" not in each]
+        self._open.difference_update(answered)
+        return ANSWER if answered else ACCEPTED
+
+    def _unanswered(self, id_: int | str, reason: str) -> None:
+        if id_ in self._open:  # transports also tell this of requests that were answered
+            self._open.discard(id_)
+            self._client.send(line_of(failure(id_, reason)))
+
+    def _judge(self, sender: Side, text: bytes) -> None:
+        self.messages += 1
+        if found := self._observer.take(sender, text):
+            self.broken += 1
+            self._tell(text, found)
+
+
+def run_stdio_to_http(target: Target, tell: Tell) -> Passed:
+    """Relay between the client that started this process and a server, until the client leaves.
+
+    Args:
+        target: the server.
+        tell: is called for each message that violates the protocol.
+    """
+
+    async def run() -> Passed:
+        async with connect(target, print) as peer:
+            return await _Relay(peer.transport, tell).run()
+
+    return asyncio.run(run())
