@@ -236,7 +236,7 @@ def serve_reloading(path: Path, arguments: Sequence[str], *, http: bool) -> None
 
 
 def _mapped(line: bytes, each: Callable[[Message], list[Message]]) -> list[bytes]:
-    """Return the lines that a function makes of the messages of a line; what is no message stays as it is."""
+    """Return the lines that a function makes of the messages of a line; other lines stay as they are."""
     messages = messages_in(line)
     if messages is None:
         return [line]
