@@ -11,7 +11,9 @@ BENCH_NODE ?= .bench-node
 SITE_VENV ?= .venv-site
 # Chromium's driver and axe, which look at the site.
 SITE_CHECK ?= .site-check
-# The peers of the interop tests: two generations of the official Python SDK, and servers for Node.
+# The peers of the interop tests: two generations of the official Python SDK, the release that most clients used in
+# 2025, and servers for Node.
+PEER_OLD_VENV ?= .venv-mcp-old
 PEER1_VENV ?= .venv-mcp1
 PEER2_VENV ?= .venv-mcp2
 PEERS ?= .peers
@@ -58,7 +60,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready $(BENCH_NODE)/.ready
-PEERS_READY := $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(AGENTS_VENV)/.ready $(PEERS)/.ready
+PEERS_READY := $(PEER_OLD_VENV)/.ready $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(AGENTS_VENV)/.ready $(PEERS)/.ready
 
 SOURCES := $(wildcard codegen runtime generated tests benchmarks examples scripts)
 # mypy refuses a folder without a Python file.
@@ -94,6 +96,10 @@ $(SITE_CHECK)/.ready: scripts/site/npm/package.json scripts/site/npm/package-loc
 	@mkdir -p $(SITE_CHECK)
 	@cp $^ $(SITE_CHECK)
 	@npm ci --prefix $(SITE_CHECK) --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(PEER_OLD_VENV)/.ready: requirements/interop-mcp-old.txt scripts/venv.sh
+	@scripts/venv.sh $(PEER_OLD_VENV) requirements/interop-mcp-old.txt
 	@touch $@
 
 $(PEER1_VENV)/.ready: requirements/interop-mcp1.txt scripts/venv.sh
@@ -226,7 +232,8 @@ debian:
 
 .PHONY: interop
 interop: $(READY) $(PEERS_READY) debian ## Talk to servers, clients, proxies and stores that others wrote, over stdio and HTTP.
-	MCP_PEER_1=$(abspath $(PEER1_VENV)/bin/python) MCP_PEER_2=$(abspath $(PEER2_VENV)/bin/python) \
+	MCP_PEER_OLD=$(abspath $(PEER_OLD_VENV)/bin/python) \
+		MCP_PEER_1=$(abspath $(PEER1_VENV)/bin/python) MCP_PEER_2=$(abspath $(PEER2_VENV)/bin/python) \
 		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) MCP_AGENTS=$(abspath $(AGENTS_VENV)/bin/python) \
 		$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m interop tests/interop
 
@@ -263,5 +270,5 @@ lock: ## Update the lock files from pyproject.toml, with UPGRADE=1 to the newest
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds; the bindings stay.
-	rm -rf .venv .venv-lowest .venv-newest .venv-bench .bench-node .venv-site .site-check .venv-mcp1 .venv-mcp2 .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-lowest .venv-newest .venv-bench .bench-node .venv-site .site-check .venv-mcp-old .venv-mcp1 .venv-mcp2 .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(SOURCES) -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -59,6 +59,7 @@ SDK2 = Side(
     client=(str(PEERS / "sdk_client.py"),),
     server=(str(PEERS / "sdk_server.py"),),
 )
+SDK_OLD = Side(name="mcp-1.12.4", runs="MCP_PEER_OLD", client=(str(PEERS / "sdk_any_client.py"),))
 
 
 TYPESCRIPT = Side(name="typescript-1.32.2", runs="MCP_PEER_NODE", client=(str(PEERS / "ts_client.mjs"),), tasks=True)

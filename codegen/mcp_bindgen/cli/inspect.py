@@ -73,6 +73,7 @@ def inspect(
     if server is None:
         raise InputError.at(_HERE, "give a server: a URL, or a program after -- (inspect -- COMMAND...)")
     complaints: list[str] = []
+    printed: list[str] = []
     masking = Mask.of(server.headers, server.env) if mask else Mask.off()
 
     async def visit(said: "Said") -> dict[str, Any]:
@@ -90,6 +91,7 @@ def inspect(
             return await _visited(visiting, call, read, prompt, pairs)
         finally:
             complaints.extend(said.complaints)
+            printed.extend(said.lines)
 
     found = talk(target_of(server), visit, timeout=timeout, failed="inspecting the server failed")
     for complaint in complaints:
@@ -102,6 +104,8 @@ def inspect(
     else:
         answer(contents_text(shown) if is_done else (skills_text if skills else seen_text)(shown, table))
     if found.get("isError") is True:
+        for line in ("the server printed:", *printed) if printed else ():
+            _tell(masking.text(line))
         raise typer.Exit(1)
 
 
