@@ -15,8 +15,8 @@ from mcp_runtime.transports.stdio import connect_stdio
 
 pytestmark = pytest.mark.interop
 
-PACKAGES = ["mcp_bindings", *(f"mcp_bindings.v{date}" for date in ("2024_11_05", "2025_03_26", "2025_06_18"))]
-PACKAGES += ["mcp_bindings.v2025_11_25", "mcp_bindings.v2026_07_28"]
+DATES = ("2024_11_05", "2025_03_26", "2025_06_18", "2025_11_25", "2026_07_28")
+PACKAGES = ["mcp_bindings", *(f"mcp_bindings.v{date}" for date in DATES)]
 SERVER = '''
 from PACKAGE import App
 
