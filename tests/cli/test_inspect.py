@@ -178,17 +178,6 @@ class TestCalls:
         command = server_with(tmp_path, tools_list=tools("t", schema={"type": "object"}), tools_call=failed)
         assert cli("inspect", "--call", "t", "x=1", *command, expect=1).out == "the tool failed:\nno tea\n"
 
-    def test_the_log_of_a_server_whose_tool_fails_is_shown(self, tmp_path: Path, cli: Cli) -> None:
-        server = tmp_path / "server.py"
-        server.write_text(
-            "from mcp_bindings import App\napp = App('a')\n@app.tool()\ndef f() -> int:\n    'F.'\n    return 'x'\n"
-            "app.run()\n",
-            "utf-8",
-        )
-        failed = cli("inspect", "--call", "f", "--", sys.executable, str(server), expect=1)
-        assert "see the server's log" in failed.out
-        assert failed.err.startswith("the server printed:\n") and "returned str, declared int" in failed.err
-
     def test_a_resource_is_read_and_a_prompt_is_fetched(self, tmp_path: Path, cli: Cli) -> None:
         contents = [{"uri": "x://a", "text": "hello"}, {"uri": "x://b", "blob": "aGk=", "mimeType": "image/png"}]
         prompt = {"prompts": [{"name": "p", "arguments": [{"name": "a", "required": True}]}]}

@@ -194,3 +194,12 @@ def test_inspect_says_when_a_program_never_serves(tmp_path: Path, cli: Cli) -> N
     program.write_text("print('no app.run()')", "utf-8")
     error = cli("inspect", "--", sys.executable, str(program), expect=2).err
     assert "exited with status 0; it does not serve: is app.run() missing?" in error
+
+
+def test_inspect_shows_the_log_of_a_server_whose_tool_fails(tmp_path: Path, cli: Cli) -> None:
+    program = tmp_path / "server.py"
+    tool = "@app.tool()\ndef f() -> int:\n    'F.'\n    return 'x'\n"
+    program.write_text(f"from mcp_bindings import App\napp = App('a')\n{tool}app.run()\n", "utf-8")
+    failed = cli("inspect", "--call", "f", "--", sys.executable, str(program), expect=1)
+    assert "see the server's log" in failed.out
+    assert failed.err.startswith("the server printed:\n") and "returned str, declared int" in failed.err
