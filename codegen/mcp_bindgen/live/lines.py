@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
+from mcp_bindgen.json_values import as_object, is_list, is_object
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 from mcp_runtime.errors import AuthorizationError
 
@@ -38,8 +38,7 @@ def failure(id_: object, reason: str) -> Message:
 
 def object_in(message: Message, name: str) -> Message:
     """Return an object in a message; empty if it has none of that name."""
-    found = message.get(name)
-    return found if is_object(found) else {}
+    return as_object(message.get(name))
 
 
 def id_in(message: Message, name: str = "id") -> int | str | None:
