@@ -64,10 +64,10 @@ class _Relay:
                 self._open.add(id_)
             about = Sent(
                 method if isinstance(method, str) else "",
-                id_=id_ if method is not None else None,
+                id=id_ if method is not None else None,
                 cancels=id_in(params, "requestId") if method == "notifications/cancelled" else None,
                 params=SimpleNamespace(**params),
-                meta=object_in(params, "_meta") if is_modern(message) else {},
+                meta=object_in(params, "_meta") if is_modern(message) else None,
             )
             self._server.send(line if len(messages) == 1 else line_of(message), about)
 
