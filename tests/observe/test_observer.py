@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.check.requirements import rows
 from mcp_bindgen.live.bindings import package_of, packages_of
 from mcp_bindgen.live.bindings import revisions as released
 from mcp_runtime.client import ClientOptions
@@ -18,7 +19,6 @@ from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import connect_memory
 from observe.faults import CLIENT, FAULTS, SERVER, Fault, Said, call, hello, note, result
-from support.requirement_table import rows
 
 SIDES = {CLIENT: Side.CLIENT, SERVER: Side.SERVER}
 LIST = (CLIENT, call(1, "tools/list"))

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
+from mcp_bindgen.check.requirements import rows
 from support.planting import ROOT, Fault, Tier, detect, faults, run_with
-from support.requirement_table import rows
 
 FEWEST_BROKEN_REQUIREMENTS = 40
 FEWEST_IN_A_FOLDER = 10

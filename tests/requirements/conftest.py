@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.requirement_table import REVISIONS, rows
+from mcp_bindgen.check.requirements import REVISIONS, rows
 from support.samples import LEGACY
 
 

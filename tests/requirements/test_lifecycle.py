@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.check.requirements import LEGACY
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import (
     LocalProtocolError,
@@ -22,7 +23,6 @@ from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
 from support.own import OWN, own
-from support.requirement_table import LEGACY
 from support.roles import TEXT, Hold, RawServer, answering, make_handlers, make_server, returns
 from support.talk import Raw, bindings, raw, talk
 from support.tasking import quick

@@ -21,7 +21,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from support.requirement_table import proof_of, rows
+from mcp_bindgen.check.requirements import rows
+from support.requirement_table import proof_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TABLES: Final = ROOT / "tests" / "planted"

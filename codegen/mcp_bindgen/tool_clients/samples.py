@@ -172,11 +172,14 @@ class _Builder:
 
     def _string(self, schema: dict[str, Any], depth: int) -> str:
         least, pattern = min(int(schema.get("minLength") or 0), MAX_LENGTH), schema.get("pattern")
-        if isinstance(pattern, str):
-            return self._taken(matching(pattern[:MAX_PATTERN]))
         form = _FORMATS.get(str(schema.get("format")))
-        text = self._chance.choice(_WORDS) if form is None else form.format(self._chance.randint(1, 28))
-        return self._taken(text.ljust(least, "x")[: schema.get("maxLength")])
+        if isinstance(pattern, str):
+            text = matching(pattern[:MAX_PATTERN])
+        else:
+            text = self._chance.choice(_WORDS) if form is None else form.format(self._chance.randint(1, 28))
+            text = text.ljust(least, "x")[: schema.get("maxLength")]
+        self._taken(text)
+        return text
 
     def _integer(self, schema: dict[str, Any], depth: int) -> int:
         low, high = _bounds(schema, 1)

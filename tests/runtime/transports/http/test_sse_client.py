@@ -241,7 +241,7 @@ async def test_a_client_that_reads_slowly_holds_up_the_server() -> None:
         flood = asyncio.create_task(client.call_tool(name="log", arguments={"count": 40, "size": 500_000}))
         await asyncio.sleep(0.3)
         (session,) = app.sessions.values()
-        assert session.unread.used < 2_000_000
+        assert session.shared.unread.used < 2_000_000
         ping = asyncio.create_task(client.ping())
         await asyncio.sleep(0.3)
         assert not flood.done() and not ping.done()
