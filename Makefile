@@ -19,6 +19,8 @@ PEER2_VENV ?= .venv-mcp2
 PEERS ?= .peers
 # The frameworks for agents that use a host in the interop tests.
 AGENTS_VENV ?= .venv-agents
+# fastmcp-tasks, which needs another fastmcp than the peers above.
+TASKS_VENV ?= .venv-tasks
 # The official conformance suite, with the Node.js that it needs.
 SUITE ?= .conformance
 # Which revisions `make generate` writes; empty means all of them.
@@ -60,7 +62,8 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready $(BENCH_NODE)/.ready
-PEERS_READY := $(PEER_OLD_VENV)/.ready $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(AGENTS_VENV)/.ready $(PEERS)/.ready
+PEERS_READY := $(PEER_OLD_VENV)/.ready $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(AGENTS_VENV)/.ready \
+	$(TASKS_VENV)/.ready $(PEERS)/.ready
 
 SOURCES := $(wildcard codegen runtime generated tests benchmarks examples scripts)
 # mypy refuses a folder without a Python file.
@@ -112,6 +115,10 @@ $(PEER2_VENV)/.ready: requirements/interop-mcp2.txt scripts/venv.sh
 
 $(AGENTS_VENV)/.ready: requirements/interop-agents.txt scripts/venv.sh
 	@scripts/venv.sh $(AGENTS_VENV) requirements/interop-agents.txt
+	@touch $@
+
+$(TASKS_VENV)/.ready: requirements/interop-tasks.txt scripts/venv.sh
+	@scripts/venv.sh $(TASKS_VENV) requirements/interop-tasks.txt
 	@touch $@
 
 # The packages are servers that need no build step, so their install scripts stay off.
@@ -235,6 +242,7 @@ interop: $(READY) $(PEERS_READY) debian ## Talk to servers, clients, proxies and
 	MCP_PEER_OLD=$(abspath $(PEER_OLD_VENV)/bin/python) \
 		MCP_PEER_1=$(abspath $(PEER1_VENV)/bin/python) MCP_PEER_2=$(abspath $(PEER2_VENV)/bin/python) \
 		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) MCP_AGENTS=$(abspath $(AGENTS_VENV)/bin/python) \
+		MCP_PEER_TASKS=$(abspath $(TASKS_VENV)/bin/python) \
 		$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m interop tests/interop
 
 .PHONY: conformance

@@ -32,6 +32,6 @@ lock() {
 lock requirements/dev.txt --extra dev "$@" pyproject.toml
 lock requirements/site.txt --extra app --extra auth --extra codegen --extra http --extra sealed --extra telemetry \
     --extra validation --constraint requirements/dev.txt "$@" pyproject.toml requirements/site.in
-for name in uv bench-mcp interop-mcp-old interop-mcp1 interop-mcp2 interop-agents; do
+for name in uv bench-mcp interop-mcp-old interop-mcp1 interop-mcp2 interop-agents interop-tasks; do
     lock "requirements/$name.txt" "$@" "requirements/$name.in"
 done

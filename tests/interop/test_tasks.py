@@ -1,0 +1,66 @@
+"""Tasks of 2026-07-28 with fastmcp-tasks 4.1.4: its client drives our server, our client its own."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from interop.processes import PEERS, SECONDS, TESTS, interpreter
+from mcp_bindings import v2026_07_28 as mcp
+from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
+from mcp_runtime.errors import PeerError
+from mcp_runtime.extensions.tasks import TaskFailed, TaskHandle, Tasks, start_task
+from mcp_runtime.transports.stdio import connect_stdio
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(SECONDS)]
+
+PEER = str(PEERS / "fastmcp_bakery.py")
+
+
+def test_their_client_drives_our_server() -> None:
+    command = [interpreter("MCP_PEER_TASKS"), PEER, "call", sys.executable, "-m", "interop.our_bakery"]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) == {
+        "bake": [False, "baked", "completed"],
+        "survey": [False, "3 loaves", "completed"],
+        "burn": ["ToolError", "burnt", "completed"],
+        "protest": ["ToolError", "no flour", "failed"],
+        "forever": "cancelled",
+        "plain": "3 loaves",
+    }
+
+
+class Baker(mcp.ClientHandlers):
+    async def elicit(self, params: Any, ctx: mcp.ClientContext) -> mcp.ElicitResult:
+        return mcp.ElicitResult(action="accept", content={"loaves": 3})
+
+
+async def test_our_client_drives_their_server() -> None:
+    async with connect_stdio(interpreter("MCP_PEER_TASKS"), PEER, "serve") as peer:
+        client = await mcp.Client.open(peer, handlers=Baker(), extensions=[Tasks()])
+
+        async def started(name: str) -> TaskHandle[Any]:
+            handle = await start_task(client, TOOLS_CALL, {"name": name, "arguments": {}})
+            assert handle.id
+            return handle
+
+        for name, is_error, text in (("bake", False, "baked"), ("survey", False, "3 loaves"), ("burn", True, "burnt")):
+            handle = await started(name)
+            result = await handle.result()
+            assert (result.is_error, handle.record.status) == (is_error, "completed")
+            assert text in result.content[0].text
+        handle = await started("protest")
+        with pytest.raises(PeerError) as caught:
+            await handle.result()
+        assert (caught.value.code, caught.value.message, handle.record.status) == (-32603, "no flour", "failed")
+        handle = await started("forever")
+        await handle.cancel()
+        with pytest.raises(TaskFailed):
+            await handle.result()
+        assert handle.record.status == "cancelled"
+        call = asyncio.ensure_future(client.call_tool(name="survey"))
+        assert (await call).content[0].text == "3 loaves"  # type: ignore[union-attr]
