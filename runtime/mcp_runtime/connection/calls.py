@@ -207,6 +207,14 @@ class Call(ReceivedCall):
         if self.held is not None:
             self.held.release()
 
+    def keep_open(self, keeper: Keeper) -> None:
+        """Stay open after the handler has returned.
+
+        Args:
+            keeper: is given the answer, and told when the request is over.
+        """
+        self.keeper = keeper
+
     def mark_closed(self) -> None:
         """Note that the request was answered or refused, or that its answer is no longer wanted."""
         self.is_open = False

@@ -298,8 +298,7 @@ class Conversation(Receiver):
         try:
             message = jsonrpc.classify(value)
         except Fault as error:
-            if not error.is_answer:
-                error.answer = jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
+            error.refuse()
             return self._take_fault(error, channel)
         if not isinstance(message, Request):
             # The request that this notification belongs to is gone, or came over another channel.

@@ -15,7 +15,7 @@ from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, Re
 from mcp_runtime.options import Limits, Trace
 from mcp_runtime.protocol.calls import Batch
 from mcp_runtime.protocol.jsonrpc import Request
-from mcp_runtime.protocol.legacy import Side, State
+from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.session import Session
 from mcp_runtime.protocol.validation import Reader
 
@@ -79,13 +79,9 @@ class Link:
     def bind(self, binding: Binding, wire: Wire | None = None) -> None:
         """Use a revision from now on, or another one over a bridge."""
         spoken = wire.binding if wire else binding
-        self.session.revision = spoken.revision
-        self.session.accepts_batches = spoken.has_batches
-        self.session.ids_may_be_absent = spoken.has_errors_without_id
-        if spoken.era == "modern":
-            self.session.state = State.READY  # there is no handshake to wait for
-        elif self.requester.is_modern:
-            self.session.state = State.NEW
+        self.session.speak(spoken.revision, batches=spoken.has_batches, errors_without_id=spoken.has_errors_without_id)
+        if spoken.era == "modern" or self.requester.is_modern:
+            self.session.restart(has_handshake=spoken.era != "modern")
         self.requester = self.requester.speaking(binding, wire, self.reader(spoken.revision))
 
     def reader(self, revision: str) -> Reader:

@@ -63,6 +63,10 @@ It takes the `Call` of the request, the name of the piece, and the function that
 _NO_HINTS: Final[Mapping[str, CacheHint]] = MappingProxyType({})
 
 
+def _unbound(*arguments: object) -> Any:
+    raise RuntimeError("no revision is agreed on yet")
+
+
 @dataclass(slots=True, eq=False)
 class Answers:
     """What answers a requester's messages, in one revision.
@@ -83,7 +87,7 @@ class Answers:
 
     handlers: dict[str, tuple[AnyMethod, Handler]] = field(default_factory=dict[str, tuple[AnyMethod, Handler]])
     stub: Any = None
-    context: Callable[..., Any] = field(init=False)
+    context: Callable[..., Any] = _unbound
     hints: Mapping[str, CacheHint] = field(default_factory=lambda: _NO_HINTS)
     stamp: bytes = b""
     state: list[Any] = field(default_factory=list[Any])

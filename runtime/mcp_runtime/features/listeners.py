@@ -183,7 +183,7 @@ class Listeners:
                 if self.subscriber is None or await self.subscriber.subscribe(uri, ctx):
                     agreed.setdefault(_URIS, []).append(uri)
                     self._watched[uri] += 1
-            exchange.keeper = listener
+            exchange.keep_open(listener)
             method = self._methods[names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED]
             await self._tell(listener, method, {"notifications": agreed})
             if exchange.is_open:

@@ -127,13 +127,15 @@ class Requesters:
         """Let a server answer requests of a revision, from any sender."""
         connection, server, wire = self._connection, served.server, served.wire(revision)
         options, spoken = server.effective_options(), wire.binding if wire else server.__binding__
-        answers = Answers()
-        answers.stub, answers.context = server.__peer__(connection), server.__context__
-        answers.stamp = modern.stamp(identity_of(server, options))
-        answers.hints = _hints(spoken, options)
-        if isinstance(options.inputs, Suspended):
-            suspensions = Suspensions.of(server, options.inputs)
-            answers.ask_inside, answers.resume_handler = suspensions.ask, partial(suspensions.resume, connection)
+        suspensions = Suspensions.of(server, options.inputs) if isinstance(options.inputs, Suspended) else None
+        answers = Answers(
+            stub=server.__peer__(connection),
+            context=server.__context__,
+            stamp=modern.stamp(identity_of(server, options)),
+            hints=_hints(spoken, options),
+            ask_inside=None if suspensions is None else suspensions.ask,
+            resume_handler=None if suspensions is None else partial(suspensions.resume, connection),
+        )
         reader = connection.reader(revision)
         requester = Requester(Side.SERVER, reader, answers).speaking(server.__binding__, wire, reader)
         with connection.set_up_for(requester):

@@ -64,6 +64,11 @@ class Fault(Exception):
         self.answer = answer
         self.failed: Any = None
 
+    def refuse(self) -> None:
+        """Set the error response that it deserves, without an id if that is unknown; an answer gets none."""
+        if not self.is_answer:
+            self.answer = write_error(self.id, self.code, self.reason, null_id=False)
+
 
 class Request:
     """A message that expects an answer."""

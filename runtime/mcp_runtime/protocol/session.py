@@ -48,6 +48,7 @@ class Session:
         ids_may_be_absent: whether the revision has answers without an id.
         incoming: the open requests of the peer, by id; those of the modern era are booked on their channels.
         outgoing: the open requests of this side, by id.
+        next_id: the id of the next request of this side.
         lasting: what is reported under progress tokens of this side that outlive their requests, by token.
     """
 
@@ -64,8 +65,16 @@ class Session:
         self.outgoing: dict[Id, SentCall] = {}
         self.incoming: dict[Id, ReceivedCall] = {}
         self.lasting: dict[Id, SentCall] = {}
-        self._next_id = 1
+        self.next_id = 1
         self._given_up: OrderedDict[Id, None] = OrderedDict()
+
+    def speak(self, revision: str, *, batches: bool, errors_without_id: bool) -> None:
+        """Use a revision, which may have batches, and error responses without an id."""
+        self.revision, self.accepts_batches, self.ids_may_be_absent = revision, batches, errors_without_id
+
+    def restart(self, *, has_handshake: bool) -> None:
+        """Begin in another era, with or without a handshake to wait for."""
+        self.state = _NEW if has_handshake else _READY
 
     def request(self, call: SentCall, params: bytes | None) -> bytes:
         """Begin a request, which gets its id; return the bytes to send.
@@ -76,15 +85,10 @@ class Session:
         self._check_sending(call.name)
         if call.name == INITIALIZE:
             self._step(Step.ASK)
-        call.id = id_ = self._next_id
-        self._next_id += 1
+        call.id = id_ = self.next_id
+        self.next_id += 1
         self.outgoing[id_] = call
         return jsonrpc.write_request(id_, call.name, params)
-
-    @property
-    def next_id(self) -> int:
-        """The id of the next request, which is also its progress token."""
-        return self._next_id
 
     def notify(self, method: str, params: bytes | None) -> bytes:
         """Return the bytes of a notification.
@@ -104,9 +108,7 @@ class Session:
         Raises:
             LocalProtocolError: it is not open.
         """
-        self._close(call, Step.ACCEPT)
-        answer = jsonrpc.write_result(call.id, result)
-        return answer if call.batch is None else self._join(call.batch, call.id, answer)
+        return self._close(call, Step.ACCEPT, jsonrpc.write_result(call.id, result))
 
     def refuse(self, call: ReceivedCall, code: int, message: str, data: Any = None) -> bytes:
         """Return the bytes of an error response to an open request; empty while its batch is not answered.
@@ -114,9 +116,7 @@ class Session:
         Raises:
             LocalProtocolError: it is not open.
         """
-        self._close(call, Step.REFUSE)
-        answer = jsonrpc.write_error(call.id, code, message, data)
-        return answer if call.batch is None else self._join(call.batch, call.id, answer)
+        return self._close(call, Step.REFUSE, jsonrpc.write_error(call.id, code, message, data))
 
     def cancel(self, id_: Id, reason: str | None = None) -> bytes:
         """Cancel a request of ours; return the bytes that notify the peer, empty if it must not be notified.
@@ -303,7 +303,7 @@ class Session:
 
     def may_be_over(self, token: Id) -> bool:
         """Whether a token may belong to a request which ended while a report on it was on its way."""
-        return type(token) is int and 0 < token < self._next_id
+        return type(token) is int and 0 < token < self.next_id
 
     def _receive_result(self, result: Result) -> Event:
         outgoing = self.outgoing.pop(result.id, None)
@@ -361,17 +361,17 @@ class Session:
             return Notification("", None)
         return _fault(f"received an answer for {id_!r}, which is not an open request", None, "/id")
 
-    def _close(self, call: ReceivedCall, step: Step) -> None:
+    def _close(self, call: ReceivedCall, step: Step, answer: bytes) -> bytes:
         book, call.book = call.book, None
         if book is None:
             self._forbid(None, f"no request {call.id!r} is open")
         del book[call.id]
         if call.name == INITIALIZE and not call.is_modern:
             self._step(step)
-
-    def _join(self, batch: Batch, id_: Id, answer: bytes) -> bytes:
-        batch.add(id_, answer)
-        return self._release(batch)
+        if call.batch is None:
+            return answer
+        call.batch.add(call.id, answer)
+        return self._release(call.batch)
 
     @staticmethod
     def _release(batch: Batch) -> bytes:
