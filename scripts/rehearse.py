@@ -2,7 +2,7 @@
 
 Run as ``make rehearse PROPOSALS=FOLDER``. Each folder in it has a proposal: its schema.ts before and after it, as
 base.ts and head.ts. What each changes is applied to the newest revision; those that conflict are left out. Prints, for
-each layer, how many lines are generated, and how many a person has to write.
+each layer, how many lines are generated, how many are hand-written, and how many a person has to add.
 """
 
 import json
@@ -11,15 +11,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.evolution.merge import Proposed, merge
-from mcp_bindgen.evolution.read import facts_of
-from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.evolution.read import facts_of, proposed
+from mcp_bindgen.ingest.revisions import released
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = (
@@ -38,17 +38,41 @@ LEFT_OUT = (
 _BASE = list(released())[-1]
 NEXT = f"{int(_BASE[:4]) + 1}{_BASE[4:]}"
 """The date of the made-up revision: a year after the newest one."""
+DERIVED = (
+    "tests/cli/test_commands.py",
+    "tests/diff/test_gates.py",
+    "tests/emit/python/test_modules.py",
+    "tests/functional/test_packages.py",
+    "tests/ingest/test_docs.py",
+    "tests/ir/test_methods.py",
+    "tests/merge/test_reconcile.py",
+    "tests/repo",
+)
+"""Tests of what is derived from the list of revisions, in addition to those of each revision."""
+_QUICK = "not slow and not packaging and not interop and not soak"
+_PYTEST = ("-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "-m", _QUICK)
 _GIT = ("git", "-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost")
 _MISSING = re.compile(r"schema/docs\.toml: nothing describes (.+)")
-_LAYERS: Sequence[tuple[str, str]] = (
-    (r"generated/.*/bridges/.*", "conversions to other revisions"),
-    (r"generated/.*/(methods|client|server|app|binding|errors|constants)\.py", "methods, clients and servers"),
-    (r"generated/.*", "types and messages"),
-    (rf"schema/({NEXT}/.*|revisions\.json)", "structure, taken from the proposals"),
-    (r"schema/.*", "descriptions and rows, by a person"),
-    (r".*", "code, templates and tests, by a person"),
+LAYERS: Sequence[tuple[str, str, str]] = (
+    ("conversions between revisions", r"generated/.*/bridges/.*", r"runtime/mcp_runtime/bridge/.*"),
+    (
+        "methods, clients and servers",
+        r"generated/.*/(methods|client|server|app|binding|errors|constants)\.py",
+        r"runtime/mcp_runtime/((app|features|client_features)/.*|(client|server|handlers|options|peer|stub)\.py)",
+    ),
+    ("types and messages", r"generated/.*\.py", r"runtime/mcp_runtime/[^/]*\.py"),
+    (
+        "connections and transports",
+        "-",
+        r"runtime/mcp_runtime/(connection|handshake|protocol|sealed|transports|middleware)/.*",
+    ),
+    ("authorization, extensions, hosts, tools", "-", r"runtime/.*"),
+    ("structure of the schema", rf"schema/({NEXT}/.*|revisions\.json)", "-"),
+    ("descriptions and capabilities", "-", r"schema/[^/]*\.toml"),
+    ("documentation", r"docs/.*", "-"),
+    ("generator, templates and tests", "-", r".*"),
 )
-"""The layers of a change, by patterns of paths; the first that fits counts."""
+"""The layers: a name, and the paths of what is generated and of what is written by hand; the first that fits counts."""
 
 
 class Failed(Exception):
@@ -64,22 +88,38 @@ class Composed:
     left_out: Mapping[str, str]
 
 
-def compose(folders: Sequence[Path]) -> Composed:
-    """Apply what proposals change to the newest revision."""
+def compose(places: Sequence[Path]) -> Composed:
+    """Apply what proposals change, each a folder or a page in Markdown, to the newest revision."""
     onto = facts_of(_BASE)
     applied: list[Proposed] = []
     left_out: dict[str, str] = {}
     text = merge(_BASE, onto, [])
-    for folder in folders:
-        base, head = (facts_of(str(folder / name)) for name in ("base.ts", "head.ts"))
-        proposed = Proposed(name=folder.name, base=base, head=head)
+    for place in places:
+        files = (place / "head.ts", place / "base.ts") if place.is_dir() else (place, _BASE)
+        change = replace(proposed(*map(str, files)), name=place.name)
         try:
-            text = merge(_BASE, onto, [*applied, proposed])
+            text = merge(_BASE, onto, [*applied, change])
         except InputError as error:
-            left_out[folder.name] = str(error).removeprefix("error: ")
+            left_out[place.name] = str(error).removeprefix("error: ")
         else:
-            applied.append(proposed)
+            applied.append(change)
     return Composed(text=text.replace(_BASE, NEXT), applied=tuple(p.name for p in applied), left_out=left_out)
+
+
+def measured(lines: Iterable[tuple[str, int]]) -> Mapping[str, tuple[int, int]]:
+    """Return how many lines of each layer are generated and written by hand, from paths with their numbers of lines."""
+    found = {name: (0, 0) for name, _, _ in LAYERS}
+    for path, count in lines:
+        name, generated, _ = next(each for each in LAYERS if any(re.fullmatch(p, path) for p in each[1:]))
+        made = count if re.fullmatch(generated, path) else 0
+        found[name] = (found[name][0] + made, found[name][1] + count - made)
+    return found
+
+
+def lines_of(root: Path, *folders: str) -> Iterator[tuple[str, int]]:
+    """Iterate over the Python files in folders below a root, with their numbers of lines."""
+    for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
+        yield path.relative_to(root).as_posix(), path.read_text("utf-8").count("\n")
 
 
 class Rehearsal:
@@ -88,12 +128,9 @@ class Rehearsal:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         roots = (folder / name for name in ("codegen", "runtime", "generated"))
-        self._upstream = folder / "build" / "upstream"
-        self._environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, roots)),
-            "MCP_UPSTREAM": str(self._upstream),
-        }
+        # A made-up revision has no official files, so tests of those are skipped.
+        official = {"MCP_UPSTREAM": str(folder / "nowhere")}
+        self._environment = {**os.environ, **official, "PYTHONPATH": os.pathsep.join(map(str, roots))}
 
     def copy(self) -> None:
         """Copy the repository, and commit the copy, so that what is added can be counted."""
@@ -103,37 +140,28 @@ class Rehearsal:
         self._git("init", "-q")
         self._git("add", "-A")
         self._git("commit", "-qm", "before")
-        official = (ROOT / (os.environ.get("MCP_UPSTREAM") or "../shared/upstream")).resolve()
-        if official.is_dir():
-            self._upstream.mkdir(parents=True)
-            (self._upstream.parent / "seeds").symlink_to(official.parent / "seeds")
-            for path in official.iterdir():
-                (self._upstream / path.name).symlink_to(path)
 
-    def add(self, text: str) -> None:
-        """Add a revision with a schema.ts alone, describe what is new, and generate."""
-        home = self._upstream / NEXT
-        home.mkdir(parents=True)
-        schema = home / "schema.ts"
+    def add(self, text: str) -> Sequence[str]:
+        """Add a revision with a schema.ts alone, and describe what is new; return what else may be left to a person."""
+        schema = self._folder / "schema.ts"
         schema.write_text(text, "utf-8")
-        left = self.run("scripts/add_revision.py", NEXT, "", schema)
-        shutil.copy(self._folder / "schema" / NEXT / "schema.json", home)
-        missing = [found[1] for line in left.splitlines() if (found := _MISSING.fullmatch(line))]
+        left = self.run("scripts/add_revision.py", NEXT, "", schema).splitlines()
+        schema.unlink()
+        missing = [found[1] for line in left if (found := _MISSING.fullmatch(line))]
         docs = self._folder / "schema" / "docs.toml"
         docs.write_text(_described(docs.read_text("utf-8"), missing), "utf-8")
+        return [line for line in left if not _MISSING.fullmatch(line)]
+
+    def generate(self) -> None:
+        """Write what is generated from the schemas."""
         self.run("-m", "mcp_bindgen", "generate")
         self.run("scripts/picture.py")
 
-    def layers(self) -> Mapping[str, int]:
-        """Return how many lines were added to each layer."""
+    def added(self) -> Mapping[str, tuple[int, int]]:
+        """Return how many lines of each layer are added, generated and by a person."""
         self._git("add", "-A")
-        lines = dict.fromkeys((layer for _, layer in _LAYERS), 0)
-        for row in self._git("diff", "--cached", "--numstat", "HEAD").splitlines():
-            added, _, path = row.split("\t")
-            layer = next(layer for pattern, layer in _LAYERS if re.fullmatch(pattern, path))
-            if added != "-" and not path.startswith("docs/"):
-                lines[layer] += int(added)
-        return lines
+        rows = (row.split("\t") for row in self._git("diff", "--cached", "--numstat", "HEAD").splitlines())
+        return measured((path, int(added)) for added, _, path in rows if added != "-")
 
     def run(self, *arguments: object, folder: str = ".") -> str:
         """Run a Python program in the copy; return what it prints.
@@ -165,25 +193,35 @@ def _described(text: str, missing: Sequence[str]) -> str:
     return text.replace("\n[constants]\n", f"\n[constants]\n{constants}") + added
 
 
-def checks(suite: str) -> Iterator[tuple[str, str, Sequence[Any]]]:
+def checks() -> Iterator[tuple[str, str, Sequence[Any]]]:
     """Iterate over what must hold in the copy: a title, the folder, and a Python program with its arguments."""
-    pytest = ("-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider")
     tool = ("-m", "mcp_bindgen")
     yield "generated code is up to date", ".", (*tool, "generate", "--check")
     yield f"diff {_BASE} {NEXT}", ".", (*tool, "diff", _BASE, NEXT, "--fail-on", "never")
-    yield f"migrate {_BASE} {NEXT}", ".", (*tool, "migrate", _BASE, NEXT, "--output", "build/guide.md")
+    yield f"migrate {_BASE} {NEXT}", ".", (*tool, "migrate", _BASE, NEXT)
     yield "export reference", ".", (*tool, "export", "reference", "--out", "build/reference")
-    yield f"bridging laws, {_pairs()} pairs", ".", (*pytest, "-m", "not slow", "tests/bridge/test_laws.py")
-    package = revision_folder(NEXT)
-    new = f"from mcp_bindings.{package} import App, Client, Server; import mcp_bindings; print(mcp_bindings.App is App)"
-    yield "the new bindings are imported", ".", ("-c", new)
+
+
+def tests() -> Iterator[tuple[str, str, Sequence[Any]]]:
+    """Iterate over the tests that a revision without mistakes passes: its own, and those of all revisions together."""
+    yield f"tests of {NEXT}", ".", (*_PYTEST, "-k", NEXT, "tests")
+    yield "tests of all revisions together", ".", (*_PYTEST, "-k", f"not {NEXT}", *DERIVED)
+
+
+def conversations(suite: str) -> Iterator[tuple[str, str, Sequence[Any]]]:
+    """Iterate over what peers of all revisions must keep, whatever is wrong with the new one; `suite` is a folder."""
+    pairs = len(released()) * (len(released()) + 1)
+    yield f"bridging laws, {pairs} pairs", ".", (*_PYTEST, "tests/bridge/test_laws.py")
     if suite:
         yield "conformance, all revisions", "tests", ("-m", "conformance.run", suite)
 
 
-def _pairs() -> int:
-    count = len(released()) + 1
-    return count * (count - 1)
+def table(added: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+    """Iterate over the lines of the table per layer."""
+    there = measured(lines_of(ROOT, "runtime"))
+    yield f"{'lines':40}{'generated':>10}{'hand-written':>14}{'added by a person':>19}"
+    for layer, (generated, by_hand) in added.items():
+        yield f"{layer:40}{generated:10}{there[layer][1]:14}{by_hand:19}"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -192,11 +230,15 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     folder, proposals = Path(arguments[0]).resolve(), Path(arguments[1])
-    found = sorted(path.parent for path in proposals.glob("*/head.ts"))
+    found = [*sorted(path.parent for path in proposals.glob("*/head.ts")), *sorted(proposals.glob("*.md"))]
     if not found:
-        print(f"error: {proposals}: no folders of proposals in it; give PROPOSALS=FOLDER", file=sys.stderr)
+        print(f"error: {proposals}: no proposals in it; give PROPOSALS=FOLDER", file=sys.stderr)
         return 2
-    composed = compose(found)
+    try:
+        composed = compose(found)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
     print(f"{NEXT} is {_BASE} with {', '.join(composed.applied)}")
     for reason in composed.left_out.values():
         print(f"  left out: {reason}")
@@ -205,12 +247,12 @@ def main(arguments: Sequence[str]) -> int:
     try:
         rehearsal.copy()
         rehearsal.add(composed.text)
-        for layer, lines in rehearsal.layers().items():
-            print(f"{lines:7} lines  {layer}")
+        rehearsal.generate()
+        print(*table(rehearsal.added()), sep="\n", flush=True)
     except Failed as error:
         print(error, file=sys.stderr)
         return 1
-    for title, place, program in checks(arguments[2] if len(arguments) == 3 else ""):
+    for title, place, program in (*checks(), *conversations(arguments[2] if len(arguments) == 3 else "")):
         try:
             rehearsal.run(*program, folder=place)
             print(f"     ok  {title}", flush=True)

@@ -274,7 +274,7 @@ def _era(methods: Sequence[Method], source: str, diagnostics: Diagnostics) -> Er
             where,
             "not an MCP schema: no message was found in it (an object that "
             "requires a constant `method` and whose name, or that of a base, ends in Request or Notification); "
-            "types without messages are generated with --extension ID=FILE",
+            "types without messages are generated with REVISION --extension ID=FILE",
         )
     if "server/discover" in names:
         return Era.MODERN

@@ -1,5 +1,6 @@
 """Without any option, every client reaches every server."""
 
+from copy import copy
 from typing import Any
 
 import pytest
@@ -52,3 +53,12 @@ async def test_a_text_that_says_something_else_is_not_taken_for_the_result() -> 
     async with connect_memory(Server()) as peer:
         opened = await bindings("2025-03-26").Client.open(peer)
         assert [block.text for block in (await opened.call_tool(name="t")).content] == ['{"ok": 1}', '{"ok": true}']
+
+
+@pytest.mark.parametrize("package", ["acme.draft", "draft"])
+def test_a_package_without_conversions_speaks_its_own_revision(package: str) -> None:
+    binding = copy(bindings("2026-07-28").BINDING)
+    binding.package = package
+    assert binding.bridges("all") is None
+    with pytest.raises(ValueError, match="has no conversions; generate two revisions or more"):
+        binding.bridges(["2025-11-25"])

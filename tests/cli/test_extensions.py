@@ -1,6 +1,8 @@
 """Commands about extensions: what they write, show and compare, and what they refuse in one line."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,13 @@ class TestGenerate:
         (project / "other.ts").write_text(ORDERS.replace("Order {", "Order { paid?: boolean;"), "utf-8")
         cli("generate", REVISION, "--extension", f"{ID}=other.ts", "--package", "orders")
         assert "paid: Boolean | None = None" in (project / "orders" / "types.py").read_text("utf-8")
+
+    def test_types_without_messages_and_without_types_of_the_revision(self, cli: Cli, project: Path) -> None:
+        (project / "card.ts").write_text("/** A card. */\nexport interface Card { name: string; tags?: string[] }\n")
+        cli("generate", REVISION, "--extension", "com.acme/card=card.ts", "--package", "card")
+        code = "from card import Card; print(Card.model_validate({'name': 'a'}), Card(name='b', tags=['c']).tags)"
+        done = subprocess.run([sys.executable, "-c", code], cwd=project, check=True, capture_output=True, text=True)
+        assert done.stdout == "name='a' tags=None ['c']\n"
 
     def test_a_shipped_extension_alone(self, cli: Cli, project: Path) -> None:
         done = cli("generate", "--extension", UI)

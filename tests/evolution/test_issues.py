@@ -54,7 +54,7 @@ def test_a_comment_on_a_proposal_names_what_its_text_leaves_out(cli: Cli, tmp_pa
     text = tmp_path / "text.md"
     text.write_text("Nothing about it.", "utf-8")
     told = cli("proposal", page, "--text", text, "--format", "issue").out
-    assert "- `oven`: - -> string, in `Implementation.oven`\n\n  A message that one of the two schemas" in told
+    assert "- `oven`: `-` -> `string`, in `Implementation.oven`\n\n  A message that one of the two schemas" in told
     assert "no description for Implementation.oven" in told
     assert "No text was given." in cli("proposal", page, "--format", "issue").out
 

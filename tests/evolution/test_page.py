@@ -1,6 +1,7 @@
 """The tables of docs/evolution.md are measured (UPDATE_GOLDEN=1 writes them)."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.load import load_released
 from support.documents import ROOT
 from support.official import upstream
+from support.scripts import script
 
 PAGE = ROOT / "docs" / "evolution.md"
 PROPOSALS = upstream() / "proposals"
@@ -55,6 +57,17 @@ def proposals() -> Iterator[str]:
         yield f"| {link} | {types} | {methods} | {_breaks(compare(old, new))} |"
 
 
+def layers() -> Iterator[str]:
+    """Measure the newest revision, all bridges, and the runtime."""
+    rehearse = script("rehearse")
+    bindings = (f"generated/mcp_bindings/{folder}" for folder in (revision_folder(list(released())[-1]), "bridges"))
+    yield "| layer | generated |"
+    yield "|---|---|"
+    for layer, lines in rehearse.measured(rehearse.lines_of(ROOT, *bindings, "runtime")).items():
+        if any(lines):
+            yield f"| {layer} | {lines[0] / sum(lines):.0%} |"
+
+
 def _breaks(findings: Sequence[Finding]) -> str:
     """Return how many changes break clients and servers of the older side."""
     counts = [sum(pair in finding.proven for finding in findings) for pair in (Pair.OLD_CLIENT, Pair.NEW_CLIENT)]
@@ -65,7 +78,7 @@ def _lines(folder: Path) -> int:
     return sum(path.read_text("utf-8").count("\n") for path in folder.rglob("*.py"))
 
 
-TABLES = {"revisions": revisions, "extensions": extensions, "proposals": proposals}
+TABLES = {"layers": layers, "revisions": revisions, "extensions": extensions, "proposals": proposals}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -80,5 +93,12 @@ def test_a_table_is_as_measured(name: str) -> None:
     table = "\n".join(TABLES[name]())
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(f"{head}{begin}{table}{end}{tail}", "utf-8")
+    elif name == "layers":  # A change of the runtime's size by a few lines may move a share by a point.
+        assert _rows(shown).keys() == _rows(table).keys()
+        assert all(abs(share - _rows(table)[row]) <= 3 for row, share in _rows(shown).items()), table
     else:
         assert shown == table, "UPDATE_GOLDEN=1 pytest tests/evolution/test_page.py"
+
+
+def _rows(table: str) -> dict[str, int]:
+    return {row[1]: int(row[2]) for row in re.finditer(r"\| (.+) \| (\d+)% \|", table)}

@@ -38,6 +38,29 @@ EXPECTED: dict[str, tuple[set[tuple[str, str]], set[str]]] = {
     "813": (set(), {"title"}),
 }
 """The breaks of each open proposal, and the names that its text leaves out: read by hand in the schema and the text."""
+RUNS = '''
+import asyncio
+from mcp_runtime.transports.memory import connect_memory
+from proposal_bindings import App, Client, Implementation
+
+app = App("kitchen", version="1")
+
+@app.tool()
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+async def main():
+    async with connect_memory(app) as peer:
+        client = await Client.open(peer)
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        result = await client.call_tool(name="add", arguments={"a": 1, "b": 2})
+        keywords = Implementation(name="kitchen", version="1", keywords=["spoons", "bowls"]).keywords
+        print(tools, result.structured_content["result"], keywords)
+
+asyncio.run(main())
+'''
+"""A client and a server, both written against the bindings of a proposal."""
 PAGE = """# Keywords
 
 Servers say what they are about in `keywords`.
@@ -55,6 +78,12 @@ export type Keyword = string;
 """
 
 
+def run(code: str, folder: Path) -> str:
+    """Run a program with the package that is in a folder."""
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not PROPOSALS.is_dir(), reason="the proposals are not here (set MCP_UPSTREAM)")
 class TestOpenProposals:
@@ -70,8 +99,16 @@ class TestOpenProposals:
         errors = [each for each in found["diff"]["findings"] if each["severity"] == "error"]
         assert {(each["rule"], each["place"]) for each in errors} == breaks
         assert {each["name"] for each in found["unmentioned"]} == omitted
-        code = "import proposal_bindings; from proposal_bindings import App, Client; App('x')"
-        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+        run("import proposal_bindings; from proposal_bindings import App, Client; App('x')", tmp_path)
+
+    def test_together_they_are_a_package_that_runs(self, cli: Cli, tmp_path: Path) -> None:
+        """In the order given: all but the one that changes what the newest revision does not have."""
+        names = [name for name in EXPECTED if name != "2487"]
+        heads = [PROPOSALS / name / "head.ts" for name in names]
+        bases = [word for name in names for word in ("--base", PROPOSALS / name / "base.ts")]
+        told = cli("proposal", *heads, *bases, "--onto", NEWEST, "--out", tmp_path).out
+        assert f"{NEWEST} to {NEWEST} (the merged proposals): 11 errors" in told
+        assert run(RUNS, tmp_path) == "['add'] 3 ['spoons', 'bowls']\n"
 
     def test_a_request_that_no_union_lists_is_doubtful(self, cli: Cli) -> None:
         folder = PROPOSALS / "2631"
@@ -87,10 +124,29 @@ def test_blocks_of_a_page_extend_the_newest_revision(cli: Cli, tmp_path: Path) -
     assert "New optional properties: keywords (Implementation)" in told
     assert "changed, and not mentioned in the text:\n  nothing\n" in told
     assert "properties that a peer of the base does not know, sent along:\n    Implementation.keywords\n" in told
+    page.write_text("```ts\ntype ContentBlock = ContentBlock | Song\ninterface Song { type: 'song' }\n```\n", "utf-8")
+    added = {each["new"] for each in cli("proposal", page, "--format", "json").json["diff"]["findings"]}
+    assert "Song" in added and "TextContent" not in added, "a union that names itself gains alternatives"
+
+
+def test_a_plain_word_counts_only_in_code(cli: Cli, tmp_path: Path) -> None:
+    page = tmp_path / "keywords.md"
+    page.write_text(PAGE, "utf-8")
     empty = tmp_path / "prose.txt"
     empty.write_text("keywords are words, said of a Keyword", "utf-8")
     omitted = cli("proposal", page, "--text", empty, "--format", "json").json["unmentioned"]
-    assert [each["name"] for each in omitted] == ["keywords"], "a plain word counts only in code"
+    assert [each["name"] for each in omitted] == ["keywords"]
+
+
+def test_names_from_a_schema_are_text_in_every_format(cli: Cli, tmp_path: Path) -> None:
+    page, text = tmp_path / "names.md", tmp_path / "text.txt"
+    members = r'"\u001b[31mred\u202e"?: string; "a\nb"?: string; "<script>`x`</script>"?: string'
+    page.write_text(f"```ts\ninterface Implementation {{ {members} }}\n```\n", "utf-8")
+    text.write_text("", "utf-8")
+    told = [cli("proposal", page, "--text", text, *more).out for more in ([], ["--all"], ["--format", "issue"])]
+    assert all(char == "\n" or char.isprintable() for page in told for char in page)
+    assert "  a\\nb: - -> string (property-added-optional), in Implementation.a\\nb\n" in told[0]
+    assert "\n- ``<script>`x`</script>``: " in told[2]
 
 
 def test_what_generation_cannot_know_is_listed(cli: Cli, tmp_path: Path) -> None:
@@ -122,17 +178,19 @@ def test_a_commit_stands_for_the_draft_in_it(cli: Cli, tmp_path: Path, monkeypat
     for command in (["init", "-q"], ["add", "schema"], ["commit", "-qm", "one"]):
         subprocess.run([*git, *command], cwd=tmp_path, check=True)
     assert "New optional properties: keywords (Implementation)" in cli("proposal", "HEAD").out
-    assert cli("proposal", "nowhere", expect=2).err.startswith(
-        "error: nowhere:schema/draft/schema.ts: git cannot show it: "
-    )
+    for words in (["nowhere"], ["nowhere:schema.ts"], ["HEAD:nowhere.ts"], ["HEAD", "--base", "nowhere"]):
+        told = cli("proposal", *words, expect=2).err
+        assert "nowhere" in told and ": git cannot show it: " in told and told.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
+        ("prose.ts", "Only words. They say: nothing!", ":1:1: syntax error at 'Only words. They'"),
+        ("lost.ts", "interface A { b: Lost }", ":1:18: type 'Lost' is not declared in this file"),
         ("prose.md", "Only words.", "no TypeScript in it: types are read from blocks fenced with ```ts"),
         ("lost.md", "```ts\ninterface A { b: Lost }\n```\n", ":2:18: type 'Lost' is not declared in this file"),
-        ("huge.md", "x" * (17 * 2**20), "larger than 16 MiB, the maximum size of a schema"),
+        ("huge.md", "x" * (50 * 2**20), "larger than 16 MiB, the maximum size of a schema"),
         ("schema.json", "{}", "a schema.json; a proposal and its base are read from a schema.ts"),
         ("empty.ts", "", "not an MCP schema: no message was found in it"),
     ],

@@ -185,7 +185,7 @@ class TestRefusals:
         expected = [
             "error: : not an MCP schema: no message was found in it (an object that requires a constant `method`"
             " and whose name, or that of a base, ends in Request or Notification); types without messages are"
-            " generated with --extension ID=FILE"
+            " generated with REVISION --extension ID=FILE"
         ]
         assert refusal(json_source({})) == expected
         assert refusal(typescript_source("")) == expected

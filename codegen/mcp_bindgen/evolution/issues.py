@@ -7,6 +7,7 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.evolution.report import Findings
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
@@ -35,10 +36,10 @@ def of_errata(revision: str, errata: list[Erratum]) -> Iterator[str]:
 
 def of_proposal(found: Findings) -> Iterator[str]:
     """Iterate over the lines of a comment on a proposal: what its text leaves out, and doubts about its schema."""
-    yield f"# What the schema of {found.diff.new.name} changes, and its text does not say\n"
+    yield f"# What the schema of {prose(found.diff.new.name)} changes, and its text does not say\n"
     for change in found.unmentioned or ():
-        places = ", ".join(f"`{place}`" for place in change.places)
-        yield f"- `{change.name}`: {change.old} -> {change.new}, in {places}"
+        places = ", ".join(map(code, change.places))
+        yield f"- {code(change.name)}: {code(change.old)} -> {code(change.new)}, in {places}"
         if change.message is not None:
             yield "\n  A message that one of the two schemas accepts, and the other does not:\n"
             yield from (f"  {line}" for line in _message(change.message))
@@ -46,7 +47,7 @@ def of_proposal(found: Findings) -> Iterator[str]:
         yield "Nothing." if found.unmentioned is not None else "No text was given."
     if found.warnings:
         yield "\n# What is doubtful in the schema\n"
-        yield from (f"- {warning}" for warning in found.warnings)
+        yield from (f"- {prose(str(warning))}" for warning in found.warnings)
 
 
 def _alone(revision: str, kind: SourceKind, diagnostics: Diagnostics) -> Protocol:

@@ -52,15 +52,20 @@ def merge(name: str, onto: Mapping[str, Any], proposals: Sequence[Proposed]) -> 
 
 
 def overlay(base: Mapping[str, Any], fragment: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the facts of a base with the declarations of a fragment: interfaces gain members, others are replaced."""
+    """Return the facts of a base with the declarations of a fragment: interfaces gain members, others are replaced.
+
+    A union that names itself gains alternatives.
+    """
     found, new = _tree(base), _tree(fragment)
     for name, declaration in new["declarations"].items():
-        known = found["declarations"].get(name)
-        if known and known["kind"] == declaration["kind"] == "interface":
-            joined = {part: known[part] | declaration[part] for part in ("extends", "members")}
-            found["declarations"][name] = known | joined
-        else:
-            found["declarations"][name] = declaration
+        known = found["declarations"].get(name, {})
+        joined = declaration
+        if known.get("kind") == declaration["kind"] == "interface":
+            joined = known | {part: known[part] | declaration[part] for part in ("extends", "members")}
+        elif known.get("kind") == declaration["kind"] == "type" and name in declaration["value"]:
+            added = {part: True for part in declaration["value"] if part != name}
+            joined = known | {"value": known["value"] | added}
+        found["declarations"][name] = joined
     found["constants"] |= new["constants"]
     return _facts(found)
 

@@ -63,7 +63,7 @@ def read_sides(proposals: Sequence[str], bases: Sequence[str], onto: str | None)
         raise InputError.at("--base", message)
     bases = [_named(base) for base in bases]
     heads = [_named(proposal) for proposal in proposals]
-    each = [_proposed(head, base) for head, base in zip(heads, [*bases, *bases[:1] * len(heads)], strict=False)]
+    each = [proposed(head, base) for head, base in zip(heads, [*bases, *bases[:1] * len(heads)], strict=False)]
     target = _named(onto) if onto else bases[0]
     known = facts_of(target)
     revision = known["revision"]
@@ -75,7 +75,7 @@ def read_sides(proposals: Sequence[str], bases: Sequence[str], onto: str | None)
         source = SourceText(
             name=f"{public_name(name)} applied to {public_name(target)}", kind=SourceKind.TYPESCRIPT, data=text.encode()
         )
-    facts = [known, *(proposed.head for proposed in each)]
+    facts = [known, *(change.head for change in each)]
     return Sides(
         base=Side(name=target, source=_source(target), revision=known["revision"]),
         head=Side(name=name, source=source, revision=revision),
@@ -90,14 +90,19 @@ def _named(side: str) -> str:
     return f"{side}:{DRAFT}"
 
 
-def _proposed(head: str, base: str) -> Proposed:
+def proposed(head: str, base: str) -> Proposed:
+    """Return what a proposal, whole or as a page, changes in its base, both as a user names them.
+
+    Raises:
+        InputError: one of them cannot be read, or is not TypeScript.
+    """
     before = facts_of(base)
     after = overlay(before, _fragment(head, before)) if _is_markdown(head) else facts_of(head)
     return Proposed(name=public_name(head), base=before, head=after)
 
 
 def _is_markdown(side: str) -> bool:
-    return side.endswith((".md", ".mdx"))
+    return public_name(side).endswith((".md", ".mdx"))
 
 
 def _source(side: str) -> SourceText:

@@ -1,19 +1,16 @@
 """The report on a proposal: what `diff` says, what the text leaves out, the bridge to the base, and what is left."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp_bindgen.bridge import report as bridges
 from mcp_bindgen.bridge.derive import Bridge
 from mcp_bindgen.diagnostics import Diagnostic
-from mcp_bindgen.diff.report import json, text
+from mcp_bindgen.diff.report import json, text, words
 from mcp_bindgen.diff.report.model import Report
 from mcp_bindgen.evolution.by_hand import ByHand
 from mcp_bindgen.evolution.prose import Unmentioned
-
-MAX_NAMES = 4
-"""The number of places or files that a line lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +45,19 @@ class Findings:
             yield from _section("doubtful in the schema", map(str, self.warnings))
         yield from _section("by hand, since generation cannot know it", map(_work, self.by_hand))
         yield "bridge to peers of the base:"
-        yield from list(bridges.text([self.bridge]))[1:]
+        yield from map(words.plain, list(bridges.text([self.bridge]))[1:])
 
 
 def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:
     yield f"{heading}:"
-    found = list(lines)
-    yield from (f"  {line}" for line in found or ["nothing"])
+    yield from (f"  {words.plain(line)}" for line in list(lines) or ["nothing"])
     yield ""
 
 
 def _said(change: Unmentioned) -> str:
-    return f"{change.name}: {change.old} -> {change.new} ({change.rule}), in {_listed(change.places)}"
+    return f"{change.name}: {change.old} -> {change.new} ({change.rule}), in {words.listed(change.places)}"
 
 
 def _work(work: ByHand) -> str:
-    files = f" ({_listed(work.files)})" if work.files else ""
+    files = f" ({words.listed(work.files)})" if work.files else ""
     return f"{work.what}: {work.work}{files}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more

@@ -114,7 +114,7 @@ class Bridges:
 
 def _index(package: str) -> Any:
     try:
-        return import_module(f"{package}.bridges")
+        return import_module(".bridges", package or "-")  # a package at the top has no siblings
     except ModuleNotFoundError as error:
         reason = f"{package or 'the package'} has no conversions; generate two revisions or more: mcp-bindgen generate"
         raise ValueError(reason) from error
