@@ -196,6 +196,10 @@ planted: $(READY) ## Plant every fault of tests/planted, and print which tier of
 simulate: $(READY) ## Play worlds of the simulator: SEEDS=N of them, or for SECONDS=S of CPU, or the one of SEED=n.
 	cd tests && $(abspath $(BIN))/python -m simulation.simulate $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(SECONDS),--seconds $(SECONDS))
 
+.PHONY: simulate-planted
+simulate-planted: $(READY) ## Plant bugs in the runtime, one at a time, and print which world of the simulator finds each.
+	cd tests && PYTHONPATH=. JOBS=$(JOBS) $(abspath $(BIN))/python -m simulation.plant $(if $(SECONDS),--seconds $(SECONDS))
+
 # Each resolution has an environment of its own; the lock file has no say in it.
 .PHONY: test-lowest
 test-lowest: ## Run the quick tests of MEETING on the oldest release of each dependency that pyproject.toml admits.

@@ -77,7 +77,8 @@ class Connection:
         self.running = 0
         self.logs: Gate | None = None
         self.ended: dict[str, float] = {}
-        self.is_cut = False
+        self.grace = 0
+        self.is_cut = self.is_lingering = False
         self.ends = self.breaks = float("inf")
         self.handed: dict[str, deque[Any]] = {}
         self.on_its_way: dict[str, deque[Any]] = {}

@@ -37,6 +37,8 @@ class Judge(Wire):
     def _client_is_open(self, one: Connection, data: Any) -> None:
         self._did_open(one)
         one.revision = data["revision"]
+        if not one.is_modern and one.client.state != "ready":
+            self.fault(f"client {one.number} is open in state {one.client.state}")
         if one.revision not in expected_revisions(self._world):
             self.fault(f"client {one.number} speaks {one.revision}, not {expected_revisions(self._world)}")
 
@@ -49,7 +51,7 @@ class Judge(Wire):
         may = {"UnsupportedRevision"} if not expected_revisions(self._world) else set[str]()
         if slow:
             may |= {"RequestTimeout", "UnsupportedRevision", "InvalidParamsError"}
-        if "client" in one.ended:
+        if "client" in one.ended or one.breaks < self._now:
             may.add("ConnectionClosed")
         if data["error"] not in may and not (slow and data["error"].startswith("Peer")):
             self.fault(f"client {one.number} cannot open: {data}")
@@ -57,13 +59,27 @@ class Judge(Wire):
     def _client_closes(self, one: Connection, _: Any) -> None:
         one.ended.setdefault("client", self._now)
         self._lose(one)
+        grace = 2 if self._world["weather"]["capacity"] <= 300 else 0
+        self._must("close client", str(one.number), at=self._now + grace)
 
-    def _client_is_closed(self, one: Connection, _: Any) -> None:
+    def _client_is_closed(self, one: Connection, data: Any) -> None:
         one.client.step("end")
+        self._excuse("close client", str(one.number))
+        if data["open"]:
+            self.fault(f"client {one.number}: {data['open']} requests are open after the end")
+        calm = self._world["weather"]["capacity"] > 300 and not self._world["stalls"]
+        if one.handed.get("client") and calm and not one.is_cut and one.breaks == float("inf"):
+            self.fault(f"client {one.number}: {one.handed['client'][0]} was never sent")
+
+    def _server_stops(self, one: Connection, _: Any) -> None:
+        one.grace = 2 if self._world["weather"]["capacity"] <= 300 else 0
+        self._end(one, self._now)
 
     def _client_is_idle(self, one: Connection, data: Any) -> None:
-        if data["open"]:
+        if any(data["open"]):
             self.fault(f"client {one.number}: {data['open']} requests are open although nothing goes on")
+        if not one.is_modern and data["state"] != ["ready", "ready"]:
+            self.fault(f"client {one.number}: the states are {data['state']}")
         left = [message for waiting in (one.handed, one.on_its_way) for side in waiting.values() for message in side]
         if left and not one.is_cut:
             self.fault(f"client {one.number}: {len(left)} messages were lost, the first is {left[0]}")
@@ -113,8 +129,6 @@ class Judge(Wire):
         one = self._connections[call.client]
         if data["how"] == "ConnectionClosed" and self._now >= one.breaks:
             self._client_reads_the_end(one, None)
-        if call.side.state == "sent" and data["how"] == "RequestTimeout":
-            self._expire(call)
         self._excuse("lose", call.tag)
         self._did("end", call.tag)
         if call.told:
@@ -128,7 +142,7 @@ class Judge(Wire):
             expected = call.answer
             if (how == "result") != ("text" in expected) or data.get("text") != expected.get("text"):
                 self.fault(f"{call.tag} ended as {data}, although the answer was {expected}")
-            elif how != "result" and data["code"] != expected["code"]:
+            elif how != "result" and data["code"] != expected.get("code"):
                 self.fault(f"{call.tag} ended as {data}, although the error was {expected}")
         elif how != {"stopping": "cancelled", "expired": "RequestTimeout", "lost": "ConnectionClosed"}.get(state):
             self.fault(f"{call.tag} ended as {how} in state {state}")
@@ -146,7 +160,8 @@ class Judge(Wire):
 
     def _server_reads_the_end(self, one: Connection, _: Any) -> None:
         one.ended["server"] = self._now
-        self._end(one, self._now + (LINGER if one.ends == float("inf") else 0))
+        one.is_lingering = one.ends == float("inf")
+        self._end(one, self._now + (LINGER if one.is_lingering else 0))
 
     def _server_cannot_write(self, one: Connection, _: Any) -> None:
         if one.ends == float("inf"):
@@ -154,8 +169,12 @@ class Judge(Wire):
 
     def _end(self, one: Connection, at: float) -> None:
         """Expect the end of a server, and of what it is doing."""
+        if one.is_lingering and not any(call.received.state in ("waiting", "running") for call in self._of(one)):
+            at = self._now
         one.ends = min(one.ends, at)
-        self._must("close", str(one.number), at=one.ends + max(map(resistance, self._of(one)), default=0))
+        if one.logs is not None and one.ends <= self._now:
+            one.logs.flush(self._now)
+        self._close(one)
         for call in self._of(one):
             if call.is_running and call.received.state != "stopping":
                 self._must("stop", call.tag, at=one.ends)
@@ -171,10 +190,12 @@ class Judge(Wire):
 
     def _client_is_lost(self, one: Connection, data: Any) -> None: ...
 
-    def _server_is_lost(self, one: Connection, data: Any) -> None: ...
+    def _server_is_lost(self, one: Connection, data: Any) -> None:
+        if data is not None and "middle of a message" in data:
+            self._end(one, self._now)
 
     def _world_ends(self, data: Any) -> None:
-        if data["tasks"] or data["failures"]:
+        if any(data.values()):
             self.fault(f"something is left at the end: {data}")
 
     def _world_fails(self, data: Any) -> None:
@@ -254,20 +275,22 @@ class Judge(Wire):
             call.gate = call.gate or Gate(self._world["limits"]["progress_rate"], self._now)
             call.gate.put(self._now, [data["progress"], data["total"]])
 
+    def _wants(self, one: Connection, call: Call, level: str) -> bool:
+        """Whether a client wants a log message: all of them in the legacy era, those it asks for in the modern one."""
+        wanted = call.plan["log_level"]
+        if not one.is_modern:
+            return True
+        is_asked = wanted is not None and self._world["client"] == MODERN
+        return is_asked and call.received.state == "running" and LEVELS.index(level) >= LEVELS.index(wanted)
+
     def _handler_logs(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         one = self._connections[call.client]
         if self._now >= one.ends:
             return
-        if not one.is_modern:
+        if self._wants(one, call, data["level"]):
             one.logs = one.logs or Gate(self._world["limits"]["log_rate"], self._now)
             one.logs.put(self._now, [data["level"], data["line"]], LEVELS.index(data["level"]))
-
-
-def resistance(call: Call) -> float:
-    """Return for how many seconds a handler may continue after its cancellation."""
-    steps = call.plan["steps"]
-    return 2 * sum(s[1] for s in steps if s[0] in ("wait", "stubborn")) if ["stubborn", 1.0] in steps else 0
 
 
 def text_of(plan: dict[str, Any]) -> str:

@@ -25,10 +25,12 @@ LATENESS: Final = 1e-6
 EPOCH: Final = 1_800_000_000.0
 """The wall clock, in seconds, when a simulation begins."""
 NEVER: Final = float("inf")
+MOST_TURNS: Final = 200_000
+"""After so many turns of the loop, a world does not end by itself."""
 
 
 class Stuck(Exception):
-    """Nothing will ever happen any more, although the main coroutine has not ended."""
+    """Nothing will ever happen any more, or things happen endlessly, and the main coroutine has not ended."""
 
 
 class Loop(asyncio.BaseEventLoop):
@@ -51,10 +53,12 @@ class Loop(asyncio.BaseEventLoop):
         self.stalled: list[tuple[float, float]] = []
         self._stalls = stalls
         self._now = 0.0
+        self._turns = 0
         self._arrivals: list[tuple[float, float, Callable[[], None]]] = []
         self._ready_if: dict[int, Callable[[], bool]] = {}
         self._watched: dict[tuple[int, str], Callable[[], None]] = {}
         self._selector: Any = self
+        self._scheduled: list[asyncio.TimerHandle]
         self.set_exception_handler(self._failed)
 
     def time(self) -> float:
@@ -93,6 +97,9 @@ class Loop(asyncio.BaseEventLoop):
 
     def select(self, timeout: float | None) -> list[tuple[int, str]]:
         """Return what can be read or written, after up to `timeout` seconds without anything."""
+        self._turns += 1
+        if self._turns > MOST_TURNS:
+            raise Stuck
         until = NEVER if timeout is None else self._now + timeout + (LATENESS if timeout > 0 else 0)
         if self._stalls and self.random.random() < 0.02:
             self._stall(self.random.uniform(0, self._stalls))
@@ -105,6 +112,11 @@ class Loop(asyncio.BaseEventLoop):
             self._take_arrivals(self._now)
         self.random.shuffle(ready)
         return ready
+
+    @property
+    def timers(self) -> int:
+        """How many timers have not ended."""
+        return sum(not timer.cancelled() for timer in self._scheduled)
 
     def close(self) -> None:
         """End the world."""

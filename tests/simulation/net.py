@@ -149,14 +149,23 @@ class Pipe:
         self._arrived: deque[bytes] = deque()
         self._on_its_way = self._unread = 0
         self._last = 0.0
-        self._is_ended = self._writes = self._reads = False
+        self._is_ended = self._is_cut = self._writes = self._reads = self._refused = False
         self._read_fd, self._write_fd = next(numbers), next(numbers)
         loop.add_descriptor(self._read_fd, lambda: bool(self._arrived) or self._is_ended)
-        loop.add_descriptor(self._write_fd, lambda: self._room > 0 or not self._reads)
+        loop.add_descriptor(self._write_fd, lambda: (self._room > 0 and not self._refused) or not self._has_reader)
 
     @property
     def _room(self) -> int:
         return self._weather.capacity - self._on_its_way - self._unread
+
+    @property
+    def _has_reader(self) -> bool:
+        return self._reads and not self._is_cut
+
+    @property
+    def is_open(self) -> bool:
+        """Whether one of the ends was never closed."""
+        return self._reads or self._writes
 
     def reader(self) -> Descriptor:
         """Return the end to read."""
@@ -170,10 +179,13 @@ class Pipe:
 
     def write(self, data: bytes | memoryview) -> int:
         """Write some of the bytes; return how many."""
-        if not self._reads:
+        if not self._has_reader:
             self._sent.broke()
             raise BrokenPipeError(32, "Broken pipe")
-        if self._room <= 0:
+        # A pipe may have room and still take nothing of a short message, until something is read.
+        is_short = 0 < self._room < len(data) and self._room < self._weather.capacity
+        if self._room <= 0 or (is_short and self._loop.random.random() < 0.5):
+            self._refused = True
             raise BlockingIOError
         taken = bytes(data[: self._room])
         self._sent.feed(taken)
@@ -188,6 +200,7 @@ class Pipe:
                 return b""
             raise BlockingIOError
         data = self._arrived.popleft()
+        self._refused = False
         self._unread -= len(data)
         return data
 
@@ -199,13 +212,12 @@ class Pipe:
 
     def close_reader(self) -> None:
         """Close the end to read: the writer fails from now on."""
-        self._reads = False
+        self._reads = self._refused = False
         self._arrived.clear()
 
     def cut(self) -> None:
         """End at once: what is on its way is lost."""
-        self._reads = self._writes = False
-        self._is_ended = True
+        self._is_cut = self._is_ended = True
 
     def _send(self, data: bytes) -> None:
         most, chance = self._weather.pieces, self._loop.random
@@ -222,7 +234,7 @@ class Pipe:
 
     def _deliver(self, piece: bytes) -> None:
         self._on_its_way -= len(piece)
-        if self._reads and not self._is_ended:
+        if self._has_reader and not self._is_ended:
             self._unread += len(piece)
             self._arrived.append(piece)
 

@@ -10,6 +10,7 @@ from itertools import count, islice
 from typing import Any, Final, TypeAlias
 
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from simulation import hostile
 from simulation.judge import Judge
 from simulation.model import FORBIDDEN, LIFECYCLES
 from simulation.world import World, make, run, show
@@ -25,7 +26,7 @@ def judge(world: World) -> tuple[list[str], set[tuple[str, str, str]], str, int]
     """Play a world; return its faults, the rows of the tables used, its trace, and how many messages were sent."""
     history, loop = run(world)
     judged = Judge(world, history, loop.stalled)
-    faults = judged.verdict()
+    faults = hostile.judge(world, history) if "hostile" in world else judged.verdict()
     return faults, judged.seen, show(history), sum(event.what == "sends" for event in history)
 
 
@@ -102,6 +103,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=None)
     parser.add_argument("--seconds", type=float, default=None)
+    parser.add_argument("--as-it-is", action="store_true", help="do not make a world that fails smaller")
     chosen = parser.parse_args(arguments)
     seeds = count(chosen.first) if chosen.seed is None else iter((chosen.seed,))
     began, messages, played, seen = time.process_time(), 0, 0, set[tuple[str, str, str]]()
@@ -112,7 +114,7 @@ def main(arguments: list[str]) -> int:
         played, messages, seen = played + 1, messages + sent, seen | rows
         if faults:
             print(f"seed {seed} fails: {faults[0]}")
-            least = shrink(world)
+            least = world if chosen.as_it_is else shrink(world)
             faults, _, trace, _ = judge(least)
             print(json.dumps(least), *trace.splitlines()[-LAST:], *faults, sep="\n")
             return 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from simulation.model import LIFECYCLES, Lifecycle, explore, lifecycle
+from simulation.plant import faults, is_plantable, search
 from simulation.simulate import FOUND, judge
 from simulation.world import make
 
@@ -39,6 +40,17 @@ def test_a_dead_state_is_found() -> None:
         "t: lost cannot be reached",
         "t: never is allowed in no state",
     ]
+
+
+def test_nearly_all_bugs_can_be_planted() -> None:
+    stale = [fault for fault in faults() if not is_plantable(fault)]
+    assert len(stale) <= len(faults()) / 10, "adapt these rows of planted.toml to the runtime"
+
+
+@pytest.mark.slow
+def test_a_planted_bug_is_found() -> None:
+    fault = {"file": "protocol/session.py", "find": "self.next_id += 1", "put": "self.next_id += self.next_id < 5"}
+    assert "the id 5 is used again" in search(5, 10, fault)
 
 
 @pytest.mark.slow

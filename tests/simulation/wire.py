@@ -226,6 +226,11 @@ class Wire(Duties):
             one.running -= 1
         if one.queue and one.running < self._world["limits"]["max_in_flight"] and self._now < one.ends:
             self._begin(one, one.queue.pop(0))
+        elif one.is_lingering and not any(c.received.state in ("waiting", "running") for c in self._of(one)):
+            one.ends = min(one.ends, self._now)
+            if one.logs is not None:
+                one.logs.flush(self._now)
+            self._close(one)
 
     def _begin(self, one: Connection, call: Call) -> None:
         one.running += 1
@@ -244,3 +249,12 @@ class Wire(Duties):
 
     def _of(self, one: Connection) -> Iterator[Call]:
         return (call for call in self._calls.values() if call.plan["client"] == one.number)
+
+    def _close(self, one: Connection) -> None:
+        self._must("close", str(one.number), at=one.ends + one.grace + max(map(resistance, self._of(one)), default=0))
+
+
+def resistance(call: Call) -> float:
+    """Return for how many seconds a handler may continue after its cancellation."""
+    steps = call.plan["steps"]
+    return 2 * sum(s[1] for s in steps if s[0] in ("wait", "stubborn")) if ["stubborn", 1.0] in steps else 0

@@ -4,21 +4,27 @@ import asyncio
 import json
 import logging
 import random
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
+from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 from mcp_runtime.errors import McpError, PeerError
 from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
-from mcp_runtime.server import serve
+from mcp_runtime.server import serving
 from mcp_runtime.settings import ClientOptions, ServerOptions
+from simulation import hostile
 from simulation.loop import Loop, Stuck, simulate
 from simulation.net import Event, History, Net, Stream, Weather
 
 LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN: Final = "2026-07-28"
 LEVELS: Final = ("debug", "info", "warning", "error")
+
+CALM: Final = {"clients": 1, "stalls": 0, "weather": {"delay": 0, "pieces": 5}, "limits": {}}
+"""What differs in a world with a hostile client."""
 
 World = dict[str, Any]
 """What `make` returns, `run` plays and the oracle judges: JSON, so that it can be kept and made smaller."""
@@ -47,32 +53,43 @@ def make(seed: int) -> World:
         "clients": some((1, 1, 2)),
         "calls": [],
         "close": None,
+        "stop": None,
     }
     if world["stalls"]:
         world["limits"] |= {"progress_rate": None, "log_rate": None}
-    if chance.random() < 0.2:
-        world["weather"]["cut"] = chance.uniform(0, 40)
-    if chance.random() < 0.2:
-        world["close"] = chance.uniform(0, 40)
+    if chance.random() < 0.15:
+        return world | {"hostile": hostile.make(chance, world["server"], world["speaks"]), **CALM}
     for number in range(chance.randint(1, 8)):
         world["calls"].append(_call(chance, number, world["clients"]))
+    end = chance.choice((None, None, "cut", "close", "stop"))
+    if end is not None:
+        at = world["weather"][end] = chance.choice((1, 2, chance.uniform(0, 40)))
+        if end != "cut":
+            world[end] = world["weather"].pop(end)
+        for call in world["calls"][::3]:
+            call["at"] = chance.choice((call["at"], at + chance.uniform(0, 1)))
     return world
 
 
 def _rates(chance: random.Random) -> dict[str, float | None]:
-    return {"progress_rate": chance.choice((2, 20, None)), "log_rate": chance.choice((3, 100, None))}
+    return {"progress_rate": chance.choice((1, 2, 20, None)), "log_rate": chance.choice((1, 3, 100, None))}
 
 
 def _call(chance: random.Random, number: int, clients: int) -> dict[str, Any]:
     steps = [_step(chance, number) for number in range(chance.choice((0, 1, 1, 2, 4, 8)))]
+    is_long = chance.random() < 0.15
+    if is_long:
+        gap = chance.choice((0.1, 0.9, 0.9))
+        steps = [step for number in range(20) for step in (["wait", gap], ["report", number, None, 1])]
     return {
         "tag": f"call {number}",
         "client": chance.randrange(clients),
         "at": chance.choice((0, 0, 0.1, chance.uniform(0, 20))),
         "steps": steps,
-        "timeout": chance.choice((None, None, 1, 5)),
+        "timeout": 2 if is_long else chance.choice((None, None, 1, 5)),
         "max_time": chance.choice((None, None, 12)),
-        "progress": chance.random() < 0.6,
+        "progress": is_long or chance.random() < 0.6,
+        "log_level": chance.choice((None, *LEVELS)),
         "cancel": chance.choice((None, None, None, 0, chance.uniform(0, 8))),
     }
 
@@ -82,9 +99,10 @@ def _step(chance: random.Random, number: int) -> list[Any]:
         case 0 | 1 | 2 | 3:
             return ["wait", chance.choice((0, 0.02, 0.5, 1, 4, chance.uniform(0, 10)))]
         case 4 | 5 | 6 | 7:
-            return ["report", number + 1, chance.choice((None, 10)), chance.choice((1, 1, 1, 5))]
+            progress = number + chance.choice((1, 1, 1, -0.8))
+            return ["report", progress, chance.choice((None, 10)), chance.choice((1, 1, 5))]
         case 8 | 9:
-            return ["log", chance.choice(LEVELS), f"line {number}", chance.choice((1, 1, 8))]
+            return ["log", chance.choice((*LEVELS, "mixed", "mixed")), f"line {number}", chance.choice((1, 1, 8))]
         case 10:
             return ["fail", chance.choice((-32602, -32000, 7))]
         case _:
@@ -104,8 +122,9 @@ async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any
                     await ctx.report_progress(progress + part / 10, total)
             case "log", [level, line, times]:
                 for part in range(times):
-                    note("logs", {"tag": tag, "level": level, "line": f"{tag} {line}.{part}"})
-                    await ctx.log(level, f"{tag} {line}.{part}")
+                    as_level: Any = LEVELS[int(times - part) * 7 % len(LEVELS)] if level == "mixed" else level
+                    note("logs", {"tag": tag, "level": as_level, "line": f"{tag} {line}.{part}"})
+                    await ctx.log(as_level, f"{tag} {line}.{part}")
             case "fail", [code]:
                 raise PeerError(code, f"{tag} fails", {"tag": tag})
             case "crash", _:
@@ -162,18 +181,34 @@ def run(world: World) -> tuple[list[Event], Loop]:
         log.handlers, log.propagate = [_Log(history)], False
         with net.open():
             streams = [Stream(net, number, Weather(**world["weather"])) for number in range(world["clients"])]
-            serving = [asyncio.ensure_future(_serve(history, number, s, server)) for number, s in enumerate(streams)]
-            await asyncio.gather(*(_live(world, history, number, s) for number, s in enumerate(streams)))
-            await asyncio.wait(serving, timeout=1000)
-            await asyncio.sleep(0)
+            opened: dict[int, Any] = {}
+            servers = [
+                asyncio.ensure_future(_serve(world["stop"], net.history, number, serving(s.server, server), opened))
+                for number, s in enumerate(streams)
+            ]
+            if "hostile" in world:
+                await _attack(world, history, streams[0])
+            else:
+                await asyncio.gather(*(_live(world, history, number, s, opened) for number, s in enumerate(streams)))
+            await asyncio.wait(servers, timeout=1000)
+            await asyncio.sleep(20)
         left = asyncio.all_tasks() - {asyncio.current_task()}
-        history.note("world", "ends", {"tasks": sorted(task.get_name() for task in left), "failures": loop.failures})
+        pipes = sum(pipe.is_open for stream in streams for pipe in (stream.there, stream.back))
+        tasks = sorted(task.get_name() for task in left)
+        told = [str(warning.message) for warning in warned if "never awaited" in str(warning.message)]
+        history.note(
+            "world",
+            "ends",
+            {"tasks": tasks, "failures": loop.failures, "pipes": pipes, "timers": loop.timers, "warnings": told},
+        )
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
     try:
-        loop = simulate(lambda loop: _with(loop, main), world["seed"], world["stalls"])
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", RuntimeWarning)
+            loop = simulate(lambda loop: _with(loop, main), world["seed"], world["stalls"])
     except Stuck:
         made[0].note("world", "is stuck")
         loop = made[0].loop
@@ -201,12 +236,45 @@ async def _with(loop: Loop, main: Callable[[Loop], Any]) -> Loop:
     return loop
 
 
-async def _serve(history: History, number: int, stream: Stream, server: Any) -> None:
-    reason = await serve(stream.server, server)
-    history.note(f"server {number}", "is closed", reason)
+async def _serve(stop: float | None, history: History, number: int, served: Any, opened: dict[int, Any]) -> None:
+    who = f"server {number}"
+    async with served as connection:
+        opened[number] = connection
+        if stop is not None:
+            history.loop.call_later(stop, lambda: asyncio.ensure_future(_stop(history, who, connection)))
+        reason = await connection.wait_closed()
+    history.note(who, "is closed", reason)
 
 
-async def _live(world: World, history: History, number: int, stream: Stream) -> None:
+class _Deaf(Receiver):
+    """Takes what a hostile client receives."""
+
+    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+        return ACCEPTED
+
+    def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
+        return ACCEPTED
+
+    def connection_lost(self, reason: TransportError | None) -> None: ...
+
+
+async def _attack(world: World, history: History, stream: Stream) -> None:
+    """Be a hostile client: send the lines, at their times."""
+    await stream.client.start(_Deaf())
+    for at, line, _ in hostile.Reference(world).lines():
+        await asyncio.sleep(at - history.loop.time())
+        stream.client.send(line.encode())
+    await asyncio.sleep(10)
+    await stream.client.close()
+
+
+async def _stop(history: History, who: str, connection: Any) -> None:
+    if connection.closed_because is None:
+        history.note(who, "stops")
+        await connection.aclose()
+
+
+async def _live(world: World, history: History, number: int, stream: Stream, opened: dict[int, Any]) -> None:
     """Be a client: open, make the calls, close."""
     who, loop = f"client {number}", history.loop
     client_class = bindings(world["client"]).Client
@@ -217,8 +285,7 @@ async def _live(world: World, history: History, number: int, stream: Stream) -> 
         client = await client_class.open(peer, options=options)
     except McpError as error:
         history.note(who, "cannot open", {"error": type(error).__name__, "text": str(error)})
-        await peer.aclose()
-        history.note(who, "is closed")
+        history.note(who, "is closed", {"open": 0})
         return
     began = loop.time()
     history.note(who, "is open", {"revision": client.connection.requester.spoken.revision})
@@ -230,14 +297,16 @@ async def _live(world: World, history: History, number: int, stream: Stream) -> 
     await asyncio.gather(*calls)
     await asyncio.sleep(max(0.0, began + 50 - loop.time()) if world["close"] else 200)
     if client.connection.closed_because is None:
-        history.note(who, "is idle", {"open": client.connection.open_requests})
+        ends = client.connection, opened[number]
+        states = [end.state.value for end in ends]
+        history.note(who, "is idle", {"open": [end.open_requests for end in ends], "state": states})
     await _close(history, who, peer)
 
 
 async def _close(history: History, who: str, peer: Peer) -> None:
     history.note(who, "closes")
     await peer.aclose()
-    history.note(who, "is closed")
+    history.note(who, "is closed", {"open": peer.connection.open_requests if peer.connection else 0})
 
 
 async def _make(who: str, client: Any, plan: dict[str, Any], history: History) -> None:
@@ -252,8 +321,11 @@ async def _make(who: str, client: Any, plan: dict[str, Any], history: History) -
         timeout=plan["timeout"], max_time=plan["max_time"], progress=progress if plan["progress"] else None
     )
     history.note(who, "calls", {"tag": tag})
-    arguments = {"tag": tag, "steps": plan["steps"]}
-    task = asyncio.ensure_future(client.call_tool(name="run", arguments=arguments, options=options))
+    arguments: dict[str, Any] = {"name": "run", "arguments": {"tag": tag, "steps": plan["steps"]}, "options": options}
+    is_modern = client.connection.requester.is_modern and bindings(MODERN).Client is type(client)
+    if is_modern and plan["log_level"] is not None:
+        arguments["meta"] = {"io.modelcontextprotocol/logLevel": plan["log_level"]}
+    task = asyncio.ensure_future(client.call_tool(**arguments))
     if plan["cancel"] is not None:
         history.loop.call_later(plan["cancel"], _cancel, task, who, tag, history)
     try:

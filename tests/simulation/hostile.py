@@ -1,0 +1,237 @@
+"""A client that sends anything, and how a server must react: a part of the oracle, without the runtime."""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simulation.duties import EPSILON, MODERN, PREFIX, Event
+
+BATCHES: Final = "2025-03-26"
+OMITS_IDS: Final = ("2025-11-25", MODERN)
+"""The revisions in which the id of an answer may be absent; in the others it is null."""
+PARSE, INVALID, NO_METHOD, PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
+
+Expected = tuple[float, Any]
+
+
+def _call(tag: str, *steps: list[Any]) -> dict[str, Any]:
+    return {"name": "run", "arguments": {"tag": tag, "steps": list(steps)}}
+
+
+LINES: Final[dict[str, Any]] = {
+    "ping": {"id": 0, "method": "ping"},
+    "call": {"id": 0, "method": "tools/call", "params": _call("TAG")},
+    "slow call": {"id": 0, "method": "tools/call", "params": _call("TAG", ["wait", 5])},
+    "text id": {"id": "TAG", "method": "tools/call", "params": _call("TAG")},
+    "no such method": {"id": 0, "method": "tools/none"},
+    "no name": {"id": 0, "method": "tools/call", "params": {"arguments": {}}},
+    "list params": {"id": 0, "method": "tools/call", "params": [1]},
+    "no json": "{not json",
+    "a number": "7",
+    "null id": {"id": None, "method": "ping"},
+    "half id": {"id": 1.5, "method": "ping"},
+    "true id": {"id": True, "method": "ping"},
+    "old jsonrpc": {"jsonrpc": "1.0", "id": 0, "method": "ping"},
+    "initialize again": {
+        "id": 0,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "n", "version": "1"}},
+    },
+    "same id": {"id": "OPEN", "method": "ping"},
+    "cancel": {"method": "notifications/cancelled", "params": {"requestId": "OPEN", "reason": "enough"}},
+    "cancel nothing": {"method": "notifications/cancelled", "params": {"requestId": 999_999}},
+    "cancel badly": {"method": "notifications/cancelled", "params": {"requestId": [1]}},
+    "answer nothing": {"id": 424_242, "result": {}},
+    "fail nothing": {"id": 424_242, "error": {"code": 1, "message": "no"}},
+    "progress on nothing": {"method": "notifications/progress", "params": {"progressToken": 77, "progress": 1}},
+    "unknown news": {"method": "notifications/none"},
+    "initialized again": {"method": "notifications/initialized"},
+    "empty batch": [],
+    "batch": [{"id": 0, "method": "ping"}, {"method": "notifications/none"}, {"id": "TAG", "method": "ping"}],
+    "batch of nothing": [{"method": "notifications/none"}],
+    "duplicate key": '{"jsonrpc": "2.0", "id": 1, "id": 2, "method": "ping"}',
+    "spaces": "   ",
+}
+"""What the client may send; the id 0, ``TAG`` and ``OPEN`` stand for a new id, a tag, and the id of an open request."""
+BARE: Final = ("ping", "call", "no such method", "cancel nothing", "answer nothing", "unknown news", "spaces")
+"""What it sends without a session."""
+STATELESS: Final = ("call", "slow call", "text id", "no such method", "no name", "cancel", "same id", "spaces")
+"""What it sends in the modern era."""
+
+
+def make(chance: random.Random, server: str, speaks: str) -> dict[str, Any]:
+    """Return a script: whether and how the client begins, and the lines that follow, one every two seconds."""
+    begins = chance.choice((None, "1999-01-01", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", MODERN, MODERN))
+    spoken = (server,) if speaks == "own" else (MODERN, "2025-11-25")
+    begins_nothing = begins not in (None, MODERN) and spoken == (MODERN,)
+    is_bare = begins is None or begins_nothing or (begins == MODERN and MODERN not in spoken)
+    known = BARE if is_bare else STATELESS if begins == MODERN else tuple(LINES)
+    kinds = [chance.choice(known) for _ in range(chance.randint(3, 12))]
+    return {"begins": begins, "kinds": kinds}
+
+
+class Reference:
+    """A server, as far as a client sees it: takes lines, and says what must be answered and when."""
+
+    def __init__(self, world: dict[str, Any]) -> None:
+        hostile, own = world["hostile"], world["server"]
+        legacy = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+        self.spoken = (own,) if world["speaks"] == "own" else (*legacy, MODERN)
+        self.begins: str | None = hostile["begins"]
+        self.kinds: list[str] = hostile["kinds"]
+        self.revision = ""
+        if self.begins != MODERN and self.begins is not None and self.has_sessions:
+            self.revision = self.begins if self.begins in self.spoken else max(set(self.spoken) - {MODERN})
+        self.is_modern = self.begins == MODERN and MODERN in self.spoken
+        self.open: dict[Any, float] = {}
+        self.cancelled: list[str] = []
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether the server has sessions at all."""
+        return self.spoken != (MODERN,)
+
+    def lines(self) -> Iterator[tuple[float, str, list[Expected]]]:
+        """Yield what the client sends, when, and what it must receive for it."""
+        if self.begins is not None and self.begins != MODERN:
+            params = {"protocolVersion": self.begins, "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+            answer = ["hello", {"protocolVersion": self.revision}] if self.revision else ["hello", UNSUPPORTED]
+            yield 0.0, _text({"id": "hello", "method": "initialize", "params": params}), [(0.0, answer)]
+            yield 1.0, _text({"method": "notifications/initialized"}), []
+        for number, kind in enumerate(self.kinds):
+            at = 2.0 * (number + 1)
+            self.open = {id_: until for id_, until in self.open.items() if until > at}
+            value = self._filled(LINES[kind], number)
+            text = value if isinstance(value, str) else _text(value)
+            yield at, text, list(self._react(at, kind, value, f"tag {number}"))
+
+    def _filled(self, line: Any, number: int) -> Any:
+        value: Any = json.loads(json.dumps(line).replace('"TAG"', f'"tag {number}"'))
+        for one in _objects(value):
+            self._fill(one, number)
+        return value
+
+    def _fill(self, one: dict[str, Any], number: int) -> None:
+        opened = next(iter(self.open), 31_337)
+        params: dict[str, Any] = one.get("params", {})
+        if one.get("id", 1) == 0:
+            one["id"] = 100 + number
+        if one.get("id") == "OPEN":
+            one["id"] = opened
+        if params.__class__ is dict and params.get("requestId") == "OPEN":
+            params["requestId"] = opened
+        if self.begins == MODERN and "method" in one and "id" in one:
+            meta: dict[str, Any] = {f"{PREFIX}protocolVersion": MODERN, f"{PREFIX}clientCapabilities": {}}
+            one["params"] = {**params, "_meta": meta}
+
+    def _react(self, at: float, kind: str, value: Any, tag: str) -> Iterator[Expected]:
+        id_: Any = next((one.get("id") for one in _objects(value)), None)
+        match kind:
+            case "spaces" | "cancel nothing" | "cancel badly" | "answer nothing" | "fail nothing" | "unknown news":
+                return
+            case "progress on nothing" | "initialized again":
+                return
+            case "no json" | "duplicate key":
+                yield at, [self._no_id(), PARSE]
+            case "a number":
+                yield at, [self._no_id(), INVALID]
+            case "batch" | "empty batch" | "batch of nothing":
+                yield from self._batch(at, kind, value)
+            case "null id" | "half id" | "true id":
+                yield at, [self._no_id(), INVALID]
+            case "old jsonrpc":
+                yield at, [id_, INVALID]
+            case "list params":
+                yield at, [id_, INVALID]
+            case "cancel":
+                self.cancelled.append(value["params"]["requestId"])
+                self.open.pop(value["params"]["requestId"], None)
+            case "same id" if id_ in self.open:
+                yield at, [self._no_id(), INVALID]
+            case _:
+                yield from self._request(at, kind, id_, tag)
+
+    def _request(self, at: float, kind: str, id_: Any, tag: str) -> Iterator[Expected]:
+        if self.begins == MODERN and not self.is_modern:
+            refused = self._without_session(kind)
+        elif self.is_modern:
+            refused = NO_METHOD if kind in ("ping", "same id", "initialize again") else 0
+        elif not self.revision:
+            refused = self._without_session(kind)
+        else:
+            refused = INVALID if kind == "initialize again" else 0
+        if refused:
+            yield at, [id_, refused]
+        elif kind in ("ping", "same id"):
+            yield at, [id_, {}]
+        elif kind == "no such method":
+            yield at, [id_, NO_METHOD]
+        elif kind == "no name":
+            yield at, [id_, PARAMS]
+        elif kind == "slow call":
+            self.open[id_] = at + 5
+            yield at + 5, [id_, {"text": tag}, "slow"]
+        else:
+            yield at, [id_, {"text": tag}]
+
+    def _without_session(self, kind: str) -> int:
+        if kind == "ping" and self.has_sessions:
+            return 0
+        return PARAMS if MODERN in self.spoken else INVALID
+
+    def _batch(self, at: float, kind: str, value: Any) -> Iterator[Expected]:
+        if self.revision != BATCHES or kind == "empty batch":
+            yield at, [self._no_id(), INVALID]
+        elif kind == "batch":
+            yield at, [[one["id"], {}] for one in _objects(value) if "id" in one]
+
+    def _no_id(self) -> Any:
+        return "absent" if self.revision in OMITS_IDS else None
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return the messages in a line."""
+    found: list[Any] = value if value.__class__ is list else [value]
+    return [one for one in found if one.__class__ is dict]
+
+
+def _text(value: Any) -> str:
+    messages = [{"jsonrpc": "2.0", **one} for one in _objects(value)]
+    return json.dumps(messages if value.__class__ is list else messages[0])
+
+
+def simplified(message: Any) -> Any:
+    """Return an answer as the reference has it."""
+    if message.__class__ is list:
+        return [simplified(one) for one in message]
+    id_ = message.get("id", "absent")
+    if "error" in message:
+        return [id_, message["error"]["code"]]
+    result = message.get("result", {})
+    if "content" in result:
+        return [id_, {"text": result["content"][0]["text"]}]
+    return [id_, {name: result[name] for name in ("protocolVersion",) if name in result}]
+
+
+def judge(world: dict[str, Any], history: Sequence[Event]) -> list[str]:
+    """Return what a server did that the reference would not have."""
+    expected: list[Expected] = []
+    reference = Reference(world)
+    for at, _, answers in reference.lines():
+        stopped, reference.cancelled = reference.cancelled, []
+        expected = [one for one in expected if one[0] < at or one[1][-1] != "slow" or one[1][0] not in stopped]
+        expected += answers
+    expected = [(at, one[:2] if one[-1] == "slow" else one) for at, one in expected]
+    got = [(at, simplified(message)) for at, who, what, message in history if who == "client 0" and what == "received"]
+    faults = [f"{at:.3f} {what}: {data}" for at, who, what, data in history if who == "world" and _is_bad(what, data)]
+    for (due, wanted), (at, found) in zip(sorted(expected, key=lambda one: one[0]), got, strict=False):
+        if wanted != found or not due - EPSILON < at < due + EPSILON:
+            return [f"{at:.3f} the server answers {found}, not {wanted} at {due:.3f}"]
+    if len(expected) != len(got):
+        faults.append(f"{len(got)} answers instead of {len(expected)}: {expected} {got}")
+    return faults
+
+
+def _is_bad(what: str, data: Any) -> bool:
+    return what != "ends" or any(data.values())

@@ -1,0 +1,95 @@
+"""Plants bugs in a copy of the runtime, one at a time, and prints which world finds each.
+
+Run by `python -m simulation.plant` in tests/.
+"""
+
+import argparse
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).parent
+RUNTIME: Final = HERE.parents[1] / "runtime" / "mcp_runtime"
+Fault = dict[str, str]
+
+
+def faults() -> list[Fault]:
+    """Read the bugs: their kind, the file, the text to replace and the new text."""
+    table: list[Fault] = tomllib.loads((HERE / "planted.toml").read_text("utf-8"))["fault"]
+    return table
+
+
+def planted(fault: Fault) -> str:
+    """Return the file with the bug.
+
+    Raises:
+        ValueError: the text does not occur exactly once.
+    """
+    text = (RUNTIME / fault["file"]).read_text("utf-8")
+    if text.count(fault["find"]) != 1:
+        raise ValueError(f"{fault['file']} contains this text {text.count(fault['find'])} times: {fault['find']}")
+    return text.replace(fault["find"], fault["put"])
+
+
+def is_plantable(fault: Fault) -> bool:
+    """Whether the text still occurs once, so that the bug can be planted."""
+    try:
+        ast.parse(planted(fault))
+    except (ValueError, OSError):
+        return False
+    return True
+
+
+def search(seconds: float, worlds: int | None, fault: Fault) -> str:
+    """Play worlds with a bug until one fails; return the line that names it, empty if none does."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / RUNTIME.name
+        shutil.copytree(RUNTIME, copy)
+        (copy / fault["file"]).write_text(planted(fault), "utf-8")
+        command = [sys.executable, "-m", "simulation.simulate", "--seconds", str(seconds), "--as-it-is"]
+        command += [] if worlds is None else ["--seeds", str(worlds)]
+        environment = {**os.environ, "PYTHONPATH": f"{folder}:{HERE.parent}"}
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=False, timeout=20 * seconds
+            )
+        except subprocess.TimeoutExpired:
+            return "a world that never ends"
+    if done.returncode == 0:
+        return ""
+    return done.stdout.partition("\n")[0] or done.stderr.strip().rpartition("\n")[2]
+
+
+def main(arguments: list[str]) -> int:
+    """Plant the bugs and print what finds each; returns the exit status."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("words", nargs="*", help="only bugs whose kind, file or text contains one of these")
+    parser.add_argument("--seconds", type=float, default=120, help="CPU seconds for each bug")
+    parser.add_argument("--worlds", type=int, default=None, help="how many worlds for each bug, at most")
+    chosen = parser.parse_args(arguments)
+    wanted = chosen.words
+    known = [f for f in faults() if not wanted or any(word in text for word in wanted for text in f.values())]
+    stale = [fault for fault in known if not is_plantable(fault)]
+    known = [fault for fault in known if fault not in stale]
+    print(*(f"STALE: {fault['file']}: {fault['find'][:70]!r}" for fault in stale), sep="\n")
+    found = 0
+    with ThreadPoolExecutor(int(os.environ.get("JOBS") or 2)) as pool:
+        lines = pool.map(partial(search, chosen.seconds, chosen.worlds), known)
+        for fault, line in zip(known, lines, strict=True):
+            found += bool(line)
+            place = f"{fault['kind']} in {fault['file']}: {fault['put'].strip()[:70]!r}"
+            print(f"{line[:150] or 'NOT FOUND'}: {place}", flush=True)
+    print(f"{found} of {len(known)} planted bugs were found ({found / len(known):.0%})")
+    return 0 if found >= 0.95 * len(known) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
