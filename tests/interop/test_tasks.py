@@ -1,4 +1,4 @@
-"""Tasks of 2026-07-28 with fastmcp-tasks 4.1.4: its client drives our server, our client its own."""
+"""Tasks of 2026-07-28 with fastmcp-tasks 4.1.4, in both directions, and with the client of ext-tasks 0.2.2 (npm)."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interop.processes import PEERS, SECONDS, TESTS, interpreter
+from interop.processes import PEERS, SECONDS, TESTS, interpreter, node_package
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.errors import PeerError
@@ -31,6 +31,20 @@ def test_their_client_drives_our_server() -> None:
         "protest": ["ToolError", "no flour", "failed"],
         "forever": "cancelled",
         "plain": "3 loaves",
+    }
+
+
+def test_the_client_of_npm_drives_our_server() -> None:
+    node_package("@modelcontextprotocol/ext-tasks")
+    command = ["node", str(PEERS / "ts_tasks_client.mjs"), sys.executable, "-m", "interop.our_bakery"]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) == {
+        "bake": ["task", "completed", False, "baked"],
+        "survey": ["task", "completed", False, "3 loaves"],
+        "burn": ["task", "completed", True, "burnt"],
+        "protest": ["task", "failed", -32603, "no flour"],
+        "forever": "cancelled",
     }
 
 
