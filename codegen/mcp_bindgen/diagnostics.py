@@ -1,12 +1,13 @@
 """Diagnostics about the generator's input: collected during the run, reported together at the end."""
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 MAX_KNOWN = 1_000
 """The number of names that an unknown one is compared with."""
@@ -160,3 +161,19 @@ def printable(text: str) -> str:
 def count(number: int, noun: str) -> str:
     """Format a number of things: ``1 file``, ``2 files``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    """Return a diagnostic as JSON: level, source, pointer, line, column, message."""
+    return {"level": diagnostic.level.value, **asdict(diagnostic.where), "message": diagnostic.message}
+
+
+def diagnostic_from_json(value: Mapping[str, Any]) -> Diagnostic:
+    """Return a diagnostic from the value that `diagnostic_json` returned."""
+    place = {name: value[name] for name in Location.__slots__}
+    return Diagnostic(level=Level(value["level"]), where=Location(**place), message=value["message"])
+
+
+def warnings_json(diagnostics: Diagnostics) -> list[dict[str, Any]]:
+    """Return the warnings as JSON."""
+    return [diagnostic_json(diagnostic) for diagnostic in diagnostics if diagnostic.level is Level.WARNING]

@@ -10,3 +10,10 @@ def shipped(folder: str) -> Path:
     package = Path(__file__).resolve().parent
     inside = package / folder
     return inside if inside.is_dir() else package.parents[1] / folder
+
+
+def shown(path: Path | str) -> str:
+    """Return a path relative to the current folder if it is below that."""
+    here = Path.cwd()
+    whole = here / path
+    return (whole.relative_to(here) if whole.is_relative_to(here) else Path(path)).as_posix()

@@ -5,10 +5,10 @@ the shipped JSON half as a hint. What remains are real differences, except in an
 does not take from the files.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.diagnostics import Diagnostics, InputError, count
 from mcp_bindgen.extend import lower_extension, read_extension
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions, shipped_structure
 from mcp_bindgen.ingest.revisions import released, shipped_source
@@ -38,6 +38,37 @@ class Verdict:
     def agrees(self) -> bool:
         """Whether the two are equivalent."""
         return not self.differences
+
+    def as_json(self) -> dict[str, object]:
+        """Return the JSON output."""
+        return {
+            "revision": self.revision,
+            "source": self.source.name,
+            "sha256": self.source.sha256,
+            "pinned": self.pinned,
+            "agrees": self.agrees,
+            "differences": [
+                {
+                    "rule": difference.rule,
+                    "pointer": difference.pointer,
+                    "shipped": difference.left,
+                    "given": difference.right,
+                    "contradiction": difference.contradiction,
+                }
+                for difference in self.differences
+            ],
+        }
+
+    def lines(self, table: Callable[[Sequence[str], Iterable[Sequence[str]]], str]) -> Iterator[str]:
+        """Iterate over what people read; `table` lays out rows."""
+        which = "is the pinned file" if self.pinned else "is not the pinned file"
+        yield f"{self.source.name} {which} of {self.revision} (sha256 {self.source.sha256})"
+        if self.agrees:
+            yield "the shipped structure is equivalent"
+            return
+        yield f"the shipped structure differs in {count(len(self.differences), 'place')}:"
+        rows = [(found.pointer, found.rule, found.left, found.right) for found in self.differences]
+        yield table(("pointer", "what", "shipped", "given"), rows)
 
 
 def verify(revision: str, official: SourceText, diagnostics: Diagnostics) -> Verdict:

@@ -6,46 +6,28 @@ The JSON output is described by diff.schema.json, next to `mcp_bindgen.diff.repo
 import re
 import shutil
 import sys
-from dataclasses import replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import (
-    AllOption,
-    BaselineOption,
-    NewArgument,
-    OldArgument,
-    OutputOption,
-    QuietOption,
-    StrictOption,
-    VerboseOption,
-    revision_option,
-)
-from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, shown, write_file
-from mcp_bindgen.diagnostics import Diagnostics, InputError, refuse_endless_chains
+from mcp_bindgen.cli import options
+from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, write_file
+from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import Severity, View
-from mcp_bindgen.ingest.sources import is_url, public_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from mcp_bindgen.diff.baseline import Baseline
-    from mcp_bindgen.diff.finding import Finding
-    from mcp_bindgen.diff.report.model import Report, Side
-    from mcp_bindgen.ir.nodes import Protocol
-
+    from mcp_bindgen.diff.report.model import Report
 
 MIN_WIDTH = 60
 """The minimum width of a page, in columns, even on a narrower terminal."""
 
 
 _COLORS = {"error": 31, "warning": 33, "info": 34, "accepted": 32}
-Loader: TypeAlias = "Callable[[str, Diagnostics], Protocol]"
 _HEADING = re.compile(r"^(error|warning|info|accepted) [a-z -]+(?=:)", re.MULTILINE)
 
 
@@ -81,9 +63,9 @@ class ViewOption(StrEnum):
 
 def diff(
     *,
-    old: OldArgument,
-    new: NewArgument,
-    everything: AllOption = False,
+    old: options.OldArgument,
+    new: options.NewArgument,
+    everything: options.AllOption = False,
     role: Annotated[Role | None, typer.Option(help="Show only breaks of programs in this role.")] = None,
     peer: Annotated[
         Peer, typer.Option(help="Which of the two revisions the peer uses; your program uses the other.")
@@ -98,18 +80,20 @@ def diff(
         FailOn, typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is or may be needed.")
     ] = FailOn.ERROR,
     extension: Annotated[str | None, typer.Option(metavar="ID", help="Compare two states of this extension.")] = None,
-    revision: Annotated[str | None, revision_option("The revision that the extension extends.")] = None,
-    baseline: BaselineOption = None,
-    output: OutputOption = None,
-    strict: StrictOption = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    revision: Annotated[str | None, options.revision_option("The revision that the extension extends.")] = None,
+    baseline: options.BaselineOption = None,
+    output: options.OutputOption = None,
+    strict: options.StrictOption = False,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
     format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.TEXT,
 ) -> None:
     """Show what breaks between two revisions, and for which programs."""
+    from mcp_bindgen.diff.report.sides import compared, extension_loader
+
     diagnostics = Diagnostics(strict=strict)
     known = read_baseline_file(baseline)
-    options = Options(
+    chosen = Options(
         view=None if view is ViewOption.ALL else View(view.value),
         role=role,
         peer=peer,
@@ -118,8 +102,8 @@ def diff(
         new_revision=fail_on is FailOn.NEW_REVISION,
         severities=known.severities,
     )
-    load = _extension_loader(extension, revision, new) if extension or revision else None
-    found = _compare((old, new), options, known, diagnostics, load)
+    load = extension_loader(extension, revision, new) if extension or revision else None
+    found = compared((old, new), chosen, known, diagnostics, load)
     publish(found, format_, output, everything=everything, quiet=quiet)
     report(diagnostics, verbose=verbose, quiet=quiet)
     raise typer.Exit(int(found.fails))
@@ -157,73 +141,3 @@ def read_baseline_file(path: Path | None) -> "Baseline":
 
     file = path or find_settings(Path.cwd()).baseline
     return read_baseline(file, today()) if file else Baseline()
-
-
-def _extension_loader(extension: str | None, revision: str | None, new: str) -> Loader:
-    """Return how the states of an extension are loaded; rows of its table that fit only one state are notes."""
-    from mcp_bindgen.diff.inputs import side_source
-    from mcp_bindgen.extend import extend
-    from mcp_bindgen.request import extension_table
-    from mcp_bindgen.settings import find_settings
-
-    if extension is None:
-        raise InputError.at("--revision", "only an extension has one; add --extension ID")
-    table = extension_table(f"{extension}={new}", find_settings(Path.cwd()))
-    base = revision or table.revision
-    if not base:
-        raise InputError.at(extension, "name the revision that it extends: --revision REVISION")
-    return lambda side, found: extend(table, base, side_source(side), found, is_current=False).protocol
-
-
-def _compare(
-    names: tuple[str, str],
-    options: Options,
-    baseline: "Baseline",
-    diagnostics: Diagnostics,
-    load: "Loader | None" = None,
-) -> "Report":
-    from mcp_bindgen.diff.compare import compare
-    from mcp_bindgen.diff.inputs import load_sides
-
-    with refuse_endless_chains(" and ".join(map(public_name, names))):
-        sides = (load(names[0], diagnostics), load(names[1], diagnostics)) if load else load_sides(*names, diagnostics)
-        return report_on(names, sides, compare(*sides), options, baseline)
-
-
-def report_on(
-    names: tuple[str, str],
-    sides: tuple["Protocol", "Protocol"],
-    findings: "Sequence[Finding]",
-    options: Options,
-    baseline: "Baseline",
-) -> "Report":
-    """Return the report on two sides that the user named."""
-    from mcp_bindgen.diff.compatibility import compatibility
-    from mcp_bindgen.diff.report.model import make_report
-    from mcp_bindgen.diff.report.story import story
-
-    old, new = map(_side, names, sides)
-    verdict = compatibility(findings)
-    made = make_report(findings, old=old, new=new, options=options, baseline=baseline, compatibility=verdict)
-    return made if options.view is View.SOURCE else replace(made, story=story(*sides, findings))
-
-
-def _side(name: str, protocol: "Protocol") -> "Side":
-    from mcp_bindgen.diff.inputs import UNNAMED, side_source
-    from mcp_bindgen.diff.report.model import Side
-    from mcp_bindgen.diff.report.places import SourceFile
-    from mcp_bindgen.diff.types.methods import has_roots
-    from mcp_bindgen.ingest.revisions import released
-
-    file: SourceFile | None = None
-    if name not in released() and not is_url(name) and (":" in name or Path(name).exists()):
-        file = SourceFile(shown(name if Path(name).exists() else name.partition(":")[2]), side_source(name))
-    dated = protocol.revision != UNNAMED
-    return Side(
-        name=public_name(name),
-        revision=protocol.revision,
-        sources=protocol.sources,
-        file=file,
-        dated=dated,
-        has_roots=has_roots(protocol),
-    )

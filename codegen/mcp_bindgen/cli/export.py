@@ -3,34 +3,20 @@
 import shlex
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
+from mcp_bindgen.cli import options
 from mcp_bindgen.cli.help import CommandGroup, Task, more
-from mcp_bindgen.cli.options import (
-    CheckOption,
-    OutputOption,
-    QuietOption,
-    SchemaOption,
-    TemplatesOption,
-    VerboseOption,
-    load,
-    revision_argument,
-    revision_option,
-)
 from mcp_bindgen.cli.output import answer, answer_document
-from mcp_bindgen.diagnostics import InputError, did_you_mean, refuse_endless_chains
+from mcp_bindgen.diagnostics import InputError, refuse_endless_chains
 from mcp_bindgen.ingest.revisions import released
 
-if TYPE_CHECKING:
-    from mcp_bindgen.ir.nodes import Protocol
-
 _PAGE = "docs/reference.md"
-PARTS = ("params", "result")
 
 RevisionArgument: TypeAlias = Annotated[
-    str | None, revision_argument("REVISION", "By default the project's revision, or the newest.")
+    str | None, options.revision_argument("REVISION", "By default the project's revision, or the newest.")
 ]
 
 export = typer.Typer(
@@ -45,45 +31,45 @@ export = typer.Typer(
 def export_json_schema(
     *,
     revision: RevisionArgument = None,
-    schema: SchemaOption = None,
+    schema: options.SchemaOption = None,
     method: Annotated[str | None, typer.Option(metavar="METHOD", help="Only what one method's messages need.")] = None,
     part: Annotated[str | None, typer.Option(metavar="PART", help="With --method: params or result.")] = None,
-    output: OutputOption = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    output: options.OutputOption = None,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
 ) -> None:
     """Write a revision as JSON Schema (draft 2020-12): schema.json with its errata applied, and documented."""
-    from mcp_bindgen.emit.json_schema import dump, json_schema
+    from mcp_bindgen.emit.json_schema import dump, json_schema, roots_of
 
-    protocol = load(revision, schema=schema, quiet=quiet, verbose=verbose)
-    answer_document(dump(json_schema(protocol, documented=True, roots=_roots(protocol, method, part))), output)
+    protocol = options.load(revision, schema=schema, quiet=quiet, verbose=verbose)
+    answer_document(dump(json_schema(protocol, documented=True, roots=roots_of(protocol, method, part))), output)
 
 
 def export_openrpc(
     *,
     revision: RevisionArgument = None,
-    schema: SchemaOption = None,
-    output: OutputOption = None,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    schema: options.SchemaOption = None,
+    output: options.OutputOption = None,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
 ) -> None:
     """Write a revision as an OpenRPC document, with a method for each of its messages."""
     from mcp_bindgen.emit.json_schema import dump
     from mcp_bindgen.export.openrpc import openrpc
 
-    answer_document(dump(openrpc(load(revision, schema=schema, quiet=quiet, verbose=verbose))), output)
+    answer_document(dump(openrpc(options.load(revision, schema=schema, quiet=quiet, verbose=verbose))), output)
 
 
 def export_reference(
     *,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")],
-    schema: SchemaOption = None,
-    revision: Annotated[str | None, revision_option("The revision of --schema.")] = None,
-    templates: TemplatesOption = None,
+    schema: options.SchemaOption = None,
+    revision: Annotated[str | None, options.revision_option("The revision of --schema.")] = None,
+    templates: options.TemplatesOption = None,
     rules: Annotated[str, typer.Option(metavar="URL", help="The page on the rules of diff, to link them.")] = "",
-    check: CheckOption = False,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    check: options.CheckOption = False,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
 ) -> None:
     """Write a page with every method, type and error code of all revisions, for a browser without a network.
 
@@ -98,9 +84,9 @@ def export_reference(
     from mcp_bindgen.emit.tree import compare as compare_tree
     from mcp_bindgen.export.reference import SHELF, reference
 
-    protocols = {name: load(name) for name in released()}
+    protocols = {name: options.load(name) for name in released()}
     if schema:
-        own = load(revision, schema=schema, quiet=quiet, verbose=verbose)
+        own = options.load(revision, schema=schema, quiet=quiet, verbose=verbose)
         protocols[own.revision] = own
     every = [protocols[name] for name in sorted(protocols)]
     with refuse_endless_chains(", ".join(schema or ())):
@@ -120,24 +106,3 @@ task = Task(app=export, prefix="mcp-bindgen export")
 task.add(export_json_schema, "Write JSON Schema.", "json-schema --method tools/call --part result", _PAGE)
 task.add(export_reference, "Write a page to browse.", "reference --out protocol.html", _PAGE)
 task.add(export_openrpc, "Write an OpenRPC document.", "openrpc 2026-07-28 --output openrpc.json", _PAGE)
-
-
-def _roots(protocol: "Protocol", method: str | None, part: str | None) -> list[str]:
-    """Return the definitions that a part of a method's messages may be."""
-    if method is None and part is not None:
-        raise InputError.at("--part", "names a part of a method; give --method, too")
-    if part is not None and part not in PARTS:
-        hint = did_you_mean(part, PARTS) or f"the parts are {' and '.join(PARTS)}"
-        raise InputError.at(part, f"no such part of a method; {hint}")
-    found = next((each for each in protocol.methods if each.name == method), None)
-    if method is None:
-        return []
-    if found is None:
-        hint = did_you_mean(method, (each.name for each in protocol.methods)) or "`mcp-bindgen show` shows a method"
-        raise InputError.at(method, f"{protocol.revision} has no such method; {hint}")
-    parts = {"params": (found.params,), "result": (found.result, *found.alternatives)}
-    chosen = parts if part is None else {part: parts[part]}
-    names = [name for each in chosen.values() for name in each if name]
-    if not names:
-        raise InputError.at(method, f"has no {part or 'params and no result'} in {protocol.revision}")
-    return names

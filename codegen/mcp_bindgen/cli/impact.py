@@ -4,7 +4,6 @@ The JSON output is that of `mcp_bindgen.impact.report.as_json`.
 """
 
 import gc
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,8 +14,7 @@ from mcp_bindgen.cli.options import PackageOption, QuietOption, VerboseOption, r
 from mcp_bindgen.cli.output import answer, answer_json, report
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.sources import public_name
-from mcp_bindgen.request import DEFAULT_PACKAGE
-from mcp_bindgen.settings import Settings, find_settings, is_package_name
+from mcp_bindgen.settings import find_settings
 
 
 class ImpactFormat(StrEnum):
@@ -80,7 +78,7 @@ def impact(
     from mcp_bindgen.impact.checkers import CHECKERS
     from mcp_bindgen.impact.report import as_json, as_sarif, render, worst
     from mcp_bindgen.impact.run import impact as find_impact
-    from mcp_bindgen.impact.run import marks_of, write_stubs
+    from mcp_bindgen.impact.run import marks_of, packages_of, write_stubs
     from mcp_bindgen.impact.stubs import Stubs
 
     if bool(paths) is bool(marks):
@@ -89,7 +87,7 @@ def impact(
     with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
         changes = marks_of(compare(before, after, proven=False), before, after)
-    packages = tuple(_packages(package, find_settings(Path.cwd()), before.revision))
+    packages = tuple(packages_of(package, find_settings(Path.cwd()), before.revision))
     if marks:
         write_stubs(Stubs(changes), marks, packages)
         if not quiet:
@@ -113,24 +111,3 @@ def impact(
     failing = levels[: levels.index(fail_on.value) + 1] if fail_on is not FailOn.NEVER else []
     unread = bool(found.unread) and not skip_unreadable and fail_on is not FailOn.NEVER
     raise typer.Exit(int(unread or worst(found.touched) in failing))
-
-
-def _packages(asked: str | None, settings: Settings, revision: str) -> Iterator[str]:
-    """Iterate over the names under which code may import the bindings of a revision.
-
-    A user's package contains one revision, or several in a folder each.
-    """
-    from mcp_bindgen.ingest.revisions import released, revision_folder
-
-    name = asked or settings.package or DEFAULT_PACKAGE
-    if not is_package_name(name):
-        raise InputError.at("--package", f"{name!r} is not a package name: write identifiers joined by dots")
-    folder = f"{name}.{revision_folder(revision)}"
-    holds_one = len(settings.revisions) == 1 or bool(settings.schema)
-    if asked or (settings.package and holds_one):
-        yield name
-    yield folder
-    if name != DEFAULT_PACKAGE and not asked:
-        yield f"{DEFAULT_PACKAGE}.{revision_folder(revision)}"
-    if revision == max(released()):
-        yield DEFAULT_PACKAGE  # It has the names of the newest revision.

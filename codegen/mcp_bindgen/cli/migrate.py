@@ -1,6 +1,5 @@
 """`mcp-bindgen migrate`: a guide from one revision to another, in Markdown."""
 
-from mcp_bindgen.cli.diff import report_on
 from mcp_bindgen.cli.options import NewArgument, OldArgument, OutputOption, QuietOption, VerboseOption
 from mcp_bindgen.cli.output import answer, answer_verbatim, report, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
@@ -32,6 +31,7 @@ def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
     from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.inputs import load_side
+    from mcp_bindgen.diff.report.sides import report_on
     from mcp_bindgen.diff.wire.examples import Examples
     from mcp_bindgen.impact.run import marks_of
     from mcp_bindgen.migrate.guide import Guide

@@ -9,10 +9,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, InputError, Level, Location, count, printable
 
@@ -152,22 +151,6 @@ def report(diagnostics: Diagnostics, *, verbose: bool = False, quiet: bool = Fal
         _complain(f"{count(warnings, 'warning')} (--verbose shows {'it' if warnings == 1 else 'them'})")
 
 
-def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    """Return a diagnostic as JSON: level, source, pointer, line, column, message."""
-    return {"level": diagnostic.level.value, **asdict(diagnostic.where), "message": diagnostic.message}
-
-
-def diagnostic_from_json(value: Mapping[str, Any]) -> Diagnostic:
-    """Return a diagnostic from the value that `diagnostic_json` returned."""
-    place = {name: value[name] for name in Location.__slots__}
-    return Diagnostic(level=Level(value["level"]), where=Location(**place), message=value["message"])
-
-
-def warnings_json(diagnostics: Diagnostics) -> list[dict[str, Any]]:
-    """Return the warnings as JSON."""
-    return [diagnostic_json(diagnostic) for diagnostic in diagnostics if diagnostic.level is Level.WARNING]
-
-
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Lay out rows below headings, as wide as the terminal allows; the text has no control characters, so no styles."""
     from rich.table import Table
@@ -213,13 +196,6 @@ def progress(total: int, *, quiet: bool) -> Generator[Callable[[str], None]]:
             begun = True
 
         yield step
-
-
-def shown(path: Path | str) -> str:
-    """Return a path relative to the current folder if it is below that."""
-    here = Path.cwd()
-    whole = here / path
-    return (whole.relative_to(here) if whole.is_relative_to(here) else Path(path)).as_posix()
 
 
 def _umask() -> int:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_bindgen.cli.diff import report_on
 from mcp_bindgen.cli.options import AllOption, OutputOption, QuietOption, revision_option
-from mcp_bindgen.cli.output import IssueFormat, answer_verbatim, shown, write_file
+from mcp_bindgen.cli.output import IssueFormat, answer_verbatim, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceText, decode, public_name, read_bytes
+from mcp_bindgen.paths import shown
 from mcp_bindgen.request import settle
 from mcp_bindgen.settings import Settings
 
@@ -93,6 +93,7 @@ def _findings(sides: "Sides", prose: str | None) -> "Findings":
     from mcp_bindgen.bridge.rows import Rows
     from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.compare import compare
+    from mcp_bindgen.diff.report.sides import report_on
     from mcp_bindgen.evolution.by_hand import by_hand
     from mcp_bindgen.evolution.prose import unmentioned
     from mcp_bindgen.evolution.report import Findings

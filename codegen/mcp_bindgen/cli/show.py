@@ -18,7 +18,7 @@ from mcp_bindgen.cli.output import Format, answer_as, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFacts
+    from mcp_bindgen.export.facts import Facts, MethodFacts, TypeFacts
 
 MAX_CLOSE = 5
 """The number of suggestions for an unknown name."""
@@ -37,6 +37,7 @@ def show(
 ) -> None:
     """Show a method or a definition of a revision, or of an extension."""
     from mcp_bindgen.export.facts import Facts
+    from mcp_bindgen.export.text import method_text, type_text
     from mcp_bindgen.load import history
 
     protocol = load(revision, extension, schema, quiet=quiet)
@@ -48,10 +49,10 @@ def show(
     found: MethodFacts | TypeFacts
     if method is None:
         found = facts.type(protocol.definitions[name])
-        text = _type(found)
+        text = type_text(found, table)
     else:
         found = facts.method(method)
-        text = _method(found, facts)
+        text = method_text(found, facts, table)
     others = [other for other in having if other != protocol.revision]
     where = f"also in {', '.join(others)}" if others else "in no other revision"
     name = f"{protocol.revision} with {extension}" if extension else protocol.revision
@@ -68,38 +69,3 @@ def _unknown(name: str, facts: "Facts", having: list[str]) -> InputError:
     hint = f"it exists in {', '.join(having)}" if having else did_you_mean(name, known, MAX_CLOSE)
     revision = facts.protocol.revision
     return InputError.at(name, f"{revision} has no method or definition of that name{f'; {hint}' if hint else ''}")
-
-
-def _method(found: "MethodFacts", facts: "Facts") -> str:
-    rows = [
-        ("kind", "request" if found.result else "notification"),
-        ("direction", found.direction.replace("_", " ")),
-        ("message", found.message),
-        ("params", f"{found.params or 'none of its own'}{'' if found.params_required else ' (optional)'}"),
-        ("result", " | ".join([found.result, *found.alternatives]) if found.result else "none"),
-        ("needs", found.capability or "nothing"),
-        ("flags", ", ".join(flag.replace("_", " ") for flag in found.flags) or "none"),
-    ]
-    parts = [_heading(found), table(("", ""), rows).lstrip("\n")]
-    if found.params:
-        parts.append(_type(facts.type(facts.protocol.definitions[found.params])))
-    return "\n\n".join(parts)
-
-
-def _type(found: "TypeFacts") -> str:
-    if found.kind == "alias":
-        return f"{_heading(found)}\n\n{found.name} = {found.type}{f'  ({found.bounds})' if found.bounds else ''}"
-    extends = f"\n\nextends {', '.join(found.bases)}" if found.bases else ""
-    rows = [_row(each) for each in found.properties]
-    shown = table(("property", "type", "required", "meaning"), rows) if rows else "no properties"
-    return f"{_heading(found)}{extends}\n\n{shown}"
-
-
-def _row(each: "PropertyFacts") -> tuple[str, str, str, str]:
-    words = [each.doc, f"({each.bounds})" if each.bounds else "", "Deprecated." if each.deprecated else ""]
-    return each.name, each.type, "yes" if each.required else "no", " ".join(word for word in words if word)
-
-
-def _heading(found: "MethodFacts | TypeFacts") -> str:
-    title = f"{found.name}{' (deprecated)' if found.deprecated else ''}"
-    return "\n".join([title, *([found.doc] if found.doc else [])])

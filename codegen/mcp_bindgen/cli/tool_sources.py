@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.diagnostics import InputError, Location
 
 if TYPE_CHECKING:
-    from mcp_bindgen.tool_clients.contract import Contract
     from mcp_bindgen.tool_clients.servers import Server
 
 CommandArgument: TypeAlias = Annotated[
@@ -99,31 +98,6 @@ def of_project(names: Sequence[str] | None) -> tuple["Server", ...]:
             message = f"{name!r} is not a server of this project; its servers are {', '.join(known)}"
             raise InputError.at("--server", message)
     return tuple(known[name] for name in dict.fromkeys(names or known))
-
-
-def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gated: bool = False) -> "Contract":
-    """Return the contract of a live server, or of a file.
-
-    Raises:
-        InputError: the tools cannot be listed or read.
-    """
-    from mcp_bindgen.tool_clients.contract import make_contract, read_contract
-
-    if server.source is not None:
-        return read_contract(server.source, diagnostics)
-    from mcp_bindgen.live.listing import list_live
-    from mcp_bindgen.live.target import name_of, target_of
-
-    target = target_of(server)
-    listing = list_live(target, timeout=timeout, find_gated=find_gated)
-    return make_contract(
-        listing.tools,
-        server=listing.server,
-        version=listing.version,
-        where=Location(source=listing.server or name_of(target)),
-        diagnostics=diagnostics,
-        gated=listing.gated,
-    )
 
 
 def headers(given: Sequence[str]) -> dict[str, str]:

@@ -11,45 +11,16 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcp_bindgen.cli import options
+from mcp_bindgen.cli import tool_sources as sources
 from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_file
 from mcp_bindgen.cli.help import CommandGroup, Task, more
-from mcp_bindgen.cli.options import (
-    AllOption,
-    BaselineOption,
-    CheckOption,
-    FormatOption,
-    OutputOption,
-    QuietOption,
-    VerboseOption,
-)
-from mcp_bindgen.cli.output import (
-    Format,
-    answer,
-    answer_document,
-    answer_json,
-    print_diff,
-    report,
-    table,
-    warnings_json,
-    write_file,
-)
-from mcp_bindgen.cli.tool_sources import (
-    CommandArgument,
-    CwdOption,
-    EnvOption,
-    FromOption,
-    HeaderOption,
-    ServerOption,
-    TimeoutOption,
-    described,
-    of_project,
-    read,
-)
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count
+from mcp_bindgen.cli.output import Format, answer, answer_document, answer_json, print_diff, report, table, write_file
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count, warnings_json
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.request import from_here
@@ -72,12 +43,12 @@ tools = typer.Typer(
 
 def generate(
     *,
-    command: CommandArgument = None,
-    from_: FromOption = None,
-    server: ServerOption = None,
-    env: EnvOption = None,
-    cwd: CwdOption = None,
-    header: HeaderOption = None,
+    command: sources.CommandArgument = None,
+    from_: sources.FromOption = None,
+    server: sources.ServerOption = None,
+    env: sources.EnvOption = None,
+    cwd: sources.CwdOption = None,
+    header: sources.HeaderOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE_OR_DIR", help="The module to write (x.py), or a package folder.")
     ] = None,
@@ -87,17 +58,18 @@ def generate(
     client: Annotated[
         str | None, typer.Option("--class", metavar="NAME", help="The client class; by default named after the server.")
     ] = None,
-    check: CheckOption = False,
-    timeout: TimeoutOption = 60,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    format_: FormatOption = Format.TEXT,
+    check: options.CheckOption = False,
+    timeout: sources.TimeoutOption = 60,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
+    format_: options.FormatOption = Format.TEXT,
 ) -> None:
     """Write a typed client for a server's tools, and the lock file with their contract."""
+    from mcp_bindgen.live.listing import contract_of
     from mcp_bindgen.tool_clients.module import COMMAND, make, refuse_misnamed
     from mcp_bindgen.tool_clients.servers import LOCK, module_path
 
-    one = described(command, from_, env=env, cwd=cwd, header=header)
+    one = sources.described(command, from_, env=env, cwd=cwd, header=header)
     if one is not None:
         if out is None:
             raise InputError.at("--out", "give the module to write")
@@ -105,7 +77,7 @@ def generate(
         servers: tuple[Server, ...] = (replace(one, module=path, lock=lock or path.with_name(LOCK), client=client),)
     else:
         _refuse_options(out=out, lock=lock, client=client)
-        servers = tuple(found for found in of_project(server) if found.module is not None)
+        servers = tuple(found for found in sources.of_project(server) if found.module is not None)
     paths = {"--out": out, "--lock": lock, "--from": from_, "--cwd": cwd}
     words = [word for option, path in paths.items() if path for word in (option, from_here(path))]
     words += ["--class", client] if client else []
@@ -114,13 +86,13 @@ def generate(
     made: list[Made] = []
     for found in servers:
         refuse_misnamed(found)
-        contract = read(found, timeout, diagnostics, find_gated=True)
+        contract = contract_of(found, timeout, diagnostics, find_gated=True)
         again = f"{COMMAND} --server {shlex.quote(found.name)}" if one is None else whole
         made.append(make(found, contract, diagnostics, keep_lock=lock is None, command=None if check else again))
     for each in made if not check else ():
         _write(each)
     if format_ is Format.JSON:
-        answers = [_facts(each, diagnostics, check=check) for each in made]
+        answers = [each.as_json(check=check) | {"warnings": warnings_json(diagnostics)} for each in made]
         answer_json(answers[0] if one is not None else answers)
     elif not quiet:
         for each in made:
@@ -131,24 +103,26 @@ def generate(
 
 def list_(
     *,
-    command: CommandArgument = None,
-    from_: FromOption = None,
-    server: ServerOption = None,
-    env: EnvOption = None,
-    cwd: CwdOption = None,
-    header: HeaderOption = None,
-    timeout: TimeoutOption = 60,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    format_: FormatOption = Format.TEXT,
+    command: sources.CommandArgument = None,
+    from_: sources.FromOption = None,
+    server: sources.ServerOption = None,
+    env: sources.EnvOption = None,
+    cwd: sources.CwdOption = None,
+    header: sources.HeaderOption = None,
+    timeout: sources.TimeoutOption = 60,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
+    format_: options.FormatOption = Format.TEXT,
 ) -> None:
     """List the tools of a server with their arguments."""
+    from mcp_bindgen.live.listing import contract_of
     from mcp_bindgen.tool_clients.listing import rows
 
     diagnostics = Diagnostics()
-    one = described(command, from_, env=env, cwd=cwd, header=header)
+    one = sources.described(command, from_, env=env, cwd=cwd, header=header)
     contracts = [
-        read(found, timeout, diagnostics, find_gated=True) for found in ((one,) if one else of_project(server))
+        contract_of(found, timeout, diagnostics, find_gated=True)
+        for found in ((one,) if one else sources.of_project(server))
     ]
     if format_ is Format.JSON:
         answer_json([dict(tool.raw) for contract in contracts for tool in contract.tools])
@@ -160,12 +134,12 @@ def list_(
 
 def check(
     *,
-    command: CommandArgument = None,
-    from_: FromOption = None,
-    server: ServerOption = None,
-    env: EnvOption = None,
-    cwd: CwdOption = None,
-    header: HeaderOption = None,
+    command: sources.CommandArgument = None,
+    from_: sources.FromOption = None,
+    server: sources.ServerOption = None,
+    env: sources.EnvOption = None,
+    cwd: sources.CwdOption = None,
+    header: sources.HeaderOption = None,
     lock: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The lock file with the contract; by default tools.lock.json.")
     ] = None,
@@ -173,23 +147,24 @@ def check(
         list[Path] | None,
         typer.Option(metavar="PATH", help="List the lines of this code that the changes affect. Repeatable."),
     ] = None,
-    everything: AllOption = False,
+    everything: options.AllOption = False,
     fail_on: Annotated[
         FailOn, typer.Option(help="What makes the exit status 1; unproven breaks are warnings.")
     ] = FailOn.WARNING,
-    baseline: BaselineOption = None,
-    output: OutputOption = None,
-    timeout: TimeoutOption = 60,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
+    baseline: options.BaselineOption = None,
+    output: options.OutputOption = None,
+    timeout: sources.TimeoutOption = 60,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
     format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.TEXT,
 ) -> None:
     """Compare servers with their lock files, and show what breaks callers."""
-    from mcp_bindgen.tool_clients.contract import read_contract
+    from mcp_bindgen.live.listing import contract_of
+    from mcp_bindgen.tool_clients.contract import read_contract, refuse_other_server
     from mcp_bindgen.tool_clients.report import make
 
-    one = described(command, from_, env=env, cwd=cwd, header=header)
-    servers = (replace(one, lock=lock or one.lock),) if one else of_project(server)
+    one = sources.described(command, from_, env=env, cwd=cwd, header=header)
+    servers = (replace(one, lock=lock or one.lock),) if one else sources.of_project(server)
     if one is None:
         _refuse_options(lock=lock)
     if impact and format_ not in (ReportFormat.TEXT, ReportFormat.JSON):
@@ -204,8 +179,8 @@ def check(
         if not each.lock.exists():
             raise InputError.at(each.lock, "no such lock file; write it with tools generate")
         old = read_contract(each.lock, diagnostics)
-        new = read(each, timeout, diagnostics)
-        _refuse_other_server(each.lock, old, new)
+        new = contract_of(each, timeout, diagnostics)
+        refuse_other_server(each.lock, old, new)
         found = make(old, new, lock=each.lock, fail_on=severity, baseline=known)
         if not impact or format_ is ReportFormat.TEXT:
             publish(found, format_, output, everything=everything, quiet=quiet)
@@ -219,7 +194,7 @@ def export(
     lock: Annotated[
         Path, typer.Option(metavar="FILE", help="The lock file with the contract; by default tools.lock.json.")
     ] = Path("tools.lock.json"),
-    output: OutputOption = None,
+    output: options.OutputOption = None,
 ) -> None:
     """Write the contract of a server as an OpenRPC document, with a method for each tool."""
     from mcp_bindgen.emit.json_schema import dump
@@ -271,22 +246,6 @@ def _tell(made: "Made", *, check: bool) -> None:
         answer(f"{made.server.name}: up to date" if made.server.name else "up to date")
 
 
-def _facts(made: "Made", diagnostics: Diagnostics, *, check: bool) -> dict[str, Any]:
-    name = {"server": made.server.name} if made.server.name else {}
-    changed = [str(path) for path in made.changed]
-    if check:
-        return {**name, "up_to_date": not changed, "changed": changed, "warnings": warnings_json(diagnostics)}
-    return {
-        **name,
-        "module": str(made.server.module),
-        "lock": str(made.server.lock),
-        "client": made.client,
-        "tools": [{"name": tool, "method": method} for tool, method in sorted(made.methods.items())],
-        "written": changed,
-        "warnings": warnings_json(diagnostics),
-    }
-
-
 def _callers(
     server: "Server",
     old: "Contract",
@@ -319,11 +278,3 @@ def _refuse_options(**given: object) -> None:
                 "is for one server (-- COMMAND... or --from FILE); for servers of the project, set it in pyproject.toml"
             )
             raise InputError.at(f"--{option}", message)
-
-
-def _refuse_other_server(path: Path, old: "Contract", new: "Contract") -> None:
-    """Refuse to compare servers whose contracts have no tool in common."""
-    names = {tool.name for tool in old.tools} & {tool.name for tool in new.tools}
-    if old.server != new.server and old.tools and new.tools and not names:
-        message = f"contains the contract of {old.server}, not of {new.server}: they have no tool in common"
-        raise InputError.at(path, message)

@@ -5,18 +5,14 @@ was extracted from), ``agrees`` and ``differences``, each with ``rule``, ``point
 ``contradiction``.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, revision_argument
 from mcp_bindgen.cli.output import Format, answer_as, report, table
-from mcp_bindgen.diagnostics import Diagnostics, count, refuse_endless_chains
+from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.ingest.sources import read_source
-
-if TYPE_CHECKING:
-    from mcp_bindgen.verify import Verdict
 
 
 def verify(
@@ -35,37 +31,6 @@ def verify(
     source = read_source(official)
     with refuse_endless_chains(source.name):
         verdict = verification.verify(revision, source, diagnostics)
-    answer_as(format_, lambda: _facts(verdict), lambda: "\n".join(_lines(verdict)), quiet=quiet)
+    answer_as(format_, verdict.as_json, lambda: "\n".join(verdict.lines(table)), quiet=quiet)
     report(diagnostics, verbose=verbose, quiet=quiet)
     raise typer.Exit(0 if verdict.agrees else 1)
-
-
-def _facts(verdict: "Verdict") -> dict[str, object]:
-    return {
-        "revision": verdict.revision,
-        "source": verdict.source.name,
-        "sha256": verdict.source.sha256,
-        "pinned": verdict.pinned,
-        "agrees": verdict.agrees,
-        "differences": [
-            {
-                "rule": difference.rule,
-                "pointer": difference.pointer,
-                "shipped": difference.left,
-                "given": difference.right,
-                "contradiction": difference.contradiction,
-            }
-            for difference in verdict.differences
-        ],
-    }
-
-
-def _lines(verdict: "Verdict") -> Iterator[str]:
-    which = "is the pinned file" if verdict.pinned else "is not the pinned file"
-    yield f"{verdict.source.name} {which} of {verdict.revision} (sha256 {verdict.source.sha256})"
-    if verdict.agrees:
-        yield "the shipped structure is equivalent"
-        return
-    yield f"the shipped structure differs in {count(len(verdict.differences), 'place')}:"
-    rows = [(found.pointer, found.rule, found.left, found.right) for found in verdict.differences]
-    yield table(("pointer", "what", "shipped", "given"), rows)

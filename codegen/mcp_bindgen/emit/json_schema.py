@@ -6,10 +6,10 @@ Every definition is in ``$defs``, including inline ones.
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
-from mcp_bindgen.diagnostics import escape_pointer
+from mcp_bindgen.diagnostics import InputError, did_you_mean, escape_pointer
 from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import (
     Bounds,
@@ -30,6 +30,7 @@ from mcp_bindgen.ir.spell import bounds_of, is_any
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ROOT = "#/$defs/"
+PARTS: Final = ("params", "result")
 
 
 def json_schema(protocol: Protocol, *, documented: bool = False, roots: Collection[str] = ()) -> dict[str, Any]:
@@ -126,3 +127,28 @@ def _assertions(bounds: Bounds) -> dict[str, Any]:
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(word.title() for word in rest)
+
+
+def roots_of(protocol: Protocol, method: str | None, part: str | None) -> list[str]:
+    """Return the definitions that a part of a method's messages may be.
+
+    Raises:
+        InputError: there is no such method, or no such part of it.
+    """
+    if method is None and part is not None:
+        raise InputError.at("--part", "names a part of a method; give --method, too")
+    if part is not None and part not in PARTS:
+        hint = did_you_mean(part, PARTS) or f"the parts are {' and '.join(PARTS)}"
+        raise InputError.at(part, f"no such part of a method; {hint}")
+    found = next((each for each in protocol.methods if each.name == method), None)
+    if method is None:
+        return []
+    if found is None:
+        hint = did_you_mean(method, (each.name for each in protocol.methods)) or "`mcp-bindgen show` shows a method"
+        raise InputError.at(method, f"{protocol.revision} has no such method; {hint}")
+    parts = {"params": (found.params,), "result": (found.result, *found.alternatives)}
+    chosen = parts if part is None else {part: parts[part]}
+    names = [name for each in chosen.values() for name in each if name]
+    if not names:
+        raise InputError.at(method, f"has no {part or 'params and no result'} in {protocol.revision}")
+    return names

@@ -20,9 +20,10 @@ from mcp_bindgen.impact.modules import Module, Modules
 from mcp_bindgen.impact.names import Question, Scan
 from mcp_bindgen.impact.report import Impact, Spot, Touched, Unresolved
 from mcp_bindgen.impact.stubs import Note, Stubs
-from mcp_bindgen.ingest.revisions import revision_folder
+from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.request import DEFAULT_PACKAGE
+from mcp_bindgen.settings import Settings, is_package_name
 
 _MARK = re.compile(r"\[mcp-bindgen (\d+)\]")
 _PROBE = "reveal_type("
@@ -258,3 +259,25 @@ def _mirror(root: Path, mirror: Path, texts: Mapping[Path, str]) -> None:
             (mirror / entry.relative_to(root)).symlink_to(entry)
     for path, text in texts.items():
         (mirror / path.relative_to(root)).write_text(text, "utf-8")
+
+
+def packages_of(asked: str | None, settings: Settings, revision: str) -> Iterator[str]:
+    """Iterate over the names under which code may import the bindings of a revision.
+
+    A user's package contains one revision, or several in a folder each.
+
+    Raises:
+        InputError: the name is not that of a package.
+    """
+    name = asked or settings.package or DEFAULT_PACKAGE
+    if not is_package_name(name):
+        raise InputError.at("--package", f"{name!r} is not a package name: write identifiers joined by dots")
+    folder = f"{name}.{revision_folder(revision)}"
+    holds_one = len(settings.revisions) == 1 or bool(settings.schema)
+    if asked or (settings.package and holds_one):
+        yield name
+    yield folder
+    if name != DEFAULT_PACKAGE and not asked:
+        yield f"{DEFAULT_PACKAGE}.{revision_folder(revision)}"
+    if revision == max(released()):
+        yield DEFAULT_PACKAGE  # It has the names of the newest revision.

@@ -4,8 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, probe_timeout, refusing, talk
+from mcp_bindgen.live.target import (
+    CAPABILITIES,
+    Said,
+    Target,
+    connect,
+    name_of,
+    probe_timeout,
+    refusing,
+    talk,
+    target_of,
+)
+from mcp_bindgen.tool_clients.contract import Contract, make_contract, read_contract
+from mcp_bindgen.tool_clients.servers import Server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +88,23 @@ async def _list(target: Target, said: Said, probe: float, *, declares: bool) -> 
             revision=connection.revision,
             tools=tuple(tools),
         )
+
+
+def contract_of(server: Server, timeout: float, diagnostics: Diagnostics, *, find_gated: bool = False) -> Contract:
+    """Return the contract of a live server, or of a file.
+
+    Raises:
+        InputError: the tools cannot be listed or read.
+    """
+    if server.source is not None:
+        return read_contract(server.source, diagnostics)
+    target = target_of(server)
+    listing = list_live(target, timeout=timeout, find_gated=find_gated)
+    return make_contract(
+        listing.tools,
+        server=listing.server,
+        version=listing.version,
+        where=Location(source=listing.server or name_of(target)),
+        diagnostics=diagnostics,
+        gated=listing.gated,
+    )

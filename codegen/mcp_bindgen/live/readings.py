@@ -1,10 +1,12 @@
 """How each revision reads a message, and why others refuse it; results are read by their requests."""
 
+import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_bindgen.diagnostics import clip
 from mcp_bindgen.live.bindings import package_of
 
 if TYPE_CHECKING:
@@ -16,6 +18,10 @@ MAX_OPEN: Final = 10_000
 MAX_SAME: Final = 16
 """How many of them have the same id."""
 INITIALIZE: Final = "initialize"
+MAX_REASONS = 3
+"""The number of reasons shown per revision."""
+MAX_SHOWN = 100
+"""The number of characters of a name from a message that are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,3 +216,66 @@ def _own_revision(method: str, params: Mapping[str, Any]) -> str | None:
     named: Any = meta.get(VERSION) if is_object(meta) else None
     named = params.get("protocolVersion") if method == INITIALIZE else named
     return named if isinstance(named, str) else None
+
+
+def lines_of(file: str, line: int, reading: Reading) -> Iterator[str]:
+    """Iterate over the lines about a message; revisions with the same verdict share a line."""
+    mark = "" if reading.is_valid else "INVALID "
+    yield f"{file}:{line}: {mark}{_title(reading)}"
+    for what, revisions in _grouped(reading.accepted):
+        yield f"  accepted by {_span(revisions, reading)} as {what}"
+    told = {revision: tuple(broken) for revision, broken in reading.refused.items()}
+    for broken, revisions in _grouped(told):
+        reasons = [f"{place.pointer or '/'}: {place.reason}" for place in broken]
+        yield f"  refused by {_span(revisions, reading)}: {reasons[0]}"
+        yield from (f"    {reason}" for reason in reasons[1:MAX_REASONS])
+
+
+def _title(reading: Reading) -> str:
+    words = [reading.kind]
+    if reading.method is not None:
+        words.append(f"{'of ' if reading.kind in ('result', 'error') else ''}{clip(reading.method, MAX_SHOWN)}")
+    if reading.id is not None:
+        words.append(f"with id {clip(json.dumps(reading.id), MAX_SHOWN)}")
+    if reading.asked_on is not None:
+        words.append(f"to line {reading.asked_on}")
+    elif reading.kind == "result":
+        words.append("to a request that is not in the log")
+    of = f", in a session of {clip(reading.revision, MAX_SHOWN)}" if reading.revision else ""
+    return " ".join(words) + of
+
+
+def _grouped(told: Mapping[str, Any]) -> list[tuple[Any, list[str]]]:
+    """Group revisions by verdict."""
+    found: dict[Any, list[str]] = {}
+    for revision, what in told.items():
+        found.setdefault(what, []).append(revision)
+    return list(found.items())
+
+
+def _span(revisions: list[str], reading: Reading) -> str:
+    """Format revisions, consecutive ones as a range."""
+    judged = sorted({*reading.accepted, *reading.refused})
+    first = judged.index(revisions[0])
+    if len(revisions) > 2 and judged[first : first + len(revisions)] == revisions:
+        return "every revision" if len(revisions) == len(judged) else f"{revisions[0]} to {revisions[-1]}"
+    return ", ".join(revisions)
+
+
+def facts_of(file: str, line: int, reading: Reading) -> dict[str, Any]:
+    """Return the JSON output about a message."""
+    return {
+        "source": file,
+        "line": line,
+        "kind": reading.kind,
+        "method": reading.method,
+        "id": reading.id,
+        "asked_on": reading.asked_on,
+        "revision": reading.revision,
+        "valid": reading.is_valid,
+        "accepted": dict(reading.accepted),
+        "refused": {
+            revision: [broken._asdict() for broken in found][:MAX_REASONS]
+            for revision, found in reading.refused.items()
+        },
+    }

@@ -199,3 +199,15 @@ def _has_surrogates(value: Any) -> bool:
     except (UnicodeEncodeError, RecursionError):
         return True
     return False
+
+
+def refuse_other_server(path: Path, old: Contract, new: Contract) -> None:
+    """Refuse to compare servers whose contracts have no tool in common.
+
+    Raises:
+        InputError: they have none.
+    """
+    names = {tool.name for tool in old.tools} & {tool.name for tool in new.tools}
+    if old.server != new.server and old.tools and new.tools and not names:
+        message = f"contains the contract of {old.server}, not of {new.server}: they have no tool in common"
+        raise InputError.at(path, message)

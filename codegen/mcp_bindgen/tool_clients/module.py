@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.header import HEADER_MARK, header
@@ -64,6 +65,21 @@ class Made:
     def methods(self) -> Mapping[str, str]:
         """The names of the client's methods by tool."""
         return method_names(tool.name for tool in self.contract.tools)
+
+    def as_json(self, *, check: bool) -> dict[str, Any]:
+        """Return the JSON output; with `check`, nothing was written."""
+        name = {"server": self.server.name} if self.server.name else {}
+        changed = [str(path) for path in self.changed]
+        if check:
+            return {**name, "up_to_date": not changed, "changed": changed}
+        return {
+            **name,
+            "module": str(self.server.module),
+            "lock": str(self.server.lock),
+            "client": self.client,
+            "tools": [{"name": tool, "method": method} for tool, method in sorted(self.methods.items())],
+            "written": changed,
+        }
 
 
 def refuse_misnamed(server: Server) -> None:
