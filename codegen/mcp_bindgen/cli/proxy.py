@@ -37,6 +37,9 @@ def proxy(
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report to a file instead of standard error.")
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Record every message, whole, for `mcp-bindgen mock --session`.")
+    ] = None,
     fail: Annotated[bool, typer.Option("--fail", help="Exit with 1 if a message violates the protocol.")] = False,
     mask: MaskOption = True,
     format_: FormatOption = Format.TEXT,
@@ -48,6 +51,7 @@ def proxy(
     """
     from mcp_bindgen.live.http_proxy import run_http_proxy
     from mcp_bindgen.live.proxy import run_proxy
+    from mcp_bindgen.live.record import Recorder
     from mcp_bindgen.live.report import Report
     from mcp_bindgen.live.target import Endpoint
     from mcp_bindgen.tool_clients.servers import is_url
@@ -65,18 +69,22 @@ def proxy(
         raise InputError.at("--stdio", "is for a server with a URL: proxy --stdio URL")
     with _opened(log) as out:
         report = Report(out, mask=mask, as_json=format_ is Format.JSON)
+        recorder = None if record is None else Recorder(record, mask=mask)
+        take = None if recorder is None else recorder.take
         if url is not None and stdio:
             from mcp_bindgen.live.stdio_to_http import run_stdio_to_http
 
-            passed = run_stdio_to_http(Endpoint(url=url, headers=headers(header or ())), report.tell)
+            passed = run_stdio_to_http(Endpoint(url=url, headers=headers(header or ())), report.tell, take)
         elif url is not None:
-            passed = run_http_proxy(url, port, report.tell, lambda place: report.note(f"connect to {place}"))
+            passed = run_http_proxy(url, port, report.tell, lambda place: report.note(f"connect to {place}"), take)
         else:
-            passed = run_proxy(words, report.tell)
+            passed = run_proxy(words, report.tell, take)
         if not passed.is_stuck:
             report.end(passed.broken)
             left = f", {passed.unjudged:,} not judged" if passed.unjudged else ""
             report.note(f"{count(passed.messages, 'message')}, {passed.broken:,} broken{left}; {passed.server}")
+        if recorder is not None:
+            recorder.close()
     if fail and passed.broken:
         raise typer.Exit(1)
 

@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.proxy import Passed, Tell
+from mcp_bindgen.live.proxy import Passed, Record, Tell
 
 if TYPE_CHECKING:
     import httpx2
@@ -36,11 +37,15 @@ class Relay:
     Args:
         url: the endpoint of the server; the path of requests is ignored.
         tell: is called for each message that violates the protocol.
+        record: is called for each message.
     """
 
-    def __init__(self, url: str, tell: Tell) -> None:
+    def __init__(self, url: str, tell: Tell, record: Record | None = None) -> None:
         self._url = url
         self._tell = tell
+        self._record = record
+        self._numbers: WeakKeyDictionary[Observer, int] = WeakKeyDictionary()
+        self._conversations = 0
         self._bindings = [package.BINDING for package in packages_of(revisions())]
         self._sessions: dict[bytes, Observer] = {}
         self.messages = self.broken = self.unjudged = 0
@@ -110,14 +115,26 @@ class Relay:
         from mcp_runtime.protocol.legacy import Side
 
         self.messages += 1
+        if self._record is not None:
+            self._record(self._number(observer), sender, text)
         if observer is None:
             self.unjudged += 1
         elif found := observer.take(Side(sender), text):
             self.broken += 1
             self._tell(text, found)
 
+    def _number(self, observer: "Observer | None") -> int:
+        """Return the number of a conversation; 0 for those that are not followed."""
+        if observer is None:
+            return 0
+        if observer not in self._numbers:
+            self._conversations += 1
+        return self._numbers.setdefault(observer, self._conversations)
 
-def run_http_proxy(url: str, port: int, tell: Tell, started: Callable[[str], None]) -> Passed:
+
+def run_http_proxy(
+    url: str, port: int, tell: Tell, started: Callable[[str], None], record: Record | None = None
+) -> Passed:
     """Serve on this machine until the process is interrupted; return what passed.
 
     Raises:
@@ -127,7 +144,7 @@ def run_http_proxy(url: str, port: int, tell: Tell, started: Callable[[str], Non
         import uvicorn
     except ImportError:
         raise InputError.at("proxy", "a proxy for a URL needs uvicorn: pip install 'mcp-bindgen[http]'") from None
-    relay = Relay(url, tell)
+    relay = Relay(url, tell, record)
     config = uvicorn.Config(relay, host="127.0.0.1", port=port, log_level="error", lifespan="off")
     server = uvicorn.Server(config)
 

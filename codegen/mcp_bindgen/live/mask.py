@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mcp_runtime.middleware.trace import Traced
 
 MASK: Final = "***"
+_SCHEMAS: Final = frozenset(("inputSchema", "outputSchema", "requestedSchema"))
 MAX_MESSAGE: Final = 2_000
 """How many characters of a message are shown in a trace."""
 _MIN_SECRET: Final = 4
@@ -99,3 +100,19 @@ def traced_text(record: "Traced", mask: Mask) -> str:
     """Spell a message that passed."""
     message = json.dumps(record.message, ensure_ascii=False) if record.message is not None else "(not shown)"
     return mask.text(f"{record}\n    {clip(message, MAX_MESSAGE)}")
+
+
+def message_mask() -> "Masker":
+    """Return what masks messages; in JSON Schemas by forms alone, since a tool may have an argument ``token``."""
+    from mcp_runtime.middleware.masking import Masker
+
+    by_form = Masker(secrets=())
+
+    class MessageMasker(Masker):
+        def mask(self, value: Any) -> Any:
+            if not is_object(value) or not _SCHEMAS & value.keys():
+                return super().mask(value)
+            masked = super().mask({name: each for name, each in value.items() if name not in _SCHEMAS})
+            return {name: by_form.mask(each) if name in _SCHEMAS else masked[name] for name, each in value.items()}
+
+    return MessageMasker()

@@ -51,6 +51,9 @@ class Passed:
 Tell = Callable[[bytes, "Sequence[Finding]"], None]
 """Called for each message that violates the protocol, with its text and the findings."""
 
+Record = Callable[[int, str, bytes], None]
+"""Called for each message that passes, with the number of its conversation, its sender and its text."""
+
 
 class Watcher(threading.Thread):
     """Judges what passed, behind the bytes.
@@ -58,9 +61,10 @@ class Watcher(threading.Thread):
     Args:
         copies: the bytes.
         tell: is told of each broken message.
+        record: is told of each message.
     """
 
-    def __init__(self, copies: "Copies[Side]", tell: Tell) -> None:
+    def __init__(self, copies: "Copies[Side]", tell: Tell, record: Record | None) -> None:
         from mcp_runtime.observe.observer import MAX_JUDGED, Observer
         from mcp_runtime.protocol.legacy import Side
         from mcp_runtime.transports.framing import LineFramer
@@ -70,6 +74,7 @@ class Watcher(threading.Thread):
         self._framers = {side: LineFramer(MAX_JUDGED) for side in Side}
         self._copies = copies
         self._tell = tell
+        self._record = record
         self.messages = 0
         self.broken = 0
         self.defect: Exception | None = None
@@ -107,7 +112,10 @@ class Watcher(threading.Thread):
             self.messages += 1
             if not isinstance(line, bytes):
                 self._observer.skip(sender, line.start, line.end)
-            elif found := self._observer.take(sender, line):
+                continue
+            if self._record is not None:
+                self._record(1, sender, line)
+            if found := self._observer.take(sender, line):
                 self._found(line, found)
 
     def _found(self, text: bytes, found: "Sequence[Finding]") -> None:
@@ -115,7 +123,7 @@ class Watcher(threading.Thread):
         self._tell(text, found)
 
 
-def run_proxy(words: Sequence[str], tell: Tell) -> Passed:
+def run_proxy(words: Sequence[str], tell: Tell, record: Record | None = None) -> Passed:
     """Start a server and relay between it and the client on standard input and output, until one of them ends.
 
     Errors are raised after everything has been relayed.
@@ -124,16 +132,16 @@ def run_proxy(words: Sequence[str], tell: Tell) -> Passed:
         InputError: the server cannot be started.
     """
     sys.setswitchinterval(SWITCH)
-    return asyncio.run(_run(tuple(words), tell))
+    return asyncio.run(_run(tuple(words), tell, record))
 
 
-async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
+async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Passed:
     from mcp_runtime.connection.transport import TransportError
     from mcp_runtime.protocol.legacy import Side
     from mcp_runtime.transports.process import Child, how_it_ended, on_signals
 
     copies: Copies[Side] = Copies()
-    watcher = Watcher(copies, tell)
+    watcher = Watcher(copies, tell, record)
     loop, over, left = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
 
     def client_left(_: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, failure, id_in, line_of, messages_in, object_in
-from mcp_bindgen.live.proxy import Passed, Tell
+from mcp_bindgen.live.proxy import Passed, Record, Tell
 from mcp_bindgen.live.target import Target, connect
 from mcp_runtime.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
 from mcp_runtime.observe.observer import Observer
@@ -25,11 +25,13 @@ class _Relay:
     Args:
         server: posts the messages of the client.
         tell: is called for each message that violates the protocol.
+        record: is called for each message.
     """
 
-    def __init__(self, server: Transport, tell: Tell) -> None:
+    def __init__(self, server: Transport, tell: Tell, record: Record | None) -> None:
         self._server = server
         self._tell = tell
+        self._record = record
         self._client = StdioServerTransport(max_message_bytes=MAX_MESSAGE_BYTES)
         self._observer = Observer(package.BINDING for package in packages_of(revisions()))
         self._open: set[int | str] = set()
@@ -86,21 +88,24 @@ class _Relay:
 
     def _judge(self, sender: Side, text: bytes) -> None:
         self.messages += 1
+        if self._record is not None:
+            self._record(1, sender, text)
         if found := self._observer.take(sender, text):
             self.broken += 1
             self._tell(text, found)
 
 
-def run_stdio_to_http(target: Target, tell: Tell) -> Passed:
+def run_stdio_to_http(target: Target, tell: Tell, record: Record | None = None) -> Passed:
     """Relay between the client that started this process and a server, until the client leaves.
 
     Args:
         target: the server.
         tell: is called for each message that violates the protocol.
+        record: is called for each message.
     """
 
     async def run() -> Passed:
         async with connect(target, print) as peer:
-            return await _Relay(peer.transport, tell).run()
+            return await _Relay(peer.transport, tell, record).run()
 
     return asyncio.run(run())

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,18 +95,19 @@ class Faults:
             raise InputError.at("--fault", "lost-session is for --http; there are no sessions over stdio")
         return cls(found, over_http=over_http)
 
-    def _due(self, kinds: Collection[str], method: str, tool: str | None) -> Iterator[Fault]:
-        for fault in self._faults:
-            if fault.kind in kinds and fault.target in (method, tool):
-                fault.seen += 1
-                if fault.first <= fault.seen <= fault.last:
-                    yield fault
+    def _due(self, kinds: Collection[str], method: str, tool: str | None) -> list[Fault]:
+        """Count a call for each fault that it is the target of, and return those that happen to it."""
+        targets = (method, tool) if method == _CALL else (method,)
+        meant = [fault for fault in self._faults if fault.kind in kinds and fault.target in targets]
+        for fault in meant:
+            fault.seen += 1
+        return [fault for fault in meant if fault.first <= fault.seen <= fault.last]
 
     async def around(self, server: "ServerHandlers", exchange: Any, proceed: Callable[[], Awaitable[Any]]) -> Any:
         """Answer one request of a client, or let it go wrong."""
         from mcp_runtime.errors import PeerError
         from mcp_runtime.features.subscriptions import list_changed
-        from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
+        from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
         method, tool = exchange.method.name, getattr(exchange.params, "name", None)
         tag = server.__binding__.result_tag
@@ -125,7 +126,7 @@ class Faults:
                     await asyncio.Event().wait()
                 case _:
                     await exchange.connection.aclose("disconnected, as --fault says")
-                    await asyncio.Event().wait()
+                    raise PeerError(INTERNAL_ERROR, "disconnected")  # which nobody gets
         if method == _CALL and tool in self._gone:
             raise PeerError(INVALID_PARAMS, f"Unknown tool: {clip(str(tool), 100)}")
         result = await proceed()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, overload
 
@@ -107,7 +107,8 @@ def _listening(options: ClientOptions, heard: Heard, roots: Sequence[Any] | None
 
     def trace(way: str, message: bytes) -> None:
         if way == Way.RECEIVED.value:
-            heard.take(json.loads(message))
+            with suppress(ValueError):  # A message that is not JSON is reported to the caller.
+                heard.take(json.loads(message))
         if options.trace is not None:
             options.trace(way, message)
 
