@@ -42,6 +42,8 @@ SEED ?=
 # How many worlds `make simulate` plays, or for how many seconds of CPU.
 SEEDS ?=
 SECONDS ?=
+# The first of its seeds.
+FIRST ?=
 # Which tests `make test-all` and `make release` run.
 TESTS ?= tests
 # Which tests `make test-lowest` and `make test-newest` run: those that meet the dependencies most, in models and over HTTP.
@@ -164,7 +166,8 @@ docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/python scripts/picture.py
 	$(BIN)/python tests/support/requirement_table.py
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py tests/repo/test_templates.py tests/evolution/test_page.py \
-		tests/runtime/transports/http/test_precedence.py::test_the_page_has_the_table
+		tests/runtime/transports/http/test_precedence.py::test_the_page_has_the_table \
+		tests/simulation/test_simulation.py::test_the_page_shows_the_tables
 
 .PHONY: site
 site: $(SITE_VENV)/.ready ## Build the documentation into build/site/html, and check every link.
@@ -194,7 +197,7 @@ planted: $(READY) ## Plant every fault of tests/planted, and print which tier of
 
 .PHONY: simulate
 simulate: $(READY) ## Play worlds of the simulator: SEEDS=N of them, or for SECONDS=S of CPU, or the one of SEED=n.
-	cd tests && $(abspath $(BIN))/python -m simulation.simulate $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(SECONDS),--seconds $(SECONDS))
+	cd tests && $(abspath $(BIN))/python -m simulation.simulate $(if $(FIRST),--first $(FIRST)) $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 .PHONY: simulate-planted
 simulate-planted: $(READY) ## Plant bugs in the runtime, one at a time, and print which world of the simulator finds each.

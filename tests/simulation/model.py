@@ -1,7 +1,7 @@
 """The oracle's tables: the states and events of each lifecycle, as the specification describes them.
 
 Nothing here imports the runtime, whose own tables would hide their faults. `explore` walks through every state of a
-table on its own, `diagram` draws it, and `judge` holds the histories of simulated worlds against it.
+table on its own, `page` shows it, and `judge` holds the histories of simulated worlds against it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -130,12 +130,23 @@ def explore(table: Lifecycle) -> Iterator[str]:
 
 
 def diagram(table: Lifecycle) -> str:
-    """Draw a table as a Mermaid state diagram."""
-    lines = ["stateDiagram-v2", f"    [*] --> {table.start}"]
+    """Draw a table as arrows, a line for each; what changes nothing is left out."""
+    lines = [f"(start) --> {table.start}"]
     for state, row in table.rows.items():
         by_next: dict[str, list[str]] = {}
         for event, following in row.items():
             if following not in (FORBIDDEN, state):
                 by_next.setdefault(following, []).append(event)
-        lines += [f"    {state} --> {following}: {', '.join(events)}" for following, events in by_next.items()]
-    return "\n".join([*lines, *(f"    {state} --> [*]" for state in sorted(table.finals))])
+        lines += [f"{state} --{', '.join(events)}--> {following}" for following, events in by_next.items()]
+    return "\n".join([*lines, *(f"{state} --> (end)" for state in sorted(table.finals))])
+
+
+def page() -> str:
+    """Return the diagrams and tables of all lifecycles, in Markdown."""
+    parts: list[str] = []
+    for table in LIFECYCLES:
+        head = f"| state | {' | '.join(table.events)} |\n|---{'|---' * len(table.events)}|"
+        rows = [f"| {state} | {' | '.join(row.values())} |" for state, row in table.rows.items()]
+        drawn = f"<!-- not run: a diagram -->\n```text\n{diagram(table)}\n```"
+        parts.append(f"## {table.name.capitalize()}\n\n{table.about}\n\n{drawn}\n\n" + "\n".join([head, *rows]))
+    return "\n\n".join(parts) + "\n"

@@ -1,17 +1,19 @@
 """Worlds of the simulator, each judged by the oracle; and the oracle's own tables."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from simulation.model import LIFECYCLES, Lifecycle, explore, lifecycle
+from simulation.model import LIFECYCLES, Lifecycle, explore, lifecycle, page
 from simulation.plant import faults, is_plantable, search
 from simulation.simulate import FOUND, judge
 from simulation.world import make
 
+PAGE = Path(__file__).parents[2] / "docs" / "lifecycles.md"
 SEEDS = 200
 AT_ONCE = 25
 
@@ -40,6 +42,14 @@ def test_a_dead_state_is_found() -> None:
         "t: lost cannot be reached",
         "t: never is allowed in no state",
     ]
+
+
+def test_the_page_shows_the_tables() -> None:
+    text = PAGE.read_text("utf-8")
+    expected = text.partition("\n## ")[0] + "\n" + page()
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(expected, "utf-8")
+    assert PAGE.read_text("utf-8") == expected, "UPDATE_GOLDEN=1 pytest tests/simulation"
 
 
 def test_nearly_all_bugs_can_be_planted() -> None:

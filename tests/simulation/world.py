@@ -191,7 +191,7 @@ def run(world: World) -> tuple[list[Event], Loop]:
             else:
                 await asyncio.gather(*(_live(world, history, number, s, opened) for number, s in enumerate(streams)))
             await asyncio.wait(servers, timeout=1000)
-            await asyncio.sleep(20)
+            await asyncio.sleep(20 + (world["stop"] or 0) + (world["close"] or 0))
         left = asyncio.all_tasks() - {asyncio.current_task()}
         pipes = sum(pipe.is_open for stream in streams for pipe in (stream.there, stream.back))
         tasks = sorted(task.get_name() for task in left)
