@@ -19,10 +19,12 @@ def _call(tag: str, *steps: list[Any]) -> dict[str, Any]:
     return {"name": "run", "arguments": {"tag": tag, "steps": list(steps)}}
 
 
+_TOKEN: Final = {"progressToken": "TAG"}
 LINES: Final[dict[str, Any]] = {
     "ping": {"id": 0, "method": "ping"},
     "call": {"id": 0, "method": "tools/call", "params": _call("TAG")},
     "slow call": {"id": 0, "method": "tools/call", "params": _call("TAG", ["wait", 5])},
+    "report": {"id": 0, "method": "tools/call", "params": {**_call("TAG", ["report", 1, None, 1]), "_meta": _TOKEN}},
     "text id": {"id": "TAG", "method": "tools/call", "params": _call("TAG")},
     "no such method": {"id": 0, "method": "tools/none"},
     "no name": {"id": 0, "method": "tools/call", "params": {"arguments": {}}},
@@ -56,7 +58,17 @@ LINES: Final[dict[str, Any]] = {
 """What the client may send; the id 0, ``TAG`` and ``OPEN`` stand for a new id, a tag, and the id of an open request."""
 BARE: Final = ("ping", "call", "no such method", "cancel nothing", "answer nothing", "unknown news", "spaces")
 """What it sends without a session."""
-STATELESS: Final = ("call", "slow call", "text id", "no such method", "no name", "cancel", "same id", "spaces")
+STATELESS: Final = (
+    "call",
+    "slow call",
+    "report",
+    "text id",
+    "no such method",
+    "no name",
+    "cancel",
+    "same id",
+    "spaces",
+)
 """What it sends in the modern era."""
 
 
@@ -123,7 +135,7 @@ class Reference:
             params["requestId"] = opened
         if self.begins == MODERN and "method" in one and "id" in one:
             meta: dict[str, Any] = {f"{PREFIX}protocolVersion": MODERN, f"{PREFIX}clientCapabilities": {}}
-            one["params"] = {**params, "_meta": meta}
+            one["params"] = {**params, "_meta": {**meta, **params.get("_meta", {})}}
 
     def _react(self, at: float, kind: str, value: Any, tag: str) -> Iterator[Expected]:
         id_: Any = next((one.get("id") for one in _objects(value)), None)
@@ -173,6 +185,8 @@ class Reference:
             self.open[id_] = at + 5
             yield at + 5, [id_, {"text": tag}, "slow"]
         else:
+            if kind == "report":
+                yield at, ["notifications/progress", tag]
             yield at, [id_, {"text": tag}]
 
     def _without_session(self, kind: str) -> int:
@@ -205,6 +219,8 @@ def simplified(message: Any) -> Any:
     """Return an answer as the reference has it."""
     if message.__class__ is list:
         return [simplified(one) for one in message]
+    if "method" in message:
+        return [message["method"], message["params"].get("progressToken")]
     id_ = message.get("id", "absent")
     if "error" in message:
         return [id_, message["error"]["code"]]
