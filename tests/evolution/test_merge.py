@@ -64,6 +64,7 @@ def _sorted(facts: dict[str, Any]) -> Any:
     return sorted(texts), facts["constants"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not NAMES, reason="the proposals are not here (set MCP_UPSTREAM)")
 def test_the_order_of_proposals_that_do_not_conflict_makes_no_difference(cli: Cli, tmp_path: Path) -> None:
     names = ["2614", "2632", "662"]

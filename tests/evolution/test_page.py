@@ -81,7 +81,9 @@ def _lines(folder: Path) -> int:
 TABLES = {"layers": layers, "revisions": revisions, "extensions": extensions, "proposals": proposals}
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "proposals" else ()) for name in TABLES]
+)
 def test_a_table_is_as_measured(name: str) -> None:
     if name == "proposals" and not PROPOSALS.is_dir():
         pytest.skip("the proposals are not here (set MCP_UPSTREAM)")
