@@ -268,6 +268,7 @@ async def test_a_timeout_cancels_the_task() -> None:
         await state_of(client, bakery.ids[0], "cancelled")
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_a_timeout_counts_from_the_start_of_the_call() -> None:
     bakery = Bakery(after=0.3)
     async with opened(bakery, handlers=Customer()) as client:

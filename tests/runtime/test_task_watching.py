@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from mcp_bindings import v2025_11_25 as older
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks as types
+from mcp_bindings.v2025_11_25.methods import TOOLS_CALL as OLDER_CALL
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.app import ask
 from mcp_runtime.errors import PeerError
-from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, defer, polling, resume_task, start_task
+from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, defer, polling, resume_task, run_as_task, start_task
 from mcp_runtime.features.listen import Subscription, listen
 from mcp_runtime.transports.memory import connect_memory
 from support.task_program import Size
@@ -195,3 +197,19 @@ async def test_a_bad_filter_is_refused(ids: Any) -> None:
 async def test_ids_that_are_unknown_are_not_agreed() -> None:
     async with opened() as [(_, client, _)], await watch(client, ["x", "x" * 300]) as changes:
         assert changes.agreed == {"taskIds": []}
+
+
+async def test_defer_does_nothing_in_tasks_of_2025_11_25_which_their_client_has_started() -> None:
+    app = older.App("bakery", extensions=[Tasks(quick())])
+
+    @app.tool(execution=older.ToolExecution(task_support="optional"))
+    async def bake(ctx: older.Context) -> str:
+        """Bake."""
+        task = await defer(ctx, "kneading")
+        return f"baked {task.id}"
+
+    async with connect_memory(app) as peer:
+        client = await older.Client.open(peer, require=["tasks.requests.tools.call"])
+        order = older.CallToolRequestParams(name="bake")
+        assert (await run_as_task(client, OLDER_CALL, order)).content[0].text == "baked None"  # type: ignore[union-attr]
+        assert (await client.call_tool(name="bake")).content[0].text == "baked None"  # type: ignore[union-attr]

@@ -66,6 +66,7 @@ class Tasks(Extension):
         """Register the handlers; see `Feature`."""
         if not self._is_extension(connection):
             if self._server is not None:
+                connection.features[ID] = None
                 receive(connection, self._server.engine)
             return
         own = connection.handler(TOOLS_CALL)
