@@ -1,7 +1,11 @@
-"""The paths of the data files shipped with the generator: the schema, the templates and the documentation."""
+"""Paths: those of the files shipped with the generator, those shown to people, and those written."""
 
+import os
+import tempfile
 from functools import cache
 from pathlib import Path
+
+from mcp_bindgen.diagnostics import InputError, Location
 
 
 @cache
@@ -17,3 +21,34 @@ def shown(path: Path | str) -> str:
     here = Path.cwd()
     whole = here / path
     return (whole.relative_to(here) if whole.is_relative_to(here) else Path(path)).as_posix()
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file atomically.
+
+    Raises:
+        InputError: it cannot be written, or the path is not a regular file (a folder, a device).
+    """
+    where = Location(source=str(path))
+    path = path.resolve()  # Keep a symbolic link.
+    if path.exists() and not path.is_file():
+        raise InputError.at(where, "cannot be written: not a regular file")
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                file.write(text.encode("utf-8", "backslashreplace"))
+                file.flush()
+                mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
+                os.chmod(file.name, mode)
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise InputError.at(where, f"cannot be written: {error.strerror}") from None
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

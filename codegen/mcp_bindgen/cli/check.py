@@ -14,10 +14,11 @@ import typer
 from mcp_bindgen.cli.options import FormatOption, revision_option
 from mcp_bindgen.cli.output import Format, answer_json, answer_verbatim, table
 from mcp_bindgen.cli.split import words_behind
-from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, TimeoutOption, variables
+from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, TimeoutOption
 from mcp_bindgen.diagnostics import InputError, clip, count
 from mcp_bindgen.ingest.sources import is_url, public_name
 from mcp_bindgen.live.bindings import revisions
+from mcp_bindgen.tool_clients.servers import variables
 
 if TYPE_CHECKING:
     from mcp_bindgen.check.findings import Finding

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcp_bindgen.cli import options
-from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, write_file
+from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.paths import write_file
 
 if TYPE_CHECKING:
     from mcp_bindgen.diff.baseline import Baseline

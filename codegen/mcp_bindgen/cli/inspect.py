@@ -7,7 +7,6 @@ The JSON output has ``revision``, ``info``, ``capabilities``, ``instructions``, 
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,7 +19,6 @@ from mcp_bindgen.diagnostics import InputError, Location, printable
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.target import Said
-    from mcp_bindgen.live.visit import Visit
 
 _HERE = Location(source="inspect")
 
@@ -88,7 +86,7 @@ def inspect(
         try:
             if skills:
                 return await visiting.skills(pairs[0] if pairs else None)
-            return await _visited(visiting, call, read, prompt, pairs)
+            return await visiting.asked(call, read, prompt, pairs)
         finally:
             complaints.extend(said.complaints)
             printed.extend(said.lines)
@@ -107,19 +105,6 @@ def inspect(
         for line in ("the server printed:", *printed) if printed else ():
             _tell(masking.text(line))
         raise typer.Exit(1)
-
-
-async def _visited(
-    visit: "Visit", call: str | None, read: str | None, prompt: str | None, pairs: Sequence[str]
-) -> dict[str, Any]:
-    if call is not None:
-        return await visit.call(call, pairs)
-    if read is not None:
-        return await visit.read(read)
-    if prompt is not None:
-        return await visit.prompt(prompt, pairs)
-    seen = asdict(await visit.look())
-    return {**seen, **seen.pop("lists"), "notes": seen["notes"]}
 
 
 def _parted(words: Sequence[str], behind: Sequence[str]) -> tuple[list[str], list[str]]:

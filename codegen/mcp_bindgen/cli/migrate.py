@@ -1,10 +1,11 @@
 """`mcp-bindgen migrate`: a guide from one revision to another, in Markdown."""
 
 from mcp_bindgen.cli.options import NewArgument, OldArgument, OutputOption, QuietOption, VerboseOption
-from mcp_bindgen.cli.output import answer, answer_verbatim, report, write_file
+from mcp_bindgen.cli.output import answer, answer_verbatim, report
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.ingest.sources import public_name
+from mcp_bindgen.paths import write_file
 
 
 def migrate(

@@ -6,14 +6,14 @@ Much of it comes from untrusted files, so markup is not interpreted and control 
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, InputError, Level, Location, count, printable
+from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, Level, count, printable
+from mcp_bindgen.paths import write_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -81,31 +81,6 @@ def answer_markdown(text: str) -> None:
     from rich.markdown import Markdown
 
     _console(sys.stdout).print(Markdown(text))
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file atomically.
-
-    Raises:
-        InputError: it cannot be written, or the path is not a regular file (a folder, a device).
-    """
-    where = Location(source=str(path))
-    path = path.resolve()  # Keep a symbolic link.
-    if path.exists() and not path.is_file():
-        raise InputError.at(where, "cannot be written: not a regular file")
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            try:
-                file.write(text.encode("utf-8", "backslashreplace"))
-                file.flush()
-                mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
-                os.chmod(file.name, mode)
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
-    except OSError as error:
-        raise InputError.at(where, f"cannot be written: {error.strerror}") from None
 
 
 def answer_json(value: object) -> None:
@@ -196,12 +171,6 @@ def progress(total: int, *, quiet: bool) -> Generator[Callable[[str], None]]:
             begun = True
 
         yield step
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def _print(text: str) -> None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_bindgen.cli.options import AllOption, OutputOption, QuietOption, revision_option
-from mcp_bindgen.cli.output import IssueFormat, answer_verbatim, write_file
+from mcp_bindgen.cli.output import IssueFormat, answer_verbatim
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceText, decode, public_name, read_bytes
-from mcp_bindgen.paths import shown
+from mcp_bindgen.paths import shown, write_file
 from mcp_bindgen.request import settle
 from mcp_bindgen.settings import Settings
 

@@ -17,7 +17,7 @@ import typer
 from mcp_bindgen.cli.options import FormatOption, MaskOption
 from mcp_bindgen.cli.output import Format
 from mcp_bindgen.cli.split import words_behind
-from mcp_bindgen.cli.tool_sources import HeaderOption, headers
+from mcp_bindgen.cli.tool_sources import HeaderOption
 from mcp_bindgen.diagnostics import InputError, count
 
 _STANDARD_ERROR: Final = 2
@@ -54,7 +54,7 @@ def proxy(
     from mcp_bindgen.live.record import Recorder
     from mcp_bindgen.live.report import Report
     from mcp_bindgen.live.target import Endpoint
-    from mcp_bindgen.tool_clients.servers import is_url
+    from mcp_bindgen.tool_clients.servers import headers, is_url
 
     words = words_behind(context)
     if bool(words) is (url is not None):

@@ -19,10 +19,11 @@ from mcp_bindgen.cli import options
 from mcp_bindgen.cli import tool_sources as sources
 from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_file
 from mcp_bindgen.cli.help import CommandGroup, Task, more
-from mcp_bindgen.cli.output import Format, answer, answer_document, answer_json, print_diff, report, table, write_file
+from mcp_bindgen.cli.output import Format, answer, answer_document, answer_json, print_diff, report, table
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count, warnings_json
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.paths import write_file
 from mcp_bindgen.request import from_here
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def generate(
     """Write a typed client for a server's tools, and the lock file with their contract."""
     from mcp_bindgen.live.listing import contract_of
     from mcp_bindgen.tool_clients.module import COMMAND, make, refuse_misnamed
-    from mcp_bindgen.tool_clients.servers import LOCK, module_path
+    from mcp_bindgen.tool_clients.servers import LOCK, module_path, servers_of_project
 
     one = sources.described(command, from_, env=env, cwd=cwd, header=header)
     if one is not None:
@@ -77,7 +78,7 @@ def generate(
         servers: tuple[Server, ...] = (replace(one, module=path, lock=lock or path.with_name(LOCK), client=client),)
     else:
         _refuse_options(out=out, lock=lock, client=client)
-        servers = tuple(found for found in sources.of_project(server) if found.module is not None)
+        servers = tuple(found for found in servers_of_project(server) if found.module is not None)
     paths = {"--out": out, "--lock": lock, "--from": from_, "--cwd": cwd}
     words = [word for option, path in paths.items() if path for word in (option, from_here(path))]
     words += ["--class", client] if client else []
@@ -117,12 +118,13 @@ def list_(
     """List the tools of a server with their arguments."""
     from mcp_bindgen.live.listing import contract_of
     from mcp_bindgen.tool_clients.listing import rows
+    from mcp_bindgen.tool_clients.servers import servers_of_project
 
     diagnostics = Diagnostics()
     one = sources.described(command, from_, env=env, cwd=cwd, header=header)
     contracts = [
         contract_of(found, timeout, diagnostics, find_gated=True)
-        for found in ((one,) if one else sources.of_project(server))
+        for found in ((one,) if one else servers_of_project(server))
     ]
     if format_ is Format.JSON:
         answer_json([dict(tool.raw) for contract in contracts for tool in contract.tools])
@@ -162,9 +164,10 @@ def check(
     from mcp_bindgen.live.listing import contract_of
     from mcp_bindgen.tool_clients.contract import read_contract, refuse_other_server
     from mcp_bindgen.tool_clients.report import make
+    from mcp_bindgen.tool_clients.servers import servers_of_project
 
     one = sources.described(command, from_, env=env, cwd=cwd, header=header)
-    servers = (replace(one, lock=lock or one.lock),) if one else sources.of_project(server)
+    servers = (replace(one, lock=lock or one.lock),) if one else servers_of_project(server)
     if one is None:
         _refuse_options(lock=lock)
     if impact and format_ not in (ReportFormat.TEXT, ReportFormat.JSON):

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import InputError, did_you_mean
@@ -111,6 +111,19 @@ class Visit:
                     if name != "resourceTemplates" or found:
                         seen.notes.append(str(error))
             return seen
+
+    async def asked(
+        self, call: str | None, read: str | None, prompt: str | None, pairs: Sequence[str]
+    ) -> dict[str, Any]:
+        """Call a tool, read a resource or get a prompt, whichever is named, or look at everything."""
+        if call is not None:
+            return await self.call(call, pairs)
+        if read is not None:
+            return await self.read(read)
+        if prompt is not None:
+            return await self.prompt(prompt, pairs)
+        seen = asdict(await self.look())
+        return {**seen, **seen.pop("lists"), "notes": seen["notes"]}
 
     async def call(self, name: str, pairs: Sequence[str]) -> dict[str, Any]:
         """Call a tool with arguments that are spelled ``key=value``; returns the result by wire names.

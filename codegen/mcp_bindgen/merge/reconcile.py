@@ -4,9 +4,12 @@ There is one rule for each kind of loss, and none for specific definitions. Ever
 differ becomes an erratum with both readings and the rule that settled it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any, TypeAlias
 
+from mcp_bindgen.diagnostics import count
 from mcp_bindgen.ingest.json_schema import SchemaDocument
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
@@ -14,6 +17,8 @@ from mcp_bindgen.ir.nodes import Erratum
 from mcp_bindgen.merge.compare import Comparison, Difference
 from mcp_bindgen.merge.join import join
 from mcp_bindgen.merge.lower import lower
+
+Table: TypeAlias = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 
 RULES: Mapping[str, str] = {
     "number-in-value-union": "a number next to a boolean belongs to a JSON value and admits any number",
@@ -60,3 +65,27 @@ def _erratum(difference: Difference) -> Erratum:
         typescript=difference.left,
         contradiction=difference.contradiction,
     )
+
+
+def _sentence(rule: str) -> str:
+    return RULES.get(rule, OVERRULED)
+
+
+def facts_of(erratum: Erratum) -> dict[str, Any]:
+    """Return the JSON output about an erratum."""
+    return {**asdict(erratum), "sentence": _sentence(erratum.rule)}
+
+
+def lines_of(revision: str, rows: Sequence[Erratum], table: Table, *, every: bool) -> Iterator[str]:
+    """Iterate over what people read of a revision's errata; `every` lists the places, which `table` lays out."""
+    contradictions = sum(erratum.contradiction for erratum in rows)
+    differences = f"{len(rows)} {'difference' if len(rows) == 1 else 'differences'}"
+    yield f"{revision}: {differences}, {count(contradictions, 'contradiction')}"
+    for (contradiction, rule), group in groupby(rows, key=lambda erratum: (erratum.contradiction, erratum.rule)):
+        places = list(group)
+        mark = "contradiction, " if contradiction else ""
+        yield f"  {rule} ({mark}{count(len(places), 'place')}): {_sentence(rule)}"
+        if every:
+            cells = [(place.pointer, place.json, place.typescript) for place in places]
+            yield from (f"    {line}" for line in table(("pointer", "schema.json", "schema.ts"), cells).splitlines())
+    yield ""

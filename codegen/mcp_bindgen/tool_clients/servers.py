@@ -1,16 +1,20 @@
-"""The servers of a project: the tables [tool.mcp-bindgen.tools.NAME] of its pyproject.toml."""
+"""Servers: those of a project, in the tables [tool.mcp-bindgen.tools.NAME] of its pyproject.toml, and a command's."""
 
 import keyword
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.json_values import is_object
-from mcp_bindgen.settings import TABLE, Table
+from mcp_bindgen.settings import TABLE, Table, find_settings
 
+ONE_OF = "give a URL, a server to start (-- COMMAND...) or a file (--from FILE)"
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 LOCK = "tools.lock.json"
 """The default lock file, next to the module."""
 _KEYS = ("command", "env", "cwd", "url", "headers", "from", "module", "lock", "class")
@@ -115,3 +119,54 @@ class _Server(Table):
         # The server gets only these variables.
         own = {name: os.environ.get(value[1:]) if value.startswith("$") else value for name, value in env.items()}
         return {name: value for name, value in own.items() if value is not None}
+
+
+def servers_of_project(names: Sequence[str] | None) -> tuple[Server, ...]:
+    """Return the servers of the project, or those with the given names.
+
+    Raises:
+        InputError: the project has none, or none with a given name.
+    """
+    settings = find_settings(Path.cwd())
+    servers = read_servers(settings.tools, settings.source) if settings.source else ()
+    if not servers:
+        raise InputError.at("tools", f"{ONE_OF}; this project has no [tool.mcp-bindgen.tools.NAME]")
+    known = {server.name: server for server in servers}
+    for name in names or ():
+        if name not in known:
+            message = f"{name!r} is not a server of this project; its servers are {', '.join(known)}"
+            raise InputError.at("--server", message)
+    return tuple(known[name] for name in dict.fromkeys(names or known))
+
+
+def headers(given: Sequence[str]) -> dict[str, str]:
+    """Read headers from the environment: command lines are visible to every user of the machine."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, _, source = text.partition("=")
+        kind, _, variable = source.partition(":")
+        if not name or kind != "env" or not variable:
+            raise InputError.at("--header", "must be NAME=env:VARIABLE, so that no secret is printed")
+        value = os.environ.get(variable)
+        if not value:
+            raise InputError.at("--header", f"the environment variable {variable} is not set")
+        if not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
+            where = " ".join((name, "from", variable))
+            raise InputError.at("--header", f"{where} is not a valid header")
+        found[name] = value
+    return found
+
+
+def variables(env: Sequence[str]) -> dict[str, str]:
+    """Read the values of `--env`.
+
+    Raises:
+        InputError: one of them is not NAME=VALUE.
+    """
+    found: dict[str, str] = {}
+    for text in env:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError.at("--env", "must be NAME=VALUE")
+        found[name] = value
+    return found
