@@ -8,32 +8,15 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
+from mcp_runtime.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.extensions.vendor import vendor_request
 from mcp_runtime.peer import Peer
-from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
 from support.talk import talk
 from support.tools_server import Tools, text_result
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
-
-
-class Narrow(Tools):
-    """Works on one request at a time."""
-
-    options = ServerOptions(max_in_flight=1, max_queued=1)
-
-
-class Patient(Tools):
-    """Reports progress for a long time."""
-
-    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult | v.CreateTaskResult:
-        for number in range(1000):
-            await ctx.report_progress(number)
-            await asyncio.sleep(0.02)
-        return text_result("late")
 
 
 class Leaving(Tools):
@@ -62,27 +45,11 @@ class TestTime:
             assert server.ended == ["True no answer within 0.05 s"]
             assert both.client.connection.open_requests == both.server.open_requests == 0
 
-    async def test_every_request_has_a_timeout(self) -> None:
-        async with talk(Tools(), timeout=0.05) as both:
-            with pytest.raises(RequestTimeout):
-                await both.client.call_tool(name="slow")
-
     async def test_a_server_that_never_answers_the_handshake(self) -> None:
         here, there = memory_pair()
         with pytest.raises(RequestTimeout, match="initialize"):
             await v.Client.open(Peer(here), options=ClientOptions(timeout=0.05))
         await there.close()
-
-    async def test_progress_renews_the_time_up_to_the_maximum(self) -> None:
-        seen: list[float] = []
-
-        def note(progress: float, total: float | None, message: str | None) -> None:
-            seen.append(progress)
-
-        async with talk(Patient(), timeout=0.5) as both:
-            with pytest.raises(RequestTimeout, match="within 1 s"):
-                await both.client.call_tool(name="x", options=CallOptions(max_time=1, progress=note))
-            assert len(seen) > 1
 
     async def test_progress(self) -> None:
         seen: list[tuple[float, float | None, str | None]] = []
@@ -113,30 +80,6 @@ class TestCancellation:
             assert server.ended == ["True the user went home"]
             # A cancelled request gets no answer.
             assert [message["id"] for message in both.received if "result" in message] == [1, 3]
-
-    async def test_cancelling_a_queued_request(self) -> None:
-        server = Narrow()
-        async with talk(server) as both:
-            first = asyncio.create_task(both.client.call_tool(name="slow"))
-            second = asyncio.create_task(both.client.call_tool(name="echo"))
-            await server.begun.wait()
-            await asyncio.sleep(0)
-            second.cancel()
-            await asyncio.sleep(0)
-            third = asyncio.create_task(both.client.call_tool(name="echo", arguments={"n": 3}))
-            await asyncio.sleep(0)
-            first.cancel()
-            assert await third == text_result("{'n': 3}")
-            assert len(server.contexts) == 2
-
-    async def test_requests_beyond_the_queue_are_refused(self) -> None:
-        async with talk(Narrow()) as both:
-            calls = [asyncio.create_task(both.client.call_tool(name="slow")) for _ in range(3)]
-            with pytest.raises(PeerError, match="too many requests"):
-                await calls[2]
-            for call in calls[:2]:
-                call.cancel()
-            await asyncio.wait(calls)
 
 
 class TestTheEnd:

@@ -29,10 +29,6 @@ class Worker(v.Server):
             case "flood":
                 for step in range(1, 1001):
                     await ctx.report_progress(step, 1000, f"step {step}")
-            case "flood and fail":
-                for step in range(1, 1001):
-                    await ctx.report_progress(step)
-                raise PeerError(-1, "failed")
             case "slowly":
                 for step in range(1, 41):
                     await ctx.report_progress(step)
@@ -42,9 +38,6 @@ class Worker(v.Server):
                     await ctx.report_progress(step)
                 for wrong in (50, 49, float("nan"), 51, 50.5):
                     await ctx.report_progress(wrong)
-            case "log":
-                for number in range(1000):
-                    await ctx.log("info", number)
             case "log an error":
                 for number in range(100):
                     await ctx.log("error" if number == 50 else "debug", number)
@@ -65,10 +58,7 @@ async def reports(server: Worker, name: str) -> list[float]:
         found.append(progress)
 
     async with together(v.Client, server) as client:
-        try:
-            await client.call_tool(name=name, options=CallOptions(progress=note))
-        except PeerError as error:
-            assert error.code == -1
+        await client.call_tool(name=name, options=CallOptions(progress=note))
         before = list(found)
         await asyncio.sleep(0.15)
         assert found == before, "reports must stop when the request is answered"
@@ -85,22 +75,6 @@ async def logged(server: Worker, name: str) -> list[object]:
 
 
 class TestProgress:
-    async def test_a_burst_arrives_and_then_only_the_last_report(self) -> None:
-        assert await reports(Worker(), "flood") == [*range(1, 11), 1000]
-
-    async def test_the_last_report_comes_before_an_error_too(self) -> None:
-        assert (await reports(Worker(), "flood and fail"))[-1] == 1000
-
-    async def test_reports_go_on_at_the_rate(self) -> None:
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
-        found = await reports(Worker(), "slowly")
-        seconds = loop.time() - begun
-        # At least 0.4 s at 10 per second, after a burst of 10; the last one comes with the result.
-        assert found == sorted(set(found))
-        assert found[:10] == [*range(1, 11)]
-        assert found[-1] == 40
-        assert 12 <= len(found) <= 12 + seconds * 10
 
     async def test_non_increasing_progress_is_dropped_even_if_the_last_report_waits(
         self, caplog: pytest.LogCaptureFixture
@@ -121,9 +95,6 @@ class TestProgress:
                 await client.call_tool(name="backwards")
         lines = [record.getMessage() for record in caplog.records if "does not increase" in record.getMessage()]
         assert len(lines) == 2
-
-    async def test_the_limit_can_be_lifted(self) -> None:
-        assert len(await reports(Unlimited(), "flood")) == 1000
 
     async def test_no_reports_without_a_progress_token(self) -> None:
         async with together(v.Client, Worker()) as client:
@@ -147,14 +118,9 @@ class TestProgress:
 
 
 class TestLogs:
-    async def test_a_burst_arrives_and_then_only_the_last_message(self) -> None:
-        assert await logged(Worker(), "log") == [*range(10), 999]
 
     async def test_the_most_severe_message_is_kept(self) -> None:
         assert await logged(Worker(), "log an error") == [*range(10), 50]
-
-    async def test_the_limit_can_be_lifted(self) -> None:
-        assert len(await logged(Unlimited(), "log")) == 1000
 
 
 class TestGate:
