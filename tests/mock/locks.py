@@ -26,7 +26,7 @@ CITY: Mapping[str, Any] = {"type": "object", "properties": {"city": {"type": "st
 
 
 def tool(name: str, input_: Any = CITY, output: Any = None, **more: Any) -> dict[str, Any]:
-    """Return a tool as a lock file has it."""
+    """Return a tool in the form of a lock file."""
     described = {"name": name, "description": f"The tool {name}.", "inputSchema": input_}
     return {**described, **({} if output is None else {"outputSchema": output}), **more}
 

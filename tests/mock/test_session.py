@@ -120,7 +120,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", BAD, ids=lambda text: text[:40])
-def test_a_file_that_is_no_session_is_one_line(cli: Cli, tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_session_is_one_line(cli: Cli, tmp_path: Path, text: str) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(text, "utf-8")
     (line,) = cli("mock", "--session", path, expect=2).err.splitlines()
