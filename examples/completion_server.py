@@ -49,7 +49,10 @@ class Completing(Server):
         return ListPromptsResult(prompts=[Prompt(name="teach", arguments=[language])])
 
     async def get_prompt(self, params: GetPromptRequestParams, ctx: Context) -> GetPromptResult:
-        text = TextContent(text=f"Teach me {(params.arguments or {}).get('language')}.")
+        language = (params.arguments or {}).get("language")
+        if params.name != "teach" or language is None:
+            raise PeerError(-32602, "the only prompt is teach, with a language")
+        text = TextContent(text=f"Teach me {language}.")
         return GetPromptResult(messages=[PromptMessage(role="user", content=text)])
 
     async def list_resource_templates(

@@ -1,101 +1,135 @@
-"""`mcp-bindgen check`: bugs of a server are found under their requirements, and correct servers have no finding."""
+"""`mcp-bindgen check`: what is found, how it is told, and that correct servers have no finding."""
 
 import json
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from support.command import Cli
 from support.documents import ROOT
 
-BROKEN = Path(__file__).with_name("broken_server.py")
-BUGS = {
-    "noise": ("stdio.stdout-clean", "error"),
-    "no-ping": ("ping.answered", "error"),
-    "pong": ("ping.answered", "error"),
-    "int-ids": ("messages.answer-id", "error"),
-    "answers-all": ("messages.notification-no-answer", "error"),
-    "answers-cancel": ("cancellation.invalid-ignored", "warning"),
-    "any-cursor": ("pagination.invalid", "warning"),
-    "undeclared": ("tools.declared", "error"),
-    "no-schema": ("messages.base-protocol", "error"),
-    "no-info": ("messages.base-protocol", "error"),
-    "no-batches": ("batches.received", "error"),
-    "both": ("messages.result-or-error", "error"),
-    "dies": ("ping.answered", "error"),
-}
-"""Each bug of broken_server.py, and the one finding that it has."""
+EXAMPLES = ["sum_server.py", "tracker.py", "completion_server.py", "eras_server.py"]
+"""Our own servers: an App, a Server, and one class for each era."""
 
 
-@pytest.mark.parametrize("bug", ["", "pages"])
-def test_a_correct_server_has_no_finding(cli: Cli, bug: str) -> None:
-    found = cli("check", "--timeout", 1, "--format", "json", "--", sys.executable, BROKEN, bug).json
-    assert found["findings"] == [] and found["not_judged"] == []
-    assert found["revisions"] == ["2025-03-26", "2025-06-18", "2025-11-25"], "what it negotiates, and nothing else"
-    assert found["probes"] > 20
+def server(name: str = "", revision: str = "2025-11-25") -> tuple[str, ...]:
+    """Return the options that check a server with a bug."""
+    return ("--env", f"PYTHONPATH={ROOT / 'tests'}", "--", sys.executable, "-m", "check.bugs", revision, name)
+
+
+def serious(found: dict[str, Any]) -> list[str]:
+    return [each["requirement"] for each in found["findings"] if each["severity"] != "note"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bug", BUGS)
-def test_a_bug_is_one_finding_under_its_requirement(cli: Cli, bug: str) -> None:
-    requirement, severity = BUGS[bug]
-    words = ("--", sys.executable, BROKEN, bug)
-    status = 1 if severity == "error" else 0
-    found = cli("check", "--timeout", 0.5, "--format", "json", *words, expect=status).json
-    assert [(each["requirement"], each["severity"]) for each in found["findings"]] == [(requirement, severity)]
-    (finding,) = found["findings"]
-    assert finding["messages"] and finding["link"].startswith("https://modelcontextprotocol.io/specification/20")
-    again = finding["again"].split(" -- ")[0].split()[1:]
-    repeated = cli(*again, "--timeout", 0.5, "--format", "json", *words, expect=status).json
-    assert requirement in [each["requirement"] for each in repeated["findings"]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["sum_server.py", "tracker.py", "completion_server.py", "eras_server.py"])
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_our_servers_have_no_finding(cli: Cli, name: str, tmp_path: Path) -> None:
-    found = cli("check", "--cwd", tmp_path, "--format", "json", "--", sys.executable, ROOT / "examples" / name).json
-    assert found["findings"] == [] and found["not_judged"] == []
-    assert len(found["revisions"]) >= 2
+    words = ("--tools", "*", "--cwd", tmp_path, "--format", "json", "--", sys.executable, ROOT / "examples" / name)
+    found = cli("check", *words).json
+    assert serious(found) == [] and len(found["revisions"]) >= 2
+
+
+@contextmanager
+def over_http(*words: str, cwd: Path) -> Generator[str]:
+    """Run an example over HTTP; yields its URL."""
+    command = [sys.executable, "-m", "mcp_bindgen", "run", str(ROOT / "examples" / "tracker.py"), "--http"]
+    with subprocess.Popen([*command, "--port", "0", *words], stderr=subprocess.PIPE, text=True, cwd=cwd) as process:
+        assert process.stderr is not None
+        try:
+            yield process.stderr.readline().split()[-1]
+        finally:
+            process.terminate()
 
 
 @pytest.mark.slow
 def test_our_servers_over_http_have_no_finding(cli: Cli, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "mcp_bindgen", "run", str(ROOT / "examples" / "tracker.py"), "--http", "--port", "0"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as server:
-        assert server.stderr is not None
-        line = server.stderr.readline()
-        url = line.split()[-1]
-        try:
-            found = cli("check", url, "--timeout", 2, "--format", "json").json
-        finally:
-            server.terminate()
-    assert found["findings"] == [] and found["not_judged"] == []
+    with over_http(cwd=tmp_path) as url:
+        found = cli("check", url, "--tools", "*", "--format", "json").json
+    assert serious(found) == []
     assert found["revisions"] == ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+    assert found["probes"] > 100 and found["messages"] <= 500
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_a_server_that_dies_of_a_hostile_line_is_found(cli: Cli, revision: str) -> None:
+    found = cli("check", "--robust", "--only", "robust.many", "--format", "json", *server("", revision)).json
+    assert "robust.survives" in serious(found), "the planted server takes each line for a message"
+
+
+@pytest.mark.slow
+def test_our_server_survives_hostile_clients(cli: Cli) -> None:
+    words = ("--", sys.executable, ROOT / "examples" / "sum_server.py")
+    found = cli("check", "--robust", "--only", "robust.many", "--format", "json", *words).json
+    assert serious(found) == []
+
+
+@pytest.mark.slow
 def test_the_report_names_the_requirement_and_shows_the_messages(cli: Cli) -> None:
-    told = cli(
-        "check", "--timeout", 0.5, "--probe", "ping.answered", "--", sys.executable, BROKEN, "no-ping", expect=1
-    ).out
-    assert told.startswith("broken 1: speaks 2025-03-26, 2025-06-18, 2025-11-25\n\nerror ping.answered (2025-03-26, ")
-    assert "  a ping is answered by the error -32601\n" in told
+    told = cli("check", "--only", "ping.answered", *server("pong"), expect=1).out
+    assert told.startswith("p 1: speaks 2025-11-25\n\nerror ping.answered (2025-11-25): ")
+    assert "  the result of ping has pong; it must be empty\n" in told
     assert "  https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping\n  > {" in told
-    assert told.endswith("1 error, 0 warnings; 3 probes, 19 messages\n")
+    again = next(line for line in told.splitlines() if line.startswith("  again: mcp-bindgen check "))
+    assert "--revision 2025-11-25 --only ping.answered -- " in again
+    assert "1 error, 0 warnings, 0 notes; 1 probe, 0 calls of tools, " in told
+
+
+@pytest.mark.slow
+def test_the_formats_tell_the_same(cli: Cli, tmp_path: Path) -> None:
+    baseline = tmp_path / "accepted.toml"
+    baseline.write_text('[[accepted]]\nrule = "ping.answered"\npath = "*"\nreason = "nobody pings it"\n', "utf-8")
+
+    def told(format_: str, *words: object, expect: int) -> str:
+        only = ("--only", "ping.answered", "--format", format_)
+        return cli("check", *only, *words, *server("pong"), expect=expect).out
+
+    sarif = json.loads(told("sarif", expect=1))
+    (result,) = sarif["runs"][0]["results"]
+    assert (result["ruleId"], result["level"], "suppressions" in result) == ("ping.answered", "error", False)
+    (case,) = ElementTree.fromstring(told("junit", expect=1)).iter("testcase")
+    assert case.find("failure") is not None and case.get("classname") == "ping.answered"
+    markdown = told("markdown", expect=1)
+    assert "![MCP: 1 error, 0 warnings](https://img.shields.io/badge/MCP-1%20error" in markdown
+    accepted = json.loads(told("json", "--baseline", baseline, expect=0))
+    assert accepted["findings"] == [] and accepted["accepted"][0]["accepted"] == "nobody pings it"
+    assert json.loads(told("sarif", "--baseline", baseline, expect=0))["runs"][0]["results"][0]["suppressions"]
+
+
+HANGS = "import sys, time\nfor line in sys.stdin: time.sleep(60)"
+UNAUTHORIZED = """
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.send_response(401); self.send_header("content-length", "0"); self.end_headers()
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--", "/nonexistent/server"), "/nonexistent/server: cannot be started: No such file or directory"),
-        (("--", sys.executable, "-c", "pass"), "speaks no revision of MCP (the server has ended); run it by itself"),
+        (("--", "true"), "true: speaks no revision of MCP (the server has ended); run it by itself"),
         (("--", "sleep", "60"), "sleep: speaks no revision of MCP (no answer in time)"),
+        (("--", sys.executable, "-c", HANGS), "speaks no revision of MCP (no answer in time)"),
         (("--", "yes"), "yes: speaks no revision of MCP (the server sent more than 10,000 messages)"),
         ((), "check: give one server: a URL, or a command after -- (check -- COMMAND...)"),
         (("not-a-url",), "not-a-url: is not a URL; give a command after -- (check -- COMMAND...)"),
         (("http://127.0.0.1:9/mcp",), "speaks no revision of MCP (the server cannot be reached: ConnectError)"),
-        (("--probe", "nothing", "--", "true"), "--probe: 'nothing' has no probe; those are ping.answered, "),
+        (
+            ("--only", "nothing", "--", "true"),
+            "--only: 'nothing' is not a requirement of servers; docs/requirements.md",
+        ),
+        (("--arguments", "/nonexistent.json", "--", "true"), "/nonexistent.json: cannot be read: No such file"),
     ],
 )
 def test_bad_input_is_one_line(cli: Cli, words: tuple[str, ...], said: str) -> None:
@@ -103,15 +137,30 @@ def test_bad_input_is_one_line(cli: Cli, words: tuple[str, ...], said: str) -> N
     assert said in told and told.count("\n") == 1
 
 
+def test_a_server_behind_authorization_is_one_line(cli: Cli) -> None:
+    with subprocess.Popen([sys.executable, "-c", UNAUTHORIZED], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            url = f"http://127.0.0.1:{process.stdout.readline().strip()}/mcp"
+            told = cli("check", "--revision", "2025-11-25", url, expect=2).err
+        finally:
+            process.kill()
+    assert "(the server needs authorization (401): give --header)" in told and told.count("\n") == 1
+
+
 def test_coverage_lists_what_no_probe_sees(cli: Cli) -> None:
     told = cli("check", "--coverage").out
-    assert "modern.stateless" in told and "ping.answered" not in told
+    assert "modern.trace-context" in told and "ping.answered" not in told
 
 
-def test_probes_are_about_requirements_that_apply() -> None:
-    from mcp_bindgen.check.probes import PROBES
-    from mcp_bindgen.check.requirements import rows
-
-    for id_, probe in PROBES.items():
-        assert set(probe.revisions) <= set(rows()[id_].revisions) and rows()[id_].who in ("server", "both")
-    assert json.dumps(sorted(PROBES))
+def test_a_traceability_file_gets_our_requirements(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "sep-1.yaml"
+    page = "https://modelcontextprotocol.io/specification/draft/server/utilities/caching"
+    rows = "  - check: sep-1-a\n    text: Hints.\n  - text: No.\n    excluded: why\n"
+    file.write_text(f"sep: 1\nspec_url: {page}\nrequirements:\n{rows}", "utf-8")
+    checked, excluded = json.loads(cli("check", "--traceability", file).out)["requirements"]
+    assert "alone.cache-hints" in checked["mcp-bindgen"] and excluded["mcp-bindgen"] == []
+    exported = json.loads(cli("check", "--coverage", "--format", "json").out)["requirements"]
+    assert {"check", "excluded"} == {key for each in exported for key in each} - {"text", "url"}
+    file.write_text("- not a file of that kind\n", "utf-8")
+    assert "has no requirements" in cli("check", "--traceability", file, expect=2).err

@@ -1,11 +1,23 @@
 """What is wrong with a server: which requirement it breaks, in which revisions, and the messages that show it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
 
-from mcp_bindgen.check.requirements import REVISIONS, Row, rows
+from mcp_bindgen.check.client import Said
+from mcp_bindgen.check.requirements import REVISIONS, Row, row_of, rows
+from mcp_bindgen.diff.rule import Severity
 
-SITE = "https://modelcontextprotocol.io/specification"
+if TYPE_CHECKING:
+    from mcp_runtime.observe.observer import Finding as Wrong
+
+SITE: Final = "https://modelcontextprotocol.io/specification"
+OTHERWISE: Final = "messages.base-protocol"
+"""The requirement that any other message breaks: it is not one of the revision, in its place."""
+UNSURE: Final = re.compile("disguise|file URI|cannot be shown|a user name|is a request, which needs an id")
+"""What the observer is stricter about than the specification."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,41 +26,86 @@ class Finding:
 
     Attributes:
         requirement: the id of the row that is broken.
+        place: what it is about, such as a tool; empty for the server.
         revisions: the revisions in which it was seen.
         reason: what is wrong.
-        said: messages that show it: whether the client sent each, and its text.
+        said: messages that show it.
+        probe: the requirement whose probe found it.
+        also: requirements that are broken for the same cause.
     """
 
     requirement: str
+    place: str
     revisions: tuple[str, ...]
     reason: str
-    said: tuple[tuple[bool, str], ...]
+    said: tuple[Said, ...]
+    probe: str
+    also: tuple[str, ...] = ()
 
     @property
     def row(self) -> Row:
         """The requirement."""
-        return rows()[self.requirement]
+        return row_of(self.requirement)
 
     @property
-    def is_error(self) -> bool:
-        """Whether it is a MUST in one of the revisions; otherwise it is a warning."""
-        return any(revision in self.row.must for revision in self.revisions)
+    def rule_id(self) -> str:
+        """The requirement, as a baseline names it."""
+        return self.requirement
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The place, as a baseline names it."""
+        return frozenset((self.place,))
+
+    @property
+    def severity(self) -> Severity:
+        """What the requirement is in these revisions: an error for a MUST, a warning for a SHOULD, or a note."""
+        if any(revision in self.row.must for revision in self.revisions):
+            return Severity.ERROR
+        return Severity.INFO if self.requirement.startswith("contract.") else Severity.WARNING
 
     @property
     def link(self) -> str:
-        """The address of the page that states it, in the newest of the revisions."""
-        page = self.row.page.partition(",")[0]
-        return f"{SITE}/{max(self.revisions)}/{page}"
+        """The address of the page that states it, in the newest of the revisions; empty if no page does."""
+        page = self.row.page_in(max(self.revisions))
+        return f"{SITE}/{max(self.revisions)}/{page}" if page else ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What identifies it over time."""
+        return sha256(f"{self.requirement} {self.place}".encode()).hexdigest()[:16]
+
+
+def requirement_of(wrong: "Wrong", asked: str, text: str, revision: str) -> str | None:
+    """Return the id of the requirement that a message of the server breaks; None if that is not certain.
+
+    Args:
+        wrong: what the observer says.
+        asked: the last message of the client.
+        text: the message.
+        revision: the revision of the conversation.
+    """
+    told = f"{wrong.method or ''} {wrong.pointer}: {wrong.reason}\n> {asked}\n< {text}"
+    if UNSURE.search(told):
+        return None
+    fitting = (id_ for id_, row in rows().items() if row.seen and revision in row.revisions)
+    return next((id_ for id_ in fitting if re.search(rows()[id_].seen, told)), OTHERWISE)
 
 
 def folded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return one finding for each requirement, with the revisions of all and the first proof; errors come first."""
-    found: dict[str, Finding] = {}
+    """Return one finding for each cause, with the revisions of all; errors come first."""
+    found: dict[tuple[str, str], Finding] = {}
     for finding in findings:
-        known = found.get(finding.requirement)
-        if known is None:
-            found[finding.requirement] = finding
-        elif finding.revisions[0] not in known.revisions:
-            revisions = sorted({*known.revisions, *finding.revisions}, key=REVISIONS.index)
-            found[finding.requirement] = replace(known, revisions=tuple(revisions))
-    return tuple(sorted(found.values(), key=lambda each: not each.is_error))
+        first = found.setdefault((finding.requirement, finding.place), finding)
+        revisions = sorted({*first.revisions, *finding.revisions}, key=REVISIONS.index)
+        found[first.requirement, first.place] = replace(first, revisions=tuple(revisions))
+    causes: dict[tuple[str, str], Finding] = {}
+    effects: dict[str, list[str]] = {}
+    for key, finding in found.items():
+        cause = next((each for each in finding.row.follows if any(each == id_ for id_, _ in found)), None)
+        if cause is None:
+            causes[key] = finding
+        else:
+            effects.setdefault(cause, []).append(finding.requirement)
+    told = [replace(each, also=tuple(effects.get(each.requirement, ()))) for each in causes.values()]
+    return tuple(sorted(told, key=lambda each: ([*Severity].index(each.severity), each.requirement)))

@@ -4,19 +4,29 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_bindgen.check.peer import MAX_LINE, Ended, Peer, Silent, object_of
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.check.client import MAX_LINE, MAX_TEXT, META, Ended, Peer, Said, Silent, object_of
+from mcp_bindgen.diagnostics import InputError, clip
 
 if TYPE_CHECKING:
     import httpx2
 
 SESSION: Final = "mcp-session-id"
 VERSION: Final = "mcp-protocol-version"
-_META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The parameter that the header Mcp-Name repeats, by method."""
+_UNAUTHORIZED: Final = 401
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer of HTTP: its status, the media type, and the first text in it."""
+
+    status: int
+    type: str
+    text: str
 
 
 class PostingPeer(Peer):
@@ -34,23 +44,35 @@ class PostingPeer(Peer):
         self._posts: set[asyncio.Task[None]] = set()
         self.session = ""
 
-    async def status_of(
-        self, message: Mapping[str, Any] | None, headers: Mapping[str, str], method: str = "POST"
-    ) -> int:
-        """Send a request of HTTP, and return the status of its answer, whose body is not read.
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine, where a web page may reach it."""
+        import httpx2
+
+        return httpx2.URL(self._url).host in ("localhost", "127.0.0.1", "::1")
+
+    async def exchange(self, text: str, headers: Mapping[str, str | None], method: str = "POST") -> Answer:
+        """Send a request of HTTP past the observer, and return its answer; a header that is None is left out.
 
         Raises:
             Silent: the server does not answer.
         """
-        text = "" if message is None else json.dumps(message)
-        sent = {**(self._headers(message) if message else self._of_session()), **headers}
-        self._record(method, text, sent)
+        own = self._headers(_object_in(text)) if text else self._of_session()
+        lowered = {name.lower() for name in headers}
+        merged = {name: value for name, value in own.items() if name not in lowered}
+        merged |= {name: value for name, value in headers.items() if value is not None}
+        shown = {name: value for name, value in merged.items() if name != "content-type"}
+        self._record(True, f"{method} {json.dumps(shown)} {text}".rstrip())
         try:
             async with asyncio.timeout(self.timeout):
-                async with self._http.stream(method, self._url, content=text, headers=sent) as response:
-                    return int(response.status_code)
+                async with self._http.stream(method, self._url, content=text, headers=merged) as response:
+                    type_ = response.headers.get("content-type", "").partition(";")[0]
+                    body = "" if method == "GET" else (await _first(response)).decode("utf-8", "replace")
         except (TimeoutError, self._failure()):
             raise Silent("no answer in time") from None
+        answer = Answer(status=response.status_code, type=type_, text=body)
+        self._record(False, f"{answer.status} {answer.type} {answer.text}".rstrip())
+        return answer
 
     def close(self) -> None:
         """End what still waits for answers."""
@@ -74,6 +96,9 @@ class PostingPeer(Peer):
         try:
             async with self._http.stream("POST", self._url, content=text, headers=self._headers(message)) as response:
                 self.session = response.headers.get(SESSION, self.session)
+                if response.status_code == _UNAUTHORIZED and not begun.done():
+                    begun.set_exception(Ended("the server needs authorization (401): give --header"))
+                    return
                 if not begun.done():
                     begun.set_result(None)
                 # A notification that is not accepted gets a status, whose body is not a message.
@@ -93,32 +118,31 @@ class PostingPeer(Peer):
 
     def _of_session(self) -> dict[str, str]:
         found = {SESSION: self.session} if self.session else {}
-        return found | ({VERSION: self.revision} if self.revision else {})
+        return found | ({VERSION: self.revision} if self.offered or self.session else {})
 
     def _headers(self, message: Mapping[str, Any]) -> dict[str, str]:
         """Return the headers that a message needs: in the modern era they repeat what it says."""
         headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        if self.is_legacy:
+            return headers if message.get("method") == "initialize" else headers | self._of_session()
         params = object_of(message.get("params"))
-        revision = object_of(params.get("_meta")).get(_META_VERSION)
-        if not isinstance(revision, str):
-            return headers | self._of_session()
+        revision = object_of(params.get("_meta")).get(f"{META}protocolVersion", self.revision)
         method = str(message.get("method", ""))
         named = params.get(_NAMED.get(method, ""))
         name = {"mcp-name": named} if isinstance(named, str) else {}
-        return headers | {VERSION: revision, "mcp-method": method} | name
+        return headers | {VERSION: str(revision), "mcp-method": method} | name
 
     def _failure(self) -> type[Exception]:
         import httpx2
 
         return httpx2.HTTPError
 
-    def _record(self, method: str, text: str, headers: Mapping[str, str]) -> None:
-        shown = {name: value for name, value in headers.items() if name.startswith("mcp-")}
-        self.note(f"{method} {json.dumps(shown)} {text}".rstrip())
+    def _record(self, by_client: bool, text: str) -> None:
+        self.said.append(Said(by_client=by_client, text=clip(text, MAX_TEXT)))
 
 
 @asynccontextmanager
-async def reached(url: str, timeout: float) -> AsyncGenerator[PostingPeer]:
+async def reached(url: str, headers: Mapping[str, str], timeout: float) -> AsyncGenerator[PostingPeer]:
     """Talk to a URL.
 
     Raises:
@@ -128,12 +152,25 @@ async def reached(url: str, timeout: float) -> AsyncGenerator[PostingPeer]:
         import httpx2
     except ImportError:
         raise InputError.at("check", "a URL needs httpx2: pip install 'mcp-bindgen[http]'") from None
-    async with httpx2.AsyncClient(timeout=httpx2.Timeout(timeout * 3, read=None)) as client:
+    async with httpx2.AsyncClient(timeout=httpx2.Timeout(timeout * 3, read=None), headers=dict(headers)) as client:
         peer = PostingPeer(url, client, timeout)
         try:
             yield peer
         finally:
             peer.close()
+
+
+def _object_in(text: str) -> dict[str, Any]:
+    try:
+        return object_of(json.loads(text))
+    except ValueError:
+        return {}
+
+
+async def _first(response: "httpx2.Response") -> bytes:
+    async for text in _texts(response):
+        return text
+    return b""
 
 
 async def _texts(response: "httpx2.Response") -> AsyncIterator[bytes]:

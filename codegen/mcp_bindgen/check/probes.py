@@ -1,236 +1,316 @@
-"""What is sent to provoke an answer that a requirement determines: each probe checks one row of schema/requirements."""
+"""What is sent to provoke an answer that a requirement determines: rows of schema/requirements, and short functions."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from mcp_bindgen.check.peer import PAUSE, Silent, list_of, object_of
-from mcp_bindgen.check.posting import VERSION, PostingPeer
-from mcp_bindgen.check.requirements import LEGACY, MODERN, rows
-from mcp_bindgen.check.talk import Talk, meta
-
-Run: TypeAlias = Callable[[Talk], Awaitable[str | None]]
-"""Sends messages; returns what is wrong with the answer, None if nothing is."""
+from mcp_bindgen.check.client import PAUSE, Ended, Peer, Said, Silent, list_of, object_of
+from mcp_bindgen.check.posting import PostingPeer
+from mcp_bindgen.check.requirements import LEGACY, row_of
 
 INVALID_PARAMS: Final = -32602
-UNSUPPORTED: Final = -32022
+MAX_PAGES: Final = 20
+"""The number of pages of a list that are read."""
 UNKNOWN: Final = "1999-12-31"
 """A revision that nobody speaks."""
+LISTS: Final = {"tools": "name", "prompts": "name", "resources": "uri"}
+"""What a server lists, by capability, and what identifies it."""
+
+
+class NotJudged(Exception):
+    """What the server does can be right or wrong; the text says why."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolOptions:
+    """Which tools are called, and how often.
+
+    Attributes:
+        globs: patterns of names of tools that may be called beside those that only read.
+        known: known good arguments, by tool.
+        seed: the seed of the order in which arguments are tried.
+        limit: the maximum number of calls.
+        seconds: the maximum time.
+        calls: how many calls were made.
+    """
+
+    globs: tuple[str, ...] = ()
+    known: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+    seed: int = 0
+    limit: int = 100
+    seconds: float = 8
+    calls: int = 0
+
+    def wants(self, tool: Mapping[str, Any]) -> bool:
+        """Whether a tool may be called."""
+        name, is_safe = str(tool.get("name")), object_of(tool.get("annotations")).get("readOnlyHint") is True
+        return self.calls < self.limit and (is_safe or any(fnmatchcase(name, glob) for glob in self.globs))
+
+
+class Found(NamedTuple):
+    """A finding of a probe: a requirement, what it is about, the reason, and messages that show it."""
+
+    requirement: str
+    place: str
+    reason: str
+    said: tuple[Said, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """What a probe works with.
+
+    Attributes:
+        peer: the conversation.
+        open: begins another conversation, in the same revision or a given one, that has sent nothing yet.
+        spoken: the revisions that the server speaks, as far as known: of the legacy era, the newest first.
+        has_legacy: whether it speaks a revision of the legacy era.
+        is_repeated: whether a newer revision of the same era was judged before.
+        options: what the user wants of tools.
+        found: further findings.
+        lists: what the server has listed.
+    """
+
+    peer: Peer
+    open: "Callable[[], AbstractAsyncContextManager[Peer]]"
+    spoken: tuple[str, ...]
+    has_legacy: bool
+    is_repeated: bool
+    options: ToolOptions
+    found: list[Found] = field(default_factory=list[Found])
+    lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+
+    def find(self, requirement: str, place: str, reason: str, said: tuple[Said, ...] = ()) -> None:
+        """Report a finding, unless the revision does not have the requirement."""
+        if self.peer.revision in row_of(requirement).revisions:
+            self.found.append(Found(requirement, place, reason, said))
+
+    def has(self, needs: str) -> bool:
+        """Whether the server has a capability, or after ``!`` has not; `legacy` and `session` count as such."""
+        if needs.startswith("!"):
+            return not self.has(needs[1:])
+        if needs == "legacy":
+            return self.has_legacy
+        if needs == "session":
+            return isinstance(self.peer, PostingPeer) and bool(self.peer.session)
+        held: Any = self.peer.offered
+        for name in needs.split(".") if needs else ():
+            if name not in object_of(held):
+                return False
+            held = object_of(held)[name]
+        return held is not False
+
+    async def listed(self, capability: str) -> list[dict[str, Any]]:
+        """Return all that the server lists under a capability, asked once in a conversation."""
+        if capability not in self.lists:
+            self.lists[capability] = []
+            if capability in self.peer.offered:
+                self.lists[capability] = await pages(self.peer, f"{capability}/list", capability)
+        return self.lists[capability]
+
+
+Run: TypeAlias = Callable[[Context], Awaitable[str | None]]
+"""Sends messages; returns what is wrong with the answer, None if nothing is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One probe: the requirement, the revisions in which it is sent, and what it does.
+    """One probe: the requirement, and what it does.
 
-    A server that breaks the requirement `follows` breaks this one too, for the same cause. `is_of_http` probes run over
-    HTTP only.
+    `also` are requirements that it checks beside. `over` is the only transport of the probe, empty for any; `is_last`
+    probes end the session; `declares` are for a client that declares what it can be asked for.
     """
 
     requirement: str
-    revisions: tuple[str, ...]
     run: Run
-    follows: str = ""
-    is_of_http: bool = False
+    also: tuple[str, ...] = ()
+    over: str = ""
+    is_last: bool = False
+    declares: bool = False
+
+    def is_for(self, revision: str, url: str) -> bool:
+        """Whether it is sent in a revision, to this URL, or over stdio if that is empty."""
+        is_known = any(revision in row_of(id_).revisions for id_ in (self.requirement, *self.also))
+        return is_known and self.over in ("", "http" if url else "stdio")
 
 
-PROBES: Final[dict[str, Probe]] = {}
-"""All probes by their requirement, in the order in which they run."""
+FUNCTIONS: Final[list[Probe]] = []
+"""The probes that are functions."""
 
 
-def probe(requirement: str, *, follows: str = "", is_of_http: bool = False) -> Callable[[Run], Run]:
-    """Register the probe of a requirement, for the revisions in which that applies."""
+def probe(requirement: str, **facts: Any) -> Callable[[Run], Run]:
+    """Register a function as the probe of a requirement."""
 
     def register(run: Run) -> Run:
-        revisions = rows()[requirement].revisions
-        PROBES[requirement] = Probe(
-            requirement=requirement, revisions=revisions, run=run, follows=follows, is_of_http=is_of_http
-        )
+        FUNCTIONS.append(Probe(requirement=requirement, run=run, **facts))
         return run
 
     return register
 
 
-@probe("ping.answered")
-async def ping(talk: Talk) -> str | None:
-    """Send a ping."""
-    answer = await talk.ask("ping")
-    if "result" not in answer:
-        return f"a ping is answered by {_told(answer)}"
-    extra = sorted(object_of(answer["result"]).keys() - {"_meta"})
-    return f"the result of a ping has {', '.join(extra)}; it must be empty" if extra else None
+def message_of(peer: Peer, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the message of a row."""
+    method, _, params = row["send"].partition(" ")
+    method = method if method != "*" else "ping" if peer.is_legacy else "server/discover"
+    id_ = json.loads(row["id"]) if "id" in row else None
+    message = peer.request(method, json.loads(params) if params else None, id_)
+    meta: str = row.get("meta", "")
+    if meta == "none":
+        message.pop("params")
+    elif meta:
+        own = object_of(message["params"]["_meta"]) if meta.startswith("+") else {}
+        message["params"]["_meta"] = {**own, **json.loads(meta.removeprefix("+"))}
+    return message
 
 
-@probe("messages.answer-id", follows="ping.answered")
-async def string_id(talk: Talk) -> str | None:
-    """Send a request whose id is a string."""
-    params = None if talk.is_legacy else {"_meta": meta(talk.revision)}
-    method = "ping" if talk.is_legacy else "server/discover"
-    await talk.peer.ask(method, params, id="a-text")
+async def sent(peer: Peer, row: Mapping[str, Any]) -> str | None:
+    """Send the message of a row; return what is wrong with the answer."""
+    message = message_of(peer, row)
+    what, expected = row["send"].partition(" ")[0], str(row["expect"])
+    await peer.send(message, is_valid=expected.startswith("result"))
+    if expected != "silence":
+        return wrong_answer(message["method"], await peer.answer_to(message["id"]), expected)
+    # Nothing is open, so that every answer is one to the notification.
+    for each in await peer.settle():
+        if "method" not in each and ("error" in each or "result" in each):
+            return f"{what} is answered by {told(each)}"
     return None
 
 
-@probe("messages.notification-no-answer")
-async def notification(talk: Talk) -> str | None:
-    """Send a notification that does not exist."""
-    content = {} if talk.is_legacy else {"params": {"_meta": meta(talk.revision)}}
-    await talk.peer.send({"jsonrpc": "2.0", "method": "notifications/nobody-knows-this", **content}, is_valid=False)
-    answer = await _error_without_request(talk)
-    return f"an unknown notification is answered by {answer}" if answer else None
-
-
-@probe("cancellation.invalid-ignored", follows="messages.notification-no-answer")
-async def cancel_nothing(talk: Talk) -> str | None:
-    """Cancel a request that was never sent."""
-    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "never-sent"}}
-    await talk.peer.send(cancelled, is_valid=False)
-    answer = await _error_without_request(talk)
-    return f"a cancellation of a request that was never sent is answered by {answer}" if answer else None
-
-
-@probe("pagination.invalid")
-async def invalid_cursor(talk: Talk) -> str | None:
-    """A server without pages may ignore cursors; one that gave a cursor must know which are its own."""
-    for capability, method in (("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")):
-        if capability not in talk.capabilities:
-            continue
-        first = await talk.ask(method)
-        if "nextCursor" not in object_of(first.get("result")):
-            continue
-        answer = await talk.ask(method, {"cursor": "not a cursor of this server"}, is_valid=False)
-        if _code(answer) != INVALID_PARAMS:
-            return f"{method} with an invalid cursor is answered by {_told(answer)}, not by the error {INVALID_PARAMS}"
+def wrong_answer(method: str, answer: Mapping[str, Any], expected: str) -> str | None:
+    """Return what is wrong with an answer, by a word or two: ``result``, ``result {}``, ``error``, ``error -32602``."""
+    kind, _, detail = expected.partition(" ")
+    if kind not in answer:
+        return f"{method} is answered by {told(answer)}, not by {'an error' if kind == 'error' else 'a result'}"
+    if kind == "result":
+        extra = sorted(object_of(answer["result"]).keys() - {"_meta"}) if detail else ()
+        return f"the result of {method} has {', '.join(extra)}; it must be empty" if extra else None
+    if detail and code_of(answer) != int(detail):
+        return f"{method} is answered by {told(answer)}, not by the error {detail}"
     return None
 
 
-def _declared(capability: str) -> Run:
-    async def run(talk: Talk) -> str | None:
-        if capability in talk.capabilities:
-            return None
-        answer = await talk.ask(f"{capability}/list", is_valid=False)
-        if listed := list_of(object_of(answer.get("result")).get(capability)):
-            return f"{capability}/list has {len(listed)}, and the capability {capability} is not declared"
-        return None
-
-    return run
-
-
-for _capability in ("tools", "resources", "prompts"):
-    probe(f"{_capability}.declared")(_declared(_capability))
+async def pages(peer: Peer, method: str, name: str) -> list[dict[str, Any]]:
+    """Return all entries of a list."""
+    found: list[dict[str, Any]] = []
+    cursor: Mapping[str, Any] = {}
+    for _ in range(MAX_PAGES):
+        result = object_of((await peer.ask(method, cursor or None)).get("result"))
+        found += [object_of(each) for each in list_of(result.get(name))]
+        if not isinstance(result.get("nextCursor"), str):
+            break
+        cursor = {"cursor": result["nextCursor"]}
+    return found
 
 
-@probe("batches.received", follows="ping.answered")
-async def batch(talk: Talk) -> str | None:
-    """Send two pings in a batch."""
-    calls = [{"jsonrpc": "2.0", "id": id_, "method": "ping"} for id_ in (9001, 9002)]
-    await talk.peer.send(calls)
-    deadline = asyncio.get_running_loop().time() + PAUSE * 10
-    missing: set[Any] = {9001, 9002}
-    try:
-        while missing:
-            message = await talk.peer.next(deadline)
-            if "error" in message and message.get("id") is None:
-                return f"a batch of two pings is answered by {_told(message)}"
-            missing -= {object_of(each).get("id") for each in message.get("batch", [message])}
-    except Silent as silent:
-        return f"a batch of two pings: {len(missing)} not answered: {silent}"
-    return None
-
-
-@probe("modern.discover")
-async def discover(talk: Talk) -> str | None:
-    """Ask again what the server supports."""
-    answer = await talk.ask("server/discover")
-    return None if "result" in answer else f"server/discover is answered by {_told(answer)}"
-
-
-@probe("modern.meta-required")
-async def without_meta(talk: Talk) -> str | None:
-    """Send a request without metadata."""
-    if talk.has_legacy:
-        return None  # a server of both eras takes it for a request of the legacy era
-    answer = await talk.peer.ask("server/discover", {}, is_valid=False)
-    if _code(answer) == INVALID_PARAMS:
-        return None
-    return f"a request without `_meta` is answered by {_told(answer)}, not by the error {INVALID_PARAMS}"
-
-
-@probe("modern.unsupported-version")
-async def unsupported(talk: Talk) -> str | None:
-    """Send a request in a revision that nobody speaks."""
-    answer = await talk.peer.ask("server/discover", {"_meta": meta(UNKNOWN)}, is_valid=False)
-    if _code(answer) != UNSUPPORTED:
-        return f"a request in the revision {UNKNOWN} is answered by {_told(answer)}, not by the error {UNSUPPORTED}"
-    supported = list_of(object_of(object_of(answer["error"]).get("data")).get("supported"))
-    return None if MODERN in supported else "the error on an unsupported revision does not list the supported ones"
-
-
-async def _error_without_request(talk: Talk) -> str:
-    """Return the error that comes in the next moment, if any: no request is open, so none may come.
-
-    Raises:
-        Ended: the server has ended instead.
-    """
-    for message in await talk.peer.settle(PAUSE):
-        if "error" in message and "method" not in message:
-            return _told(message)
-    return ""
-
-
-@probe("posts.method-unknown", is_of_http=True)
-async def method_unknown(talk: Talk) -> str | None:
-    """Post a request whose method does not exist."""
-    status = await _poster(talk).status_of(_request(talk, "nobody/knows-this"), {})
-    return _unless(status, 404, "a request whose method does not exist")
-
-
-@probe("posts.version-header", is_of_http=True)
-async def version_differs(talk: Talk) -> str | None:
-    """Post a request whose header names another revision than its body."""
-    status = await _poster(talk).status_of(_request(talk, "server/discover"), {VERSION: LEGACY[-1]})
-    return _unless(status, 400, "a request whose header names another revision than its body")
-
-
-@probe("http.version-header-invalid", is_of_http=True)
-async def version_unknown(talk: Talk) -> str | None:
-    """Post a ping whose header names a revision that nobody speaks."""
-    status = await _poster(talk).status_of(_request(talk, "ping"), {VERSION: UNKNOWN})
-    return _unless(status, 400, f"a request with the revision {UNKNOWN} in its header")
-
-
-@probe("http.get-answer", is_of_http=True)
-async def get(talk: Talk) -> str | None:
-    """Ask for the stream of the session."""
-    status = await _poster(talk).status_of(None, {"accept": "text/event-stream"}, "GET")
-    return None if status in (200, 405) else f"a GET is answered with {status}, not with a stream or 405"
-
-
-@probe("http.session-gone", is_of_http=True)
-async def session_gone(talk: Talk) -> str | None:
-    """End the session, then send a ping in it."""
-    peer = _poster(talk)
-    if not peer.session or await peer.status_of(None, {}, "DELETE") >= 300:
-        return None  # there is no session, or clients may not end it
-    return _unless(await peer.status_of(_request(talk, "ping"), {}), 404, "a request of a session that has ended")
-
-
-def _poster(talk: Talk) -> PostingPeer:
-    assert isinstance(talk.peer, PostingPeer), "the probes of HTTP run over HTTP"
-    return talk.peer
-
-
-def _request(talk: Talk, method: str) -> dict[str, Any]:
-    params = {} if talk.is_legacy else {"params": {"_meta": meta(talk.revision)}}
-    return {"jsonrpc": "2.0", "id": "status", "method": method, **params}
-
-
-def _unless(status: int, expected: int, what: str) -> str | None:
-    return None if status == expected else f"{what} is answered with {status}, not with {expected}"
-
-
-def _code(answer: Mapping[str, Any]) -> Any:
+def code_of(answer: Mapping[str, Any]) -> Any:
+    """Return the code of an error; None for a result."""
     return object_of(answer.get("error")).get("code")
 
 
-def _told(answer: Mapping[str, Any]) -> str:
-    return f"the error {_code(answer)}" if "error" in answer else "a result"
+def told(answer: Mapping[str, Any]) -> str:
+    """Spell an answer in a few words."""
+    return f"the error {code_of(answer)}" if "error" in answer else "a result" if "result" in answer else "no answer"
+
+
+@probe("batches.received")
+async def batch(context: Context) -> str | None:
+    """Send two pings in a batch."""
+    peer = context.peer
+    calls = [peer.request("ping"), peer.request("ping")]
+    await peer.send(calls)
+    deadline = asyncio.get_running_loop().time() + PAUSE * 10
+    missing = {each["id"] for each in calls}
+    try:
+        while missing:
+            message = await peer.next(deadline)
+            if "error" in message and message.get("id") is None:
+                return f"a batch of two pings is answered by {told(message)}"
+            missing -= {object_of(each).get("id") for each in message.get("batch", [message])}
+    except Silent as silent:
+        if not isinstance(silent, Ended):
+            await peer.ask("ping")
+        return f"a batch of two pings: {len(missing)} not answered ({silent}), and a ping after it is"
+    return None
+
+
+@probe("lifecycle.version-other", also=("lifecycle.version-other-latest",))
+async def version_other(context: Context) -> str | None:
+    """Ask for a revision that nobody speaks, in a new conversation."""
+    if context.spoken[0] != context.peer.revision:
+        return None  # once is enough
+    async with context.open() as peer:
+        hello = {"protocolVersion": UNKNOWN, "capabilities": {}, "clientInfo": {"name": "check", "version": "1"}}
+        answer = await peer.ask("initialize", hello)
+    context.peer.said += peer.said
+    chosen = object_of(answer.get("result")).get("protocolVersion")
+    if "result" not in answer:
+        raise NotJudged("a server may also refuse an unknown revision by an error")
+    if chosen == UNKNOWN:
+        context.find("lifecycle.version-other", "", f"a request for {UNKNOWN} is accepted")
+    if isinstance(chosen, str) and chosen in LEGACY and chosen < context.spoken[0]:
+        reason = f"a request for {UNKNOWN} is answered with {chosen}, and the server speaks {context.spoken[0]}"
+        context.find("lifecycle.version-other-latest", "", reason)
+    return None
+
+
+@probe("modern.initialize-refused")
+async def initialize_refused(context: Context) -> str | None:
+    """Send the handshake of the legacy era to a server that has none."""
+    if context.has("legacy"):
+        return None
+    async with context.open() as peer:
+        peer.revision = LEGACY[-1]
+        hello = {"protocolVersion": LEGACY[-1], "capabilities": {}, "clientInfo": {"name": "check", "version": "1"}}
+        answer = await peer.ask("initialize", hello)
+    context.peer.said += peer.said
+    if any(revision in json.dumps(answer) for revision in context.spoken):
+        return None
+    return "the answer to `initialize` does not name a revision that the server speaks"
+
+
+@probe("modern.stateless")
+async def stateless(context: Context) -> str | None:
+    """Send a request of a feature first, in a new conversation."""
+    names = [name for name in LISTS if name in context.peer.offered]
+    if not names:
+        return None
+    async with context.open() as peer:
+        peer.offered = context.peer.offered
+        answer = await peer.ask(f"{names[0]}/list")
+    context.peer.said += peer.said
+    return wrong_answer(f"{names[0]}/list as the first request", answer, "result")
+
+
+@probe("modern.lists-do-not-vary")
+async def lists_do_not_vary(context: Context) -> str | None:
+    """Ask for the lists in two conversations, and again in the first: only what changes in between may differ."""
+    for name, key in LISTS.items():
+        if name not in context.peer.offered:
+            continue
+        async with context.open() as peer:
+            lists = [
+                {str(each.get(key)) for each in await pages(asked, f"{name}/list", name)}
+                for asked in (context.peer, peer, context.peer)
+            ]
+        if lists[0] == lists[2] != lists[1]:
+            context.peer.said += peer.said
+            return f"{name}/list differs between connections: {', '.join(sorted(lists[0] ^ lists[1]))}"
+    return None
+
+
+@probe("cancellation.races")
+@probe("alone.cancel-races")
+async def cancel_late(context: Context) -> str | None:
+    """Cancel a request that was answered; the next one is answered too."""
+    peer, method = context.peer, "ping" if context.peer.is_legacy else "server/discover"
+    request = peer.request(method)
+    await peer.send(request)
+    await peer.answer_to(request["id"])
+    if not isinstance(peer, PostingPeer):
+        await peer.send(peer.request("notifications/cancelled", {"requestId": request["id"]}), is_valid=False)
+    return wrong_answer(f"{method} after a late cancellation", await peer.ask(method), "result")

@@ -1,5 +1,6 @@
 """The requirements of the specification, in our own words: the rows of schema/requirements."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,19 @@ LEGACY: Final = legacy_revisions()
 """The revisions of the legacy era, in order; spans are of these."""
 MODERN: Final = next(revision for revision in released() if revision not in LEGACY)
 REVISIONS: Final = tuple(released())
+
+_OWN: Final[Mapping[str, str]] = {
+    "robust.survives": "A server survives whatever its client sends, and goes on.",
+    "robust.memory": "A server needs no memory that grows with hostile messages.",
+    "robust.many": "A server answers many requests at once, each once.",
+    "robust.ends": "A server whose client is gone ends, with everything that it started.",
+    "contract.portable": "The input schema of a tool can be expressed for the models of all providers.",
+    "contract.name": "The name of a tool is accepted by all providers: at most 64 letters, digits, _ and -.",
+    "contract.described": "Tools and their parameters are described, so that a model knows when to use them.",
+    "contract.size": "The list of tools takes a small part of the context of a model.",
+    "contract.internals": "An error of a tool shows no internals, such as a stack trace.",
+}
+"""What no revision requires, and users need: reliability is a warning, and a contract with models a note."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +44,9 @@ class Row:
         example: the program in examples/ that shows it, empty for none.
         reason: why no test or example shows it; empty if one does.
         said: digests of the sentences that state it, on the pages that tests compare.
+        seen: a pattern of what the observer finds wrong if it is broken, empty if the observer cannot see it.
+        follows: requirements whose breach is the cause if both are broken.
+        probes: what `mcp_bindgen.check.probes` sends, and the answer that the requirement determines.
     """
 
     id: str
@@ -41,11 +58,24 @@ class Row:
     example: str
     reason: str
     said: tuple[str, ...]
+    seen: str = ""
+    follows: tuple[str, ...] = ()
+    probes: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def revisions(self) -> tuple[str, ...]:
         """The revisions in which it applies."""
         return tuple(revision for revision in REVISIONS if revision in (*self.must, *self.should))
+
+    def page_in(self, revision: str) -> str:
+        """Return the path of the page that states it in a revision; some rows of the modern era have it as section."""
+        page, _, section = self.page.partition(", ")
+        inner = section.partition(",")[0]
+        if re.fullmatch(r"(server|basic)/[a-z/_]+", inner):
+            return inner
+        if inner in ("versioning", "cancellation", "progress") or inner.startswith("transports/"):
+            return f"{page}/{inner}"
+        return page.replace("basic/utilities/", "basic/patterns/") if revision == MODERN else page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +131,9 @@ def _row(id_: str, data: Mapping[str, Any]) -> Row:
         example=data.get("example", ""),
         reason=data.get("reason", ""),
         said=tuple(data.get("said", ())),
+        seen=data.get("seen", ""),
+        follows=tuple(data.get("follows", ())),
+        probes=tuple(data.get("probes", ())),
     )
 
 
@@ -108,3 +141,17 @@ def _row(id_: str, data: Mapping[str, Any]) -> Row:
 def rows() -> Mapping[str, Row]:
     """Return all rows by their ids."""
     return {row.id: row for topic in topics() for row in topic.rows}
+
+
+def row_of(id_: str) -> Row:
+    """Return a requirement, of the specification or our own."""
+    if id_ in rows():
+        return rows()[id_]
+    text = _OWN[id_]
+    return Row(id=id_, must=(), should=REVISIONS, page="", who="server", text=text, example="", reason="", said=())
+
+
+@cache
+def known() -> tuple[str, ...]:
+    """Return the ids of all requirements of servers, and of our own."""
+    return (*(id_ for id_, row in rows().items() if row.who != "client"), *_OWN)

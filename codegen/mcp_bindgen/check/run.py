@@ -2,51 +2,86 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
-from mcp_bindgen.check.findings import Finding, folded
-from mcp_bindgen.check.peer import Said, Silent, started
+from mcp_bindgen.check import features, http_probes, tools
+from mcp_bindgen.check.client import EVERYTHING, Peer, Said, Silent, started
+from mcp_bindgen.check.findings import OTHERWISE, Finding, folded, requirement_of
 from mcp_bindgen.check.posting import reached
-from mcp_bindgen.check.probes import PROBES, Probe
-from mcp_bindgen.check.requirements import LEGACY, REVISIONS
-from mcp_bindgen.check.seen import requirement_of
-from mcp_bindgen.check.talk import Talk, begin
+from mcp_bindgen.check.probes import FUNCTIONS, Context, NotJudged, Probe, ToolOptions, sent
+from mcp_bindgen.check.requirements import LEGACY, REVISIONS, rows
+from mcp_bindgen.check.robust import strain
 from mcp_bindgen.diagnostics import InputError
 
 FIRST: Final = 3
 """How many times longer the first answer may take: the server has to start."""
+PAGES: Final = (features, http_probes, tools)
+"""The modules that register the probes that are functions."""
 MAX_SHOWN: Final = 4
 """The number of messages that a finding shows."""
+MAX_SECONDS: Final = 60
+"""Seconds after which no further probe begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What to check: the command of a server, its environment and folder, or a URL; and which probes and revisions."""
+    """What to check: the command of a server, its environment and folder, or a URL and headers; and how.
 
-    words: tuple[str, ...]
-    url: str
-    env: Mapping[str, str]
-    cwd: str | None
+    Attributes:
+        timeout: seconds to wait for an answer.
+        only: the requirements whose probes run, all if empty.
+        revisions: the revisions that may be judged.
+        tools: which tools are called.
+        is_robust: whether hostile messages are sent too.
+    """
+
+    words: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None
     timeout: float
     only: frozenset[str] = frozenset()
     revisions: tuple[str, ...] = REVISIONS
+    tools: ToolOptions = field(default_factory=ToolOptions)
+    is_robust: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """The result: the server's name and version, the revisions that it speaks, and what is wrong.
 
-    `probes` and `messages` count what was done; `unjudged` are faults of our own messages, whose answers say nothing.
+    `probes`, `calls` and `messages` count what was done; `unjudged` says what could not be judged, and why.
     """
 
     server: Mapping[str, Any]
     revisions: tuple[str, ...]
     findings: tuple[Finding, ...]
     probes: int
+    calls: int
     messages: int
     unjudged: tuple[str, ...]
+
+
+@cache
+def probes() -> tuple[Probe, ...]:
+    """Return all probes, in the order in which they run."""
+    of_rows = [_of_row(row.id, each) for row in rows().values() for each in row.probes]
+    return tuple(sorted((*of_rows, *FUNCTIONS), key=lambda each: each.is_last))
+
+
+def _of_row(requirement: str, row: Mapping[str, Any]) -> Probe:
+    """Return the probe that a row describes: what it sends, and the answer that its requirement determines."""
+
+    async def run(context: Context) -> str | None:
+        if not context.has(row.get("needs", "")):
+            return None
+        return await (http_probes.posted(context, row) if "status" in row else sent(context.peer, row))
+
+    return Probe(requirement=requirement, run=run, over=row.get("over", ""))
 
 
 async def check(wanted: Wanted) -> Checked:
@@ -55,9 +90,14 @@ async def check(wanted: Wanted) -> Checked:
     Raises:
         InputError: it cannot be started or reached, or speaks no known revision.
     """
-    checking = _Checking(wanted)
-    await checking.run()
-    return checking.result()
+    return await _Checking(wanted).run()
+
+
+def _sure(is_provoked: bool, is_explained: bool) -> tuple[str, ...]:
+    """Return how requirements begin that hold even after a message that a client may not send, or beside a finding."""
+    if is_explained:
+        return ("stdio.",)
+    return ("stdio.", "messages.result", "messages.error", "modern.error") if is_provoked else ("",)
 
 
 class _Checking:
@@ -66,110 +106,182 @@ class _Checking:
         self._server: Mapping[str, Any] = {}
         self._spoken: list[str] = []
         self._found: list[Finding] = []
-        self._unjudged: list[str] = []
-        self._why: list[str] = []
+        self._unjudged: dict[str, None] = {}
+        self._why = ""
         self._probes = 0
         self._messages = 0
+        self._end = 0.0
+        self._has_legacy = False
 
-    def result(self) -> Checked:
+    async def run(self) -> Checked:
+        wanted, self._end = self._wanted, asyncio.get_running_loop().time() + MAX_SECONDS
+        await self._find_legacy()
+        # Before the modern era, it is known whether there is another one, and before an old revision, the newest.
+        for revision in (
+            *reversed([each for each in wanted.revisions if each in LEGACY]),
+            *set(wanted.revisions) - {*LEGACY},
+        ):
+            if not (wanted.url and revision == LEGACY[0]):  # it has another transport over HTTP
+                await self._judge(revision, {}, [each for each in probes() if not each.declares])
         if not self._spoken:
-            why = f" ({self._why[-1]})" if self._why else ""
-            raise InputError.at(
-                self._wanted.url or self._wanted.words[0],
-                f"speaks no revision of MCP{why}; run it by itself to see what it says",
-            )
+            why = f" ({self._why})" if self._why else ""
+            hint = "" if "authorization" in why else "; run it by itself to see what it says"
+            raise InputError.at(wanted.url or wanted.words[0], f"speaks no revision of MCP{why}{hint}")
+        used = [each for each in probes() if each.declares or each.requirement == OTHERWISE]
+        await self._judge(max(self._spoken), EVERYTHING, used)
+        if wanted.is_robust:
+            await strain(self._open, max(self._spoken), self._add)
         return Checked(
             server=self._server,
-            revisions=tuple(self._spoken),
+            revisions=tuple(sorted(self._spoken)),
             findings=folded(self._found),
             probes=self._probes,
+            calls=wanted.tools.calls,
             messages=self._messages,
             unjudged=tuple(self._unjudged),
         )
 
-    async def run(self) -> None:
-        for revision in self._wanted.revisions:
-            if self._wanted.url and revision == LEGACY[0]:
-                continue  # it has another transport over HTTP
-            waiting = [each for each in PROBES.values() if revision in each.revisions and self._is_wanted(each)]
-            while True:
-                left = await self._converse(revision, waiting)
-                if left is None or len(left) == len(waiting):
-                    break
-                waiting = left  # the server ended or fell silent in a probe: the rest in a new conversation
-                if not waiting:
-                    break
+    async def _judge(self, revision: str, capabilities: Mapping[str, Any], every: Sequence[Probe]) -> None:
+        """Run probes, in a new conversation whenever the server has ended or fallen silent in one."""
+        only, waiting = self._wanted.only, [each for each in every if each.is_for(revision, self._wanted.url)]
+        waiting = [each for each in waiting if not only or only & {each.requirement, *each.also}]
+        is_again = False
+        while waiting or not capabilities:
+            async with self._open(revision, capabilities) as peer:
+                if not await self._begin(peer):
+                    return
+                context = Context(
+                    peer=peer,
+                    open=lambda: self._other(revision, capabilities),
+                    spoken=tuple(self._spoken),
+                    has_legacy=self._has_legacy or any(each in LEGACY for each in self._spoken),
+                    is_repeated=revision in LEGACY and not capabilities and self._spoken[0] != revision,
+                    options=self._wanted.tools,
+                )
+                is_open = True
+                while waiting and is_open:
+                    is_open = await self._probe(waiting[0], context, is_again=is_again)
+                    # Silence counts only if it is confirmed in another conversation.
+                    is_again = not is_open and not is_again
+                    waiting = waiting if is_again else waiting[1:]
+            if not waiting:
+                return
 
-    def _is_wanted(self, probe: Probe) -> bool:
-        if probe.is_of_http and not self._wanted.url:
-            return False
-        return not self._wanted.only or probe.requirement in self._wanted.only
-
-    async def _converse(self, revision: str, probes: Sequence[Probe]) -> list[Probe] | None:
-        """Run probes in one conversation; return those that are left, None if the revision is not spoken."""
-        async with self._begun(revision) as talk:
-            if talk is None:
-                return None
-            if revision not in self._spoken:
-                self._spoken.append(revision)
-                self._server = talk.server or self._server
-            self._look(talk.peer.said, revision)
-            for index, probe in enumerate(probes):
-                self._probes += 1
-                start = len(talk.peer.said)
-                try:
-                    wrong = await probe.run(talk)
-                    is_over = False
-                except Silent as silent:
-                    wrong, is_over = f"the last message: {silent}", True
-                said = talk.peer.said[start:]
-                self._look(said, revision, is_explained=wrong is not None)
-                if wrong and not self._is_known(probe.follows, revision):
-                    self._add(probe.requirement, revision, wrong, said)
-                if is_over:
-                    return list(probes[index + 1 :])
-            return []
+    async def _find_legacy(self) -> None:
+        """Find out whether the server speaks a revision of the legacy era, if none of them is to be judged."""
+        if not any(each in LEGACY for each in self._wanted.revisions):
+            with suppress(Silent):
+                async with self._open(LEGACY[-1], {}) as peer:
+                    await peer.begin(LEGACY[-1])
+                    self._has_legacy = bool(peer.server)
 
     @asynccontextmanager
-    async def _begun(self, revision: str) -> AsyncGenerator[Talk | None]:
+    async def _other(self, revision: str, capabilities: Mapping[str, Any]) -> AsyncGenerator[Peer]:
+        """Open another conversation for a probe, whose server may take its time to start.
+
+        Raises:
+            NotJudged: it is silent.
+        """
+        async with self._open(revision, capabilities) as peer:
+            peer.timeout *= FIRST
+            try:
+                yield peer
+            except Silent as silent:
+                raise NotJudged(f"another conversation: {silent}") from None
+
+    async def _begin(self, peer: Peer) -> bool:
+        """Begin a conversation; return whether the server speaks the revision."""
+        peer.timeout *= FIRST
+        try:
+            is_spoken = await peer.begin(peer.revision)
+        except Silent as silent:
+            self._why, is_spoken = str(silent), False
+        peer.timeout /= FIRST
+        if is_spoken and peer.revision not in self._spoken:
+            self._spoken.append(peer.revision)
+            self._server = peer.server or self._server
+        if is_spoken:
+            self._look(peer.said, peer.revision, "")
+        return is_spoken
+
+    async def _probe(self, probe: Probe, context: Context, *, is_again: bool) -> bool:
+        """Run a probe; return whether the conversation goes on."""
+        peer, revision = context.peer, context.peer.revision
+        start, is_open, wrong = len(peer.said), True, None
+        name = f"{probe.requirement} ({revision})"
+        if asyncio.get_running_loop().time() > self._end:
+            self._unjudged[f"some probes of {revision}: out of time"] = None
+            return True
+        self._probes += not is_again
+        try:
+            wrong = await probe.run(context)
+        except NotJudged as reason:
+            self._unjudged[f"{name}: {reason}"] = None
+            is_open = "another" in str(reason) or not isinstance(reason.__context__, Silent)
+        except Silent as silent:
+            wrong, is_open = f"the last message: {silent}", False
+            if not is_again:
+                return False
+        said = peer.said[start:]
+        self._look(said, revision, probe.requirement, is_explained=wrong is not None)
+        if wrong:
+            self._add(probe.requirement, "", revision, wrong, said, probe=probe.requirement)
+        for found in context.found:
+            shown = found.said or said
+            self._add(found.requirement, found.place, revision, found.reason, shown, probe=probe.requirement)
+        context.found.clear()
+        return is_open
+
+    @asynccontextmanager
+    async def _open(self, revision: str, capabilities: Mapping[str, Any]) -> AsyncGenerator[Peer]:
+        """Start or reach the server; nothing is sent yet."""
         wanted = self._wanted
         begun = (
-            reached(wanted.url, wanted.timeout)
+            reached(wanted.url, wanted.headers, wanted.timeout)
             if wanted.url
             else started(wanted.words, wanted.env, wanted.cwd, wanted.timeout)
         )
         async with begun as peer:
-            peer.timeout *= FIRST
-            talk = None
+            peer.revision, peer.capabilities = revision, capabilities
             try:
-                talk = await begin(peer, revision)
-            except Silent as silent:
-                self._why.append(str(silent))
-            peer.timeout /= FIRST
-            has_legacy = any(each in LEGACY for each in self._spoken)
-            yield None if talk is None else replace(talk, has_legacy=has_legacy)
-            self._messages += len(peer.said)
-            self._unjudged += peer.ours
+                yield peer
+            finally:
+                self._messages += len(peer.said)
+                self._unjudged |= {
+                    f"what follows a message of ours that is not valid: {why}": None for why in peer.ours
+                }
 
-    def _look(self, said: Sequence[Said], revision: str, *, is_explained: bool = False) -> None:
+    def _look(self, said: Sequence[Said], revision: str, probe: str, *, is_explained: bool = False) -> None:
         """Take over what the observer found, unless we provoked it, or a finding of a probe explains it."""
-        is_provoked = is_explained or any(each.by_client and not each.is_valid for each in said)
+        asked, is_provoked = "", False
         for index, each in enumerate(said):
+            if each.by_client:
+                asked, is_provoked = each.text, is_provoked or bool(each.wrong)
+                continue
             for wrong in each.wrong:
-                requirement = requirement_of(wrong.reason, revision)
-                if is_provoked and not requirement.startswith("stdio."):
+                id_ = requirement_of(wrong, asked, each.text, revision)
+                if id_ is None or not id_.startswith(_sure(is_provoked, is_explained)):
                     continue
                 where = f"{wrong.pointer}: " if wrong.pointer else ""
-                self._add(requirement, revision, f"{where}{wrong.reason}", said[max(0, index - 1) : index + 1])
+                shown = said[max(0, index - 1) : index + 1]
+                self._add(id_, "", revision, f"{where}{wrong.reason}", shown, probe=probe)
 
-    def _is_known(self, requirement: str, revision: str) -> bool:
-        return any(each.requirement == requirement and revision in each.revisions for each in self._found)
-
-    def _add(self, requirement: str, revision: str, reason: str, said: Sequence[Said]) -> None:
-        shown = tuple((each.by_client, each.text) for each in said[:MAX_SHOWN])
-        self._found.append(Finding(requirement=requirement, revisions=(revision,), reason=reason, said=shown))
-
-
-def run_check(wanted: Wanted) -> Checked:
-    """Check a server; raises like `check`."""
-    return asyncio.run(check(wanted))
+    def _add(
+        self,
+        requirement: str,
+        place: str,
+        revision: str,
+        reason: str,
+        said: Sequence[Said],
+        *,
+        probe: str = "",
+    ) -> None:
+        finding = Finding(
+            requirement=requirement,
+            place=place,
+            revisions=(revision,),
+            reason=reason,
+            said=tuple(said[:MAX_SHOWN]),
+            probe=probe,
+        )
+        self._found.append(finding)

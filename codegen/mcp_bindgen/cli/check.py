@@ -1,31 +1,35 @@
 """`mcp-bindgen check`: whether a server keeps the revisions that it speaks.
 
-The JSON output: ``server``, ``revisions`` (those that it speaks), ``findings`` (each ``requirement``, ``severity``,
-``revisions``, ``text``, ``reason``, ``page``, ``link``, ``messages``, ``again``), ``probes``, ``messages`` and
-``not_judged``.
+The JSON output: ``server``, ``revisions`` (those that it speaks), ``findings`` and ``accepted`` (each ``requirement``,
+``severity``, ``place``, ``revisions``, ``text``, ``reason``, ``also``, ``link``, ``messages``, ``again``,
+``fingerprint``), ``probes``, ``calls``, ``messages``, ``not_judged`` and ``stale``.
 """
 
-import shlex
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+import asyncio
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, revision_option
-from mcp_bindgen.cli.output import Format, answer_json, answer_verbatim, table
+from mcp_bindgen.cli.options import BaselineOption, OutputOption, revision_option
+from mcp_bindgen.cli.output import answer_document, table
 from mcp_bindgen.cli.split import words_behind
-from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, TimeoutOption
-from mcp_bindgen.diagnostics import InputError, clip, count
-from mcp_bindgen.ingest.sources import is_url, public_name
+from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
+from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.bindings import revisions
-from mcp_bindgen.tool_clients.servers import variables
 
-if TYPE_CHECKING:
-    from mcp_bindgen.check.findings import Finding
-    from mcp_bindgen.check.run import Checked
 
-MAX_TEXT = 300
-"""The number of characters of a message that the report shows."""
+class CheckFormat(StrEnum):
+    """The formats of the report."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    SARIF = "sarif"
+    JUNIT = "junit"
 
 
 def check(
@@ -33,119 +37,109 @@ def check(
     context: typer.Context,
     url: Annotated[str | None, typer.Argument(metavar="URL", help="The server, over Streamable HTTP.")] = None,
     revision: Annotated[str | None, revision_option("Judge only this revision.")] = None,
-    probe: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Run only the probe of this requirement; repeat for more.")
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Run only the probes of this requirement; repeat for more.")
     ] = None,
+    tools: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GLOB", help="Also call tools of these names, beside those marked read-only."),
+    ] = None,
+    arguments: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Known good arguments: JSON, lists of objects by tool.")
+    ] = None,
+    calls: Annotated[int, typer.Option(min=0, help="The maximum number of calls of tools.")] = 100,
+    seed: Annotated[int, typer.Option(help="The seed of the order in which arguments are tried.")] = 0,
+    robust: Annotated[bool, typer.Option("--robust", help="Also send hostile messages, and many at once.")] = False,
     env: EnvOption = None,
+    header: HeaderOption = None,
     cwd: CwdOption = None,
     timeout: TimeoutOption = 10,
+    baseline: BaselineOption = None,
     coverage: Annotated[bool, typer.Option("--coverage", help="List the requirements that no probe can see.")] = False,
-    format_: FormatOption = Format.TEXT,
+    traceability: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Say which requirements of a file sep-NNNN.yaml are checked.")
+    ] = None,
+    output: OutputOption = None,
+    format_: Annotated[CheckFormat, typer.Option("--format", help="Output format.")] = CheckFormat.TEXT,
 ) -> None:
     """Check whether a server keeps the revisions that it speaks, each by what it requires.
 
     Only revisions that the server agrees to are judged. The exit status is 1 if it breaks a MUST.
     """
-    from mcp_bindgen.check.probes import PROBES
-    from mcp_bindgen.check.run import Wanted, run_check
+    from mcp_bindgen.check import report as reports
+    from mcp_bindgen.check.probes import ToolOptions
+    from mcp_bindgen.check.requirements import known
+    from mcp_bindgen.check.run import Wanted
+    from mcp_bindgen.check.run import check as run
+    from mcp_bindgen.diff.baseline import Baseline, read_baseline, today
+    from mcp_bindgen.diff.rule import Severity
 
-    if coverage:
-        answer_verbatim(_coverage())
+    if coverage or traceability:
+        answer_document(_coverage(format_) if traceability is None else _traced(traceability), output)
         return
     words = words_behind(context)
     if bool(words) is (url is not None):
         raise InputError.at("check", "give one server: a URL, or a command after -- (check -- COMMAND...)")
     if url is not None and not is_url(url):
         raise InputError.at(url, "is not a URL; give a command after -- (check -- COMMAND...)")
-    for id_ in probe or ():
-        if id_ not in PROBES:
-            raise InputError.at("--probe", f"{id_!r} has no probe; those are {', '.join(PROBES)}")
-    server = public_name(url) if url else f"-- {shlex.join(words)}"
-    found = run_check(
-        Wanted(
-            words=words,
-            url=url or "",
-            env=variables(env or ()),
-            cwd=str(cwd) if cwd else None,
-            timeout=timeout,
-            only=frozenset(probe or ()),
-            revisions=revisions(revision),
-        )
+    for id_ in only or ():
+        if id_ not in known():
+            raise InputError.at("--only", f"{id_!r} is not a requirement of servers; docs/requirements.md lists them")
+    server = described([url] if url else words, None, env=env, cwd=cwd, header=header, by="check")
+    assert server is not None, "there is a URL or a command"
+    accepted = read_baseline(baseline, today(), known()) if baseline else Baseline()
+    options = ToolOptions(globs=tuple(tools or ()), known=_known_arguments(arguments), seed=seed, limit=calls)
+    wanted = Wanted(
+        words=words,
+        url=url or "",
+        env=server.env,
+        headers=server.headers,
+        cwd=str(cwd) if cwd else None,
+        timeout=timeout,
+        only=frozenset(only or ()),
+        revisions=revisions(revision),
+        tools=options,
+        is_robust=robust,
     )
-    if format_ is Format.JSON:
-        answer_json(_facts(found, server))
-    else:
-        answer_verbatim("\n".join(_lines(found, server)) + "\n")
-    raise typer.Exit(int(any(each.is_error for each in found.findings)))
+    found = reports.Report(asyncio.run(run(wanted)), wanted, accepted)
+    answer_document(reports.RENDERERS[format_.value](found), output)
+    raise typer.Exit(int(found.number(Severity.ERROR) > 0))
 
 
-def _facts(found: "Checked", server: str) -> dict[str, Any]:
-    return {
-        "server": found.server,
-        "revisions": found.revisions,
-        "findings": [
-            {
-                "requirement": each.requirement,
-                "severity": "error" if each.is_error else "warning",
-                "revisions": each.revisions,
-                "text": each.row.text,
-                "reason": each.reason,
-                "page": each.row.page,
-                "link": each.link,
-                "messages": [{"sender": _sender(by_client), "text": text} for by_client, text in each.said],
-                "again": _again(each, server),
-            }
-            for each in found.findings
-        ],
-        "probes": found.probes,
-        "messages": found.messages,
-        "not_judged": found.unjudged,
-    }
+def _known_arguments(path: Path | None) -> dict[str, list[dict[str, Any]]]:
+    """Read arguments of tools.
+
+    Raises:
+        InputError: the file cannot be read, or holds something else.
+    """
+    if path is None:
+        return {}
+    try:
+        value: Any = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError.at(path, f"cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError.at(path, f"not valid JSON: {error}") from None
+    lists = cast("dict[str, Any]", value).values() if isinstance(value, dict) else [None]
+    for each in lists:
+        items = cast("list[object]", each) if isinstance(each, list) else []
+        if not items or not all(isinstance(item, dict) for item in items):
+            raise InputError.at(path, 'must map each tool to a list of arguments: {"add": [{"a": 1, "b": 2}]}')
+    return cast("dict[str, list[dict[str, Any]]]", value)
 
 
-def _sender(by_client: bool) -> str:
-    return "client" if by_client else "server"
+def _coverage(format_: CheckFormat) -> str:
+    from mcp_bindgen.check.traceability import covered, exported, requirements
 
-
-def _lines(found: "Checked", server: str) -> Iterator[str]:
-    name = " ".join(str(found.server.get(key, "")) for key in ("name", "version")).strip() or server.removeprefix("-- ")
-    yield _printable(f"{name}: speaks {', '.join(found.revisions)}")
-    for each in found.findings:
-        yield ""
-        severity = "error" if each.is_error else "warning"
-        yield f"{severity} {each.requirement} ({', '.join(each.revisions)}): {each.row.text}"
-        yield _printable(f"  {each.reason}")
-        yield f"  {each.link}"
-        yield from (
-            _printable(f"  {'>' if by_client else '<'} {clip(text, MAX_TEXT)}") for by_client, text in each.said
-        )
-        yield f"  again: {_again(each, server)}"
-    errors = sum(each.is_error for each in found.findings)
-    yield ""
-    yield (
-        f"{count(errors, 'error')}, {count(len(found.findings) - errors, 'warning')};"
-        f" {count(found.probes, 'probe')}, {count(found.messages, 'message')}"
-    )
-    yield from (f"not judged, since our message was not valid: {_printable(each)}" for each in found.unjudged)
-
-
-def _again(finding: "Finding", server: str) -> str:
-    from mcp_bindgen.check.probes import PROBES
-
-    probe = f" --probe {finding.requirement}" if finding.requirement in PROBES else ""
-    return f"mcp-bindgen check --revision {finding.revisions[-1]}{probe} {server}"
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
-def _coverage() -> str:
-    from mcp_bindgen.check.probes import PROBES
-    from mcp_bindgen.check.requirements import rows
-    from mcp_bindgen.check.seen import seen
-
-    covered = {*PROBES, *seen()}
-    left = [row for row in rows().values() if row.who != "client" and row.id not in covered]
+    if format_ is CheckFormat.JSON:
+        return exported()
+    left = [row for row in requirements() if row.id not in covered()]
     page = table(("requirement", "what it requires"), [(row.id, row.text) for row in left])
-    return f"{page}\n\n{len(covered)} requirements of servers are seen, {len(left)} are not\n"
+    seen = len(requirements()) - len(left)
+    return f"{page}\n\n{seen} requirements of servers are seen, {len(left)} are not\n"
+
+
+def _traced(path: Path) -> str:
+    from mcp_bindgen.check.traceability import traced
+
+    return traced(path)

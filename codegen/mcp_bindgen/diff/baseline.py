@@ -13,15 +13,14 @@ constraint-added = "warning"
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
-from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.json_values import is_list, is_object
@@ -34,6 +33,20 @@ MAX_STARS = 8
 _KEYS = ("rule", "path", "reason", "expires")
 
 
+class Acceptable(Protocol):
+    """A finding that a row can accept, by the id of its rule and the names of its place."""
+
+    @property
+    def rule_id(self) -> str:
+        """The id of its rule."""
+        ...
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The names of its place."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One row of the file: it accepts the findings of a rule at places that match a pattern; `number` counts from 1."""
@@ -44,11 +57,11 @@ class Row:
     reason: str
     expires: date | None = None
 
-    def matches(self, finding: Finding) -> bool:
+    def matches(self, finding: Acceptable) -> bool:
         """Whether the row covers a finding."""
         pattern = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in self.path)
-        places = {finding.place, finding.now or finding.place}
-        return finding.rule.id == self.rule and any(re.fullmatch(pattern, place, re.DOTALL) for place in places)
+        found = any(re.fullmatch(pattern, place, re.DOTALL) for place in finding.places)
+        return finding.rule_id == self.rule and found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +81,11 @@ class Baseline:
     severities: Mapping[str, Severity] = field(default_factory=dict[str, Severity])
     today: date = date.min
 
-    def row_of(self, finding: Finding) -> Row | None:
+    def row_of(self, finding: Acceptable) -> Row | None:
         """Return the first row that accepts a finding, or None."""
         return next((row for row in self.rows if not self._expired(row) and row.matches(finding)), None)
 
-    def stale(self, findings: Iterable[Finding]) -> tuple[Stale, ...]:
+    def stale(self, findings: Iterable[Acceptable]) -> tuple[Stale, ...]:
         """Return the rows that have expired or match no finding."""
         known = tuple(findings)
         found: list[Stale] = []
@@ -105,8 +118,8 @@ def today(environment: Mapping[str, str] = os.environ) -> date:
         raise InputError.at(where, f"{stated[:40]!r} is not a number of seconds since 1970") from None
 
 
-def read_baseline(path: Path, day: date) -> Baseline:
-    """Read a baseline file and evaluate it on a day.
+def read_baseline(path: Path, day: date, known: Collection[str] = RULES.keys()) -> Baseline:
+    """Read a baseline file, whose rows may name the `known` rules, and evaluate it on a day.
 
     Raises:
         InputError: it cannot be read, or a row lacks its reason, names an unknown rule, or has an invalid key or value;
@@ -114,7 +127,7 @@ def read_baseline(path: Path, day: date) -> Baseline:
     """
     diagnostics = Diagnostics()
     document = _document(path)
-    reader = _Reader(Location(source=str(path)), diagnostics)
+    reader = _Reader(Location(source=str(path)), diagnostics, known)
     for key in sorted(document.keys() - {"accepted", "severity"}):
         reader.error(key, "unknown key; the keys are accepted and severity")
     rows = reader.rows(document.get("accepted", []))
@@ -136,8 +149,9 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 class _Reader:
-    def __init__(self, where: Location, diagnostics: Diagnostics) -> None:
+    def __init__(self, where: Location, diagnostics: Diagnostics, known: Collection[str]) -> None:
         self._where = where
+        self._rules = known
         self._diagnostics = diagnostics
 
     def error(self, what: str, message: str) -> None:
@@ -192,7 +206,7 @@ class _Reader:
         return ""
 
     def _known(self, name: str, rule: str) -> None:
-        if rule not in RULES:
-            close = get_close_matches(rule, RULES, 1)
+        if rule not in self._rules:
+            close = get_close_matches(rule, self._rules, 1)
             hint = f"did you mean {close[0]}?" if close else "`mcp-bindgen rules` lists all rules"
             self.error(name, f"there is no rule {rule!r}; {hint}")

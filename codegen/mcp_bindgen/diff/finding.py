@@ -75,6 +75,16 @@ class Finding:
     why_unproven: Mapping[Pair, str] = field(default_factory=dict[Pair, str])
 
     @property
+    def rule_id(self) -> str:
+        """The id of its rule."""
+        return self.rule.id
+
+    @property
+    def places(self) -> frozenset[str]:
+        """Its place, by its name on either side."""
+        return frozenset((self.place, self.now or self.place))
+
+    @property
     def change(self) -> Change:
         """The effect of the change on the set of valid values, in any message."""
         found = Change.NONE

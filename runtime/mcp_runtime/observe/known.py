@@ -40,6 +40,7 @@ class Known:
         self._has_asked = False
         self._outputs: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._tasks: OrderedDict[tuple[Side, str], Status] = OrderedDict()
+        self._created: OrderedDict[tuple[Side, str], None] = OrderedDict()
 
     def request(self, sender: Side, request: Request) -> Iterator[Broken]:
         """Check a request against earlier messages."""
@@ -154,11 +155,14 @@ class Known:
         before = self._tasks.get((sender, id_))
         if begins and status is not Status.WORKING:
             yield Broken(f"{place}/status", "a new task must have the status working")
-        elif begins and before is not None:
+        elif begins and (sender, id_) in self._created:
             yield Broken(f"{place}/taskId", "another task had this id")
-        elif before is not None and status is not before and status not in TRANSITIONS[before]:
+        elif not begins and before is not None and status is not before and status not in TRANSITIONS[before]:
             yield Broken(f"{place}/status", f"a task that is {before} cannot become {status}")
-        _put(self._tasks, (sender, id_), status)
+        if begins:
+            _put(self._created, (sender, id_), None)
+        if not begins or before is None:  # a notification may come before the response that creates the task
+            _put(self._tasks, (sender, id_), status)
 
 
 def _put(held: "OrderedDict[Any, Any]", key: Any, value: Any) -> None:

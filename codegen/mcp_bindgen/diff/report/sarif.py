@@ -1,6 +1,7 @@
 """The report as SARIF 2.1.0 (OASIS), which code scanning services read."""
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,23 +28,25 @@ def render(report: Report, *, everything: bool = True) -> str:
 
 def as_sarif(report: Report) -> dict[str, Any]:
     """Return the log as JSON values."""
-    driver = {"name": "mcp-bindgen", "version": tool_version(), "rules": [_rule(rule) for rule in CATALOGUE]}
+    stale = [
+        {
+            "level": "warning",
+            "message": {"text": f"{report.baseline_file}: row {stale.row.number} {stale.why}"},
+            "associatedRule": {"id": stale.row.rule, "index": _INDEX[stale.row.rule]},
+        }
+        for stale in report.stale
+    ]
+    return log(map(_rule, CATALOGUE), map(_result, report.findings), stale)
+
+
+def log(
+    rules: Iterable[Mapping[str, Any]], results: Iterable[Mapping[str, Any]], notifications: Sequence[Any] = ()
+) -> dict[str, Any]:
+    """Return a log of one run, as JSON values."""
     run = {
-        "tool": {"driver": driver},
-        "invocations": [
-            {
-                "executionSuccessful": True,
-                "toolConfigurationNotifications": [
-                    {
-                        "level": "warning",
-                        "message": {"text": f"{report.baseline_file}: row {stale.row.number} {stale.why}"},
-                        "associatedRule": {"id": stale.row.rule, "index": _INDEX[stale.row.rule]},
-                    }
-                    for stale in report.stale
-                ],
-            }
-        ],
-        "results": [_result(judged) for judged in report.findings],
+        "tool": {"driver": {"name": "mcp-bindgen", "version": tool_version(), "rules": [*rules]}},
+        "invocations": [{"executionSuccessful": True, "toolConfigurationNotifications": [*notifications]}],
+        "results": [*results],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 

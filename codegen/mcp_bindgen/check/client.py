@@ -10,20 +10,40 @@ import signal
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.check.requirements import LEGACY
+from mcp_bindgen.diagnostics import InputError, clip
 from mcp_bindgen.live.bindings import packages_of, revisions
+
+if TYPE_CHECKING:
+    from mcp_runtime.observe.observer import Finding as Wrong
 
 MAX_LINE: Final = 4 << 20
 """The maximum length of a line of the server, in bytes; a longer one is not judged."""
 MAX_SAID: Final = 10_000
 """The maximum number of messages of one conversation."""
+MAX_TEXT: Final = 10_000
+"""The number of characters of a message that are kept."""
 GRACE: Final = 2.0
 """Seconds that a server has to end after its input is closed, and again after it is asked to."""
 PAUSE: Final = 0.3
 """Seconds in which a server that answers what it should ignore does so."""
-METHOD_NOT_FOUND: Final = -32601
+META: Final = "io.modelcontextprotocol/"
+CLIENT: Final = {"name": "mcp-bindgen-check", "version": "1"}
+EVERYTHING: Final[Mapping[str, Any]] = {
+    "roots": {},
+    "sampling": {"tools": {}},
+    "elicitation": {"form": {}, "url": {}},
+}
+"""The capabilities of a client that is asked for input, and refuses."""
+_REFUSALS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "ping": {"result": {}},
+    "roots/list": {"result": {"roots": []}},
+    "elicitation/create": {"result": {"action": "decline"}},
+    "sampling/createMessage": {"error": {"code": -1, "message": "The user refused"}},
+}
+_NOT_FOUND: Final = {"error": {"code": -32601, "message": "Method not found"}}
 
 
 def object_of(value: Any) -> dict[str, Any]:
@@ -45,32 +65,23 @@ class Ended(Silent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wrong:
-    """What the observer finds wrong with a message of the server: where in it, and why."""
-
-    pointer: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One message: whether the client sent it, its text, what is wrong with it if the server did.
-
-    `is_valid` is false if the client sent on purpose what it may not send.
-    """
+    """One message: whether the client sent it, its text, and what the observer finds wrong with it."""
 
     by_client: bool
     text: str
-    wrong: tuple[Wrong, ...] = ()
-    is_valid: bool = True
+    wrong: "tuple[Wrong, ...]" = ()
 
 
 class Peer:
-    """One conversation with a server; how lines reach it and come back is up to a subclass.
+    """One conversation with a server; how texts reach it and come back is up to a subclass.
 
     Attributes:
         timeout: seconds to wait for an answer.
-        revision: the revision of the handshake, once that is over.
+        revision: the revision of the conversation, once the server has agreed to it.
+        capabilities: those of the client.
+        offered: the capabilities of the server.
+        server: its name and version.
         said: all messages, in order.
         ours: why messages of this client that are meant to be valid are not: a bug of ours.
     """
@@ -81,13 +92,19 @@ class Peer:
 
         self.timeout = timeout
         self.revision = ""
+        self.capabilities: Mapping[str, Any] = {}
+        self.offered: dict[str, Any] = {}
+        self.server: dict[str, Any] = {}
         self._observer = Observer(package.BINDING for package in packages_of(revisions()))
         self._client, self._server = Side.CLIENT, Side.SERVER
         self._last_id = 0
-        # The observer expects other messages than those that are sent, so what it says no longer counts.
-        self._is_lost = False
         self.said: list[Said] = []
         self.ours: list[str] = []
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether the conversation begins with a handshake."""
+        return self.revision in LEGACY
 
     async def send(self, message: Any, *, is_valid: bool = True) -> None:
         """Send a message, or a text as it is; `is_valid` says that the client may send it.
@@ -96,17 +113,12 @@ class Peer:
             Silent: the server has ended.
         """
         text = message if isinstance(message, str) else json.dumps(message)
-        found = self._observer.take(self._client, text.encode())
-        if is_valid and found:
-            if not any(each.wrong for each in self.said):
-                self.ours += [f"{each.pointer or '/'}: {each.reason}" for each in found]
-            self._is_lost = True
-        self.said.append(Said(by_client=True, text=text, is_valid=is_valid))
+        found = tuple(self._observer.take(self._client, text.encode()))
+        # A message of the server that broke the protocol may have led the observer astray.
+        if is_valid and found and not any(each.wrong for each in self.said):
+            self.ours += [f"{each.pointer or '/'}: {each.reason}" for each in found]
+        self.said.append(Said(by_client=True, text=clip(text, MAX_TEXT), wrong=found))
         await self._transmit(text)
-
-    def note(self, text: str) -> None:
-        """Record something that the client sends, and is not a message that the observer expects."""
-        self.said.append(Said(by_client=True, text=text, is_valid=False))
 
     async def _transmit(self, text: str) -> None:
         """Send a text to the server; raises like `send`."""
@@ -116,28 +128,43 @@ class Peer:
         """Return the next text from the server; raises like `next`."""
         raise NotImplementedError
 
-    async def ask(self, method: str, params: Any = None, *, id: Any = None, is_valid: bool = True) -> dict[str, Any]:
+    def request(self, method: str, params: Mapping[str, Any] | None = None, id_: Any = None) -> dict[str, Any]:
+        """Return a message in the form of the revision: a request, or the notification of that name."""
+        params = params if self.is_legacy else {"_meta": self.meta(), **(params or {})}
+        head: dict[str, Any] = {"jsonrpc": "2.0"}
+        if not method.startswith("notifications/"):
+            self._last_id += 1
+            head["id"] = self._last_id if id_ is None else id_
+        elif "_meta" in (params or {}):
+            params = {key: value for key, value in (params or {}).items() if key != "_meta"} or None
+        return {**head, "method": method, **({} if params is None else {"params": params})}
+
+    def meta(self, revision: str = "") -> dict[str, Any]:
+        """Return the metadata of a request of the modern era (basic, "_meta")."""
+        return {
+            f"{META}protocolVersion": revision or self.revision,
+            f"{META}clientCapabilities": self.capabilities,
+            f"{META}clientInfo": CLIENT,
+        }
+
+    async def ask(
+        self, method: str, params: Mapping[str, Any] | None = None, *, id_: Any = None, is_valid: bool = True
+    ) -> dict[str, Any]:
         """Send a request, and return its answer; what the server asks meanwhile is answered.
 
         Raises:
             Silent: the server does not answer.
         """
-        self._last_id += 1
-        id_ = self._last_id if id is None else id
-        content = {} if params is None else {"params": params}
-        await self.send({"jsonrpc": "2.0", "id": id_, "method": method, **content}, is_valid=is_valid)
-        return await self.answer_to(id_)
+        request = self.request(method, params, id_)
+        await self.send(request, is_valid=is_valid)
+        return await self.answer_to(request["id"])
 
     async def answer_to(self, id_: Any) -> dict[str, Any]:
-        """Return the answer to a request.
-
-        Raises:
-            Silent: the server does not answer.
-        """
+        """Return the answer to a request; raises like `ask`."""
         deadline = asyncio.get_running_loop().time() + self.timeout
         while True:
             message = await self.next(deadline)
-            if message.get("id") == id_ and "method" not in message:
+            if message.get("id") == id_ and type(message["id"]) is type(id_) and "method" not in message:
                 return message
 
     async def next(self, deadline: float) -> dict[str, Any]:
@@ -148,20 +175,19 @@ class Peer:
         """
         while True:
             line = await self._line(deadline)
-            found = self._observer.take(self._server, line)
-            wrong = () if self._is_lost else tuple(Wrong(pointer=f.pointer, reason=f.reason) for f in found)
-            self.said.append(Said(by_client=False, text=line.decode("utf-8", "replace"), wrong=wrong))
+            wrong = tuple(self._observer.take(self._server, line))
+            self.said.append(Said(by_client=False, text=clip(line.decode("utf-8", "replace"), MAX_TEXT), wrong=wrong))
             if len(self.said) > MAX_SAID:
                 raise Silent(f"the server sent more than {MAX_SAID:,} messages")
             with suppress(ValueError, RecursionError):
                 value: Any = json.loads(line)
-                if batch := list_of(value):
-                    return {"batch": batch}
+                if isinstance(value, list):
+                    return {"batch": list_of(cast("object", value))}
                 if message := object_of(value):
                     await self._reply(message)
                     return message
 
-    async def settle(self, seconds: float) -> list[dict[str, Any]]:
+    async def settle(self, seconds: float = PAUSE) -> list[dict[str, Any]]:
         """Return the messages that the server sends in some time without being asked.
 
         Raises:
@@ -178,48 +204,76 @@ class Peer:
             return found
 
     async def _reply(self, message: Mapping[str, Any]) -> None:
-        """Answer a request of the server: this client has no capabilities, but every client answers a ping."""
-        if "method" not in message or "id" not in message:
+        """Answer a request of the server; in the modern era a client sends no answers."""
+        if (
+            "method" not in message
+            or not isinstance(message.get("id"), int | str)
+            or self.revision not in ("", *LEGACY)
+        ):
             return
-        error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
-        answer: dict[str, Any] = {"result": {}} if message["method"] == "ping" else {"error": error}
+        method = str(message["method"])
+        is_open = method == "ping" or any(method.startswith(f"{name}/") for name in self.capabilities)
+        answer = _REFUSALS.get(method, _NOT_FOUND) if is_open else _NOT_FOUND
         await self.send({"jsonrpc": "2.0", "id": message["id"], **answer})
 
+    async def begin(self, revision: str) -> bool:
+        """Begin a conversation; return whether the server speaks the revision, which it may decline.
 
-class _Process(Peer):
+        Raises:
+            Silent: the server does not answer.
+        """
+        self.revision = revision
+        if not self.is_legacy:
+            result = object_of((await self.ask("server/discover")).get("result"))
+            is_spoken = revision in list_of(result.get("supportedVersions"))
+        else:
+            hello = {"protocolVersion": revision, "capabilities": self.capabilities, "clientInfo": CLIENT}
+            result = object_of((await self.ask("initialize", hello)).get("result"))
+            if is_spoken := result.get("protocolVersion") == revision:
+                await self.send(self.request("notifications/initialized"))
+                await self.settle(PAUSE / 3)
+        self.offered = object_of(result.get("capabilities"))
+        named = object_of(object_of(result.get("_meta")).get(f"{META}serverInfo"))
+        self.server = object_of(result.get("serverInfo")) or named
+        return is_spoken
+
+
+class Process(Peer):
     """A conversation over the standard input and output of a server."""
 
     def __init__(self, process: asyncio.subprocess.Process, timeout: float) -> None:
         from mcp_runtime.transports.framing import LineFramer
 
         super().__init__(timeout)
-        self._process = process
+        self.process = process
         self._framer = LineFramer(MAX_LINE)
         self._lines: list[bytes] = []
 
     async def end_input(self) -> bool:
         """Close the input of the server; return whether it ends by itself."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), GRACE)
+            await asyncio.wait_for(self.process.wait(), GRACE)
             return True
         return False
 
     async def _transmit(self, text: str) -> None:
-        assert self._process.stdin is not None
+        assert self.process.stdin is not None
         try:
-            self._process.stdin.write(text.encode() + b"\n")
-            await asyncio.wait_for(self._process.stdin.drain(), self.timeout)
-        except (OSError, TimeoutError):
-            raise Silent("the server does not read, or has ended") from None
+            self.process.stdin.write(text.encode() + b"\n")
+            await asyncio.wait_for(self.process.stdin.drain(), self.timeout)
+        except TimeoutError:
+            raise Silent("the server does not read") from None
+        except OSError:
+            raise Ended("the server has ended") from None
 
     async def _line(self, deadline: float) -> bytes:
-        assert self._process.stdout is not None
+        assert self.process.stdout is not None
         while not self._lines:
             left = deadline - asyncio.get_running_loop().time()
             try:
-                data = await asyncio.wait_for(self._process.stdout.read(1 << 16), max(left, 0.001))
+                data = await asyncio.wait_for(self.process.stdout.read(1 << 16), max(left, 0.001))
             except TimeoutError:
                 raise Silent("no answer in time") from None
             if not data:
@@ -235,7 +289,7 @@ class _Process(Peer):
 @asynccontextmanager
 async def started(
     words: tuple[str, ...], env: Mapping[str, str], cwd: str | None, timeout: float
-) -> AsyncGenerator[Peer]:
+) -> AsyncGenerator[Process]:
     """Start a server, and end it, with everything that it started.
 
     Raises:
@@ -248,18 +302,19 @@ async def started(
         )
     except OSError as error:
         raise InputError.at(words[0], f"cannot be started: {error.strerror}") from None
-    peer = _Process(process, timeout)
+    peer = Process(process, timeout)
     try:
         yield peer
     finally:
         if not await peer.end_input():
-            _signal(process.pid, signal.SIGTERM)
+            kill(process.pid, signal.SIGTERM)
             with suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), GRACE)
-        _signal(process.pid, signal.SIGKILL)
+        kill(process.pid, signal.SIGKILL)
         await process.wait()
 
 
-def _signal(group: int, number: int) -> None:
+def kill(group: int, number: int) -> None:
+    """Send a signal to a server and everything that it started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)

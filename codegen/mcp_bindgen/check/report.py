@@ -1,0 +1,216 @@
+"""The report on a server, in the formats that `mcp-bindgen diff` has: text, JSON, Markdown, SARIF and JUnit."""
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+from urllib.parse import quote
+
+from mcp_bindgen.check.findings import Finding
+from mcp_bindgen.check.requirements import row_of
+from mcp_bindgen.check.run import Checked, Wanted
+from mcp_bindgen.diagnostics import clip, count, printable
+from mcp_bindgen.diff.baseline import Baseline, Stale
+from mcp_bindgen.diff.report import junit, sarif
+from mcp_bindgen.diff.report.markdown import code, prose
+from mcp_bindgen.diff.report.words import plain
+from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.ingest.sources import public_name
+
+MAX_TEXT: Final = 300
+"""The number of characters of a message that the report shows."""
+NAMES: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_COLORS: Final = {"error": "red", "warning": "yellow", "note": "green"}
+
+
+class Report:
+    """What was found, and what of it a baseline accepts.
+
+    Attributes:
+        checked: the result.
+        server: how the server is given on the command line.
+        findings: what is not accepted, errors first.
+        accepted: what is.
+        stale: the rows of the baseline that no longer have an effect.
+    """
+
+    def __init__(self, checked: Checked, wanted: Wanted, baseline: Baseline) -> None:
+        self.checked = checked
+        self.server = public_name(wanted.url) if wanted.url else f"-- {shlex.join(wanted.words)}"
+        self._baseline = baseline
+        self.findings = [each for each in checked.findings if not self.reason(each)]
+        self.accepted = [each for each in checked.findings if self.reason(each)]
+        self.stale: Sequence[Stale] = baseline.stale(checked.findings)
+
+    def reason(self, finding: Finding) -> str:
+        """Return why a finding is accepted; empty if it is not."""
+        row = self._baseline.row_of(finding)
+        return row.reason if row else ""
+
+    def number(self, severity: Severity) -> int:
+        """Return how many findings have a severity."""
+        return sum(each.severity is severity for each in self.findings)
+
+    @property
+    def name(self) -> str:
+        """The name and version of the server, as it gives them."""
+        told = " ".join(str(self.checked.server.get(key, "")) for key in ("name", "version")).strip()
+        return plain(told) or self.server.removeprefix("-- ")
+
+    @property
+    def summary(self) -> str:
+        """How many findings there are, and what was done."""
+        errors, warnings, notes = (count(self.number(each), NAMES[each]) for each in NAMES)
+        accepted = f", {len(self.accepted)} accepted" if self.accepted else ""
+        done = f"{count(self.checked.probes, 'probe')}, {count(self.checked.calls, 'call')} of tools"
+        return f"{errors}, {warnings}, {notes}{accepted}; {done}, {count(self.checked.messages, 'message')}"
+
+    def again(self, finding: Finding) -> str:
+        """Return the command that repeats the probe of a finding alone."""
+        if finding.requirement.startswith("robust."):
+            return f"mcp-bindgen check --robust --only {finding.requirement} {self.server}"
+        only = finding.probe or finding.requirement
+        return f"mcp-bindgen check --revision {finding.revisions[-1]} --only {only} {self.server}"
+
+
+def text(report: Report) -> str:
+    """Return the report for people; notes are one line for each requirement."""
+    return "\n".join(map(printable, _lines(report))) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"{report.name}: speaks {', '.join(report.checked.revisions)}"
+    serious = [each for each in report.findings if each.severity is not Severity.INFO]
+    for each in serious:
+        yield ""
+        yield f"{NAMES[each.severity]} {each.requirement} ({', '.join(each.revisions)}): {each.row.text}"
+        yield f"  {plain(each.reason)}"
+        yield from (f"  so it breaks {', '.join(each.also)} too",) if each.also else ()
+        yield from (f"  {each.link}",) if each.link else ()
+        yield from (f"  {'>' if said.by_client else '<'} {clip(plain(said.text), MAX_TEXT)}" for said in each.said)
+        yield f"  again: {report.again(each)}"
+    notes = groupby(report.findings[len(serious) :], key=lambda each: each.requirement)
+    for id_, group in notes:
+        reasons = [plain(each.reason) for each in group]
+        yield ""
+        yield f"note {id_}: {row_of(id_).text}"
+        yield f"  {clip('; '.join(reasons), MAX_TEXT)}"
+    yield ""
+    yield report.summary
+    yield from (f"not judged: {plain(each)}" for each in report.checked.unjudged)
+    yield from (f"stale row {each.row.number} of the baseline ({each.row.rule}): {each.why}" for each in report.stale)
+
+
+def as_json(report: Report) -> str:
+    """Return the report for programs."""
+    checked = report.checked
+    facts = {
+        "server": checked.server,
+        "revisions": checked.revisions,
+        "findings": [_facts(report, each) for each in report.findings],
+        "accepted": [{**_facts(report, each), "accepted": report.reason(each)} for each in report.accepted],
+        "probes": checked.probes,
+        "calls": checked.calls,
+        "messages": checked.messages,
+        "not_judged": checked.unjudged,
+        "stale": [{"row": each.row.number, "why": each.why} for each in report.stale],
+    }
+    return json.dumps(facts, indent=2)
+
+
+def _facts(report: Report, finding: Finding) -> dict[str, Any]:
+    return {
+        "requirement": finding.requirement,
+        "severity": NAMES[finding.severity],
+        "place": finding.place,
+        "revisions": finding.revisions,
+        "text": finding.row.text,
+        "reason": finding.reason,
+        "also": finding.also,
+        "link": finding.link,
+        "messages": [{"sender": _sender(said.by_client), "text": said.text} for said in finding.said],
+        "again": report.again(finding),
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def _sender(by_client: bool) -> str:
+    return "client" if by_client else "server"
+
+
+def markdown(report: Report) -> str:
+    """Return the report as Markdown, with a badge."""
+    worst = next((name for severity, name in NAMES.items() if report.number(severity)), "note")
+    told = f"{count(report.number(Severity.ERROR), 'error')}, {count(report.number(Severity.WARNING), 'warning')}"
+    badge = f"https://img.shields.io/badge/MCP-{quote(told.replace('-', '--'))}-{_COLORS[worst]}"
+    lines = [f"# {prose(report.name)}", "", f"![MCP: {told}]({badge})", ""]
+    lines += [f"Speaks {', '.join(report.checked.revisions)}. {prose(report.summary)}."]
+    for each in report.findings:
+        lines += [
+            "",
+            f"## {NAMES[each.severity]} {each.requirement}{f': {code(each.place)}' if each.place else ''}",
+            "",
+        ]
+        lines += [f"{each.row.text} ({', '.join(each.revisions)}{f', [page]({each.link})' if each.link else ''})", ""]
+        lines += [prose(each.reason), ""]
+        lines += [f"- {_sender(said.by_client)}: {code(clip(said.text, MAX_TEXT))}" for said in each.said]
+        lines += [f"- again: {code(report.again(each))}"]
+    lines += ["", "## Not judged", ""] if report.checked.unjudged else []
+    return "\n".join([*lines, *(f"- {prose(each)}" for each in report.checked.unjudged)]) + "\n"
+
+
+def as_sarif(report: Report) -> str:
+    """Return the report as SARIF, which code scanning services read."""
+    every = [*report.findings, *report.accepted]
+    ids = list(dict.fromkeys(each.requirement for each in every))
+    rules = [
+        {"id": id_, "shortDescription": {"text": row_of(id_).text}, **({"helpUri": link} if link else {})}
+        for id_ in ids
+        for link in [next(each.link for each in every if each.requirement == id_)]
+    ]
+    results = [_result(report, each, ids.index(each.requirement)) for each in every]
+    return json.dumps(sarif.log(rules, results), indent=2) + "\n"
+
+
+def _result(report: Report, finding: Finding, index: int) -> dict[str, Any]:
+    place = finding.place or report.name
+    result: dict[str, Any] = {
+        "ruleId": finding.requirement,
+        "ruleIndex": index,
+        "level": NAMES[finding.severity],
+        "message": {"text": plain(f"{finding.reason}. {finding.row.text}")},
+        "locations": [{"logicalLocations": [{"fullyQualifiedName": plain(place)}]}],
+        "partialFingerprints": {sarif.FINGERPRINT: finding.fingerprint},
+        "properties": {"revisions": finding.revisions, "again": report.again(finding)},
+    }
+    if reason := report.reason(finding):
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]
+    return result
+
+
+def as_junit(report: Report) -> str:
+    """Return the report as JUnit XML: errors fail, what is accepted is skipped."""
+    cases = [
+        junit.Case(
+            suite=each.requirement,
+            name=plain(f"{each.place}: {each.reason}" if each.place else each.reason),
+            text="\n".join(
+                [each.row.text, each.link, *(plain(said.text) for said in each.said), f"again: {report.again(each)}"]
+            ),
+            fails=NAMES[each.severity] if each.severity is Severity.ERROR else "",
+            accepted=report.reason(each),
+        )
+        for each in (*report.findings, *report.accepted)
+    ]
+    return junit.document(f"{report.name}: {report.summary}", cases)
+
+
+RENDERERS: Final[Mapping[str, Callable[[Report], str]]] = {
+    "text": text,
+    "json": as_json,
+    "markdown": markdown,
+    "sarif": as_sarif,
+    "junit": as_junit,
+}
+"""The formats of the report."""
