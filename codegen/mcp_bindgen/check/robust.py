@@ -15,12 +15,12 @@ MAX_GROWTH: Final = 256 << 20
 """By how many bytes the memory of a server may grow while it gets hostile messages."""
 _HOSTILE: Final[Mapping[str, str]] = {
     "an empty line": "",
-    "no JSON": "}{",
-    "a JSON text that is no message": "1",
+    "a line that is not JSON": "}{",
+    "a number instead of a message": "1",
     "an empty array": "[]",
     "an empty object": "{}",
-    "a method that is no text": '{"jsonrpc": "2.0", "id": 1000001, "method": 1}',
-    "params that are no object": '{"jsonrpc": "2.0", "id": 1000002, "method": "tools/list", "params": 7}',
+    "a method that is a number": '{"jsonrpc": "2.0", "id": 1000001, "method": 1}',
+    "params that are a number": '{"jsonrpc": "2.0", "id": 1000002, "method": "tools/list", "params": 7}',
     "an id that is an object": '{"jsonrpc": "2.0", "id": {}, "method": "tools/list"}',
     "an answer to nothing": '{"jsonrpc": "2.0", "id": 1000003, "result": {}}',
     "half a surrogate": '{"jsonrpc": "2.0", "id": 1000004, "method": "\\ud800"}',

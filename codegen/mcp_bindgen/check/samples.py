@@ -138,7 +138,7 @@ def _violations(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[
     """Yield values that a schema does not accept, and what is wrong with them."""
     type_ = _type(schema)
     if type_ in _WRONG:
-        yield f"that is no {type_}", _WRONG[type_]
+        yield f"of another type than {type_}", _WRONG[type_]
     if schema.get("enum"):
         yield "outside its enum", "mcp-bindgen-check"
     if type_ in ("integer", "number"):
