@@ -47,8 +47,8 @@ def check(
     arguments: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known good arguments: JSON, lists of objects by tool.")
     ] = None,
-    calls: Annotated[int, typer.Option(min=0, help="The maximum number of calls of tools.")] = 100,
-    seed: Annotated[int, typer.Option(help="The seed of the order in which arguments are tried.")] = 0,
+    calls: Annotated[int, typer.Option(min=0, metavar="N", help="The maximum number of calls of tools.")] = 100,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the order in which arguments are tried.")] = 0,
     robust: Annotated[bool, typer.Option("--robust", help="Also send hostile messages, and many at once.")] = False,
     env: EnvOption = None,
     header: HeaderOption = None,
