@@ -57,7 +57,7 @@ async def main():
         tools = [tool.name for tool in (await client.list_tools()).tools]
         result = await client.call_tool(name="add", arguments={"a": 1, "b": 2})
         keywords = Implementation(name="kitchen", version="1", keywords=["spoons", "bowls"]).keywords
-        print(tools, result.structured_content["result"], keywords)
+        print(tools, result.structured_content, keywords)
 
 asyncio.run(main())
 '''

@@ -216,7 +216,7 @@ def _text(value: Any) -> str:
 
 
 def simplified(message: Any) -> Any:
-    """Return an answer as the reference has it."""
+    """Return an answer in the form that the reference states."""
     if message.__class__ is list:
         return [simplified(one) for one in message]
     if "method" in message:

@@ -240,7 +240,8 @@ def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
         case Primitive(), Primitive() if first.kind is second.kind:
             return _bounded(replace(first, format=first.format or second.format), second.bounds)
         case Literal(), Literal():
-            kept = tuple(one.values[0] for one in first.each() if one in second.each())
+            others = set(second.each())
+            kept = tuple(one.values[0] for one in first.each() if one in others)
             return Literal(values=kept) if kept else never(where)
         case (Literal() as literal, Primitive() as kind) | (Primitive() as kind, Literal() as literal):
             if kind.bounds != UNBOUNDED:

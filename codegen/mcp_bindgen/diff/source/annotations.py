@@ -7,6 +7,12 @@ from dataclasses import dataclass, replace
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rules import judge
+from mcp_bindgen.diff.rules.annotations import (
+    DEFINITIONS_CONTAINER_RENAMED,
+    DIALECT_CHANGED,
+    PROTOCOL_VERSION_CHANGED,
+    SAME_REVISION_CHANGED,
+)
 from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, SchemaSite, TextSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline, is_typescript
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
@@ -123,17 +129,17 @@ def compare_files(sides: Matched, *, changed: bool) -> Iterator[Finding]:
     """
     old, new = sides.old, sides.new
     if old.dialect and new.dialect and old.dialect != new.dialect:
-        yield from _general("dialect-changed", "$schema", (old.dialect, new.dialect), "/$schema")
+        yield from _general(DIALECT_CHANGED.id, "$schema", (old.dialect, new.dialect), "/$schema")
     if old.container and new.container and old.container != new.container:
         readings = old.container, new.container
-        yield from _general("definitions-container-renamed", new.container, readings, f"/{new.container}")
+        yield from _general(DEFINITIONS_CONTAINER_RENAMED.id, new.container, readings, f"/{new.container}")
     yield from _constants(sides)
     if UNNAMED in (old.revision, new.revision):
         return
     if old.revision != new.revision:
-        yield from _general("protocol-version-changed", "revision", (old.revision, new.revision))
+        yield from _general(PROTOCOL_VERSION_CHANGED.id, "revision", (old.revision, new.revision))
     elif changed and _digests(old) != _digests(new):
-        yield from _general("same-revision-changed", "revision", (_digests(old), _digests(new)))
+        yield from _general(SAME_REVISION_CHANGED.id, "revision", (_digests(old), _digests(new)))
 
 
 def _general(rule: str, place: str, readings: tuple[str, str], pointer: str = "") -> Iterator[Finding]:

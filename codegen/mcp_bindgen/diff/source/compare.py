@@ -10,8 +10,11 @@ from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.rule import NOTHING
 from mcp_bindgen.diff.rules.definitions import (
     DEFINITION_ADDED,
+    DEFINITION_MERGED,
+    DEFINITION_NAME_REUSED,
     DEFINITION_REMOVED,
     DEFINITION_RENAMED,
+    DEFINITION_SPLIT,
     REF_RETARGETED,
     TYPE_INLINED,
     TYPE_NAMED,
@@ -67,18 +70,18 @@ def _existence(sides: Matched) -> Iterator[Finding]:
     come = {name for name in sides.new.definitions if name not in sides.old.definitions}
     renamed = [(a, b) for a, b in matching.pairs if a in gone | reused and b in come | reused]
     for a, b in renamed:
-        yield from _changed(sides, "definition-renamed", (a, b), a, b)
+        yield from _changed(sides, DEFINITION_RENAMED.id, (a, b), a, b)
     for name in matching.reused:
         kinds = _kind(sides.old, name), _kind(sides.new, name)
-        yield from _changed(sides, "definition-name-reused", kinds, name, name)
+        yield from _changed(sides, DEFINITION_NAME_REUSED.id, kinds, name, name)
     for name, parts in matching.splits.items():
-        yield from _changed(sides, "definition-split", (name, " | ".join(parts)), name, None)
+        yield from _changed(sides, DEFINITION_SPLIT.id, (name, " | ".join(parts)), name, None)
     for name, parts in matching.merges.items():
-        yield from _changed(sides, "definition-merged", (" | ".join(parts), name), None, name)
+        yield from _changed(sides, DEFINITION_MERGED.id, (" | ".join(parts), name), None, name)
     for name in gone - {a for a, _ in renamed} - matching.splits.keys() - _parts(matching.merges):
-        yield from _changed(sides, "definition-removed", (name, NOTHING), name, None)
+        yield from _changed(sides, DEFINITION_REMOVED.id, (name, NOTHING), name, None)
     for name in come - {b for _, b in renamed} - matching.merges.keys() - _parts(matching.splits):
-        yield from _changed(sides, "definition-added", (NOTHING, name), None, name)
+        yield from _changed(sides, DEFINITION_ADDED.id, (NOTHING, name), None, name)
 
 
 def _changed(

@@ -7,6 +7,13 @@ valid values are the same.
 from collections.abc import Iterator, Sequence
 
 from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.rules.definitions import (
+    OBJECT_DECLARED,
+    OBJECT_UNDECLARED,
+    REF_RETARGETED,
+    TYPE_INLINED,
+    TYPE_NAMED,
+)
 from mcp_bindgen.diff.sites import ReferenceSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline
 from mcp_bindgen.diff.types.equality import Equality
@@ -70,12 +77,12 @@ class _Comparison:
         if is_inline(a) or is_inline(b):
             if same:
                 sides = (INLINE, b.name) if is_inline(a) else (a.name, INLINE)
-                yield from self._refer("type-named" if is_inline(a) else "type-inlined", sides, at)
+                yield from self._refer(TYPE_NAMED.id if is_inline(a) else TYPE_INLINED.id, sides, at)
             else:
                 yield from self._objects(old, new, at)
         elif not same and a.name != b.name:
             if self._equality.same(old, new):
-                yield from self._refer("ref-retargeted", (a.name, b.name), at)
+                yield from self._refer(REF_RETARGETED.id, (a.name, b.name), at)
             else:
                 yield from self._objects(old, new, at)
 
@@ -87,7 +94,7 @@ class _Comparison:
         """Compare an inline type with a reference, and other types that are written differently."""
         names = [isinstance(t, Ref) and not is_inline(p.definitions[t.name]) for t, p in self._both(old, new)]
         if names[0] != names[1] and (self._equality.same(old, new) or self._overlap(old, new)):
-            rule = "type-named" if names[1] else "type-inlined"
+            rule = TYPE_NAMED.id if names[1] else TYPE_INLINED.id
             yield from self._refer(rule, (spell(old), spell(new)), at)
         else:
             yield from self._objects(old, new, at)
@@ -114,7 +121,7 @@ class _Comparison:
     def _objects(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
         declared, undeclared = self._dict_and_class(old, new)
         if declared or undeclared:
-            rule = "object-declared" if declared else "object-undeclared"
+            rule = OBJECT_DECLARED.id if declared else OBJECT_UNDECLARED.id
             yield from self._refer(rule, (spell(old), spell(new)), at)
 
 

@@ -239,7 +239,7 @@ class HttpClientTransport(PostingTransport):
             await self._exchange(message)
 
     async def _exchange(self, message: bytes) -> None:
-        position = Position()
+        position, session = Position(), self._endpoint.session
         try:
             async with self._endpoint.request("POST", message, may_ask=True) as response:
                 if response.status_code == HTTPStatus.ACCEPTED:
@@ -255,14 +255,17 @@ class HttpClientTransport(PostingTransport):
         except TransportError:
             if not position.id:
                 raise
-        await self._resume(position)
+        await self._resume(position, session)
 
-    async def _resume(self, position: Position) -> None:
-        """Resume a stream that ended before its answer, until the answer arrives."""
+    async def _resume(self, position: Position, session: str) -> None:
+        """Resume a stream of a session that ended before its answer, until the answer arrives."""
         failures = 0
         while position.id:
             await asyncio.sleep(position.wait(failures))
             try:
+                if self._endpoint.session != session:
+                    # The standalone stream noticed first, and another session has begun.
+                    raise SessionGone
                 async with self._endpoint.request("GET", accept=EVENTS, last_event_id=position.id) as response:
                     failures = 0
                     if await self._read(response, position):
