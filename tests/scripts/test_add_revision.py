@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(*arguments: object) -> int:
     """Run the script in its own process; return its exit status."""
-    command = [sys.executable, ROOT / "scripts" / "add_revision.py", *map(str, arguments)]
+    command = [sys.executable, str(ROOT / "scripts" / "add_revision.py"), *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True).returncode
 
 
