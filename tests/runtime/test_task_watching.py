@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.ingest.revisions import released
 from mcp_bindings import v2025_11_25 as older
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks as types
@@ -18,7 +19,10 @@ from mcp_runtime.app import ask
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, defer, polling, resume_task, run_as_task, start_task
 from mcp_runtime.features.listen import Subscription, listen
+from mcp_runtime.transports.http import asgi_app, connect_http
 from mcp_runtime.transports.memory import connect_memory
+from support.http import served
+from support.talk import bindings
 from support.task_program import Size
 from support.tasking import quick
 
@@ -213,3 +217,19 @@ async def test_defer_does_nothing_in_tasks_of_2025_11_25_which_their_client_has_
         order = older.CallToolRequestParams(name="bake")
         assert (await run_as_task(client, OLDER_CALL, order)).content[0].text == "baked None"  # type: ignore[union-attr]
         assert (await client.call_tool(name="bake")).content[0].text == "baked None"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("revision", list(released())[1:])
+async def test_clients_of_every_revision_call_a_task_tool_over_http(revision: str) -> None:
+    """Sessions have no listeners."""
+    app = mcp.App("oven", extensions=[Tasks(quick())])
+
+    @app.tool(task="optional")
+    def bake(loaves: int) -> int:
+        """Count the loaves."""
+        return loaves
+
+    async with served(asgi_app(app)) as url, connect_http(url) as peer:
+        client = await bindings(revision).Client.open(peer)
+        result = await client.call_tool(name="bake", arguments={"loaves": 3})
+        assert result.content[0].text == "3"

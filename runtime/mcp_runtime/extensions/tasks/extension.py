@@ -74,7 +74,9 @@ class Tasks(Extension):
             super().install(connection)
         if connection.side is Side.SERVER and self._server is not None:
             connection.features[ID] = own
-            listeners_of(connection)[-1].filters.append(self._server.filter)
+            # A bridged client of a session has no listeners.
+            for listeners in listeners_of(connection)[-1:]:
+                listeners.filters.append(self._server.filter)
         if connection.side is Side.CLIENT and connection.binding is not None and connection.requester.result_tag:
             method: Any = connection.binding.methods[TOOLS_CALL]
             connection.handle(self.binding.methods[NOTIFICATIONS_TASKS], partial(Watch.take_in, connection))
