@@ -258,6 +258,12 @@ class Process(Peer):
             return True
         return False
 
+    async def discard(self) -> None:
+        """Read the output to its end, since asyncio keeps its pipe open until then."""
+        assert self.process.stdout is not None
+        while await self.process.stdout.read(1 << 16):
+            pass
+
     async def _transmit(self, text: str) -> None:
         assert self.process.stdin is not None
         try:
@@ -312,6 +318,8 @@ async def started(
                 await asyncio.wait_for(process.wait(), GRACE)
         kill(process.pid, signal.SIGKILL)
         await process.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(peer.discard(), GRACE)
 
 
 def kill(group: int, number: int) -> None:
