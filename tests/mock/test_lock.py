@@ -245,4 +245,5 @@ def test_a_mock_of_our_servers_keeps_their_contract_and_breaks_no_rule(cli: Cli,
     words = ("--", sys.executable, "-m", "mcp_bindgen", "mock", "--lock", lock)
     assert "The contract is kept." in cli("tools", "check", "--lock", lock, *words).out
     found = cli("check", "--format", "json", *words).json
-    assert found["findings"] == [] and len(found["revisions"]) == 5
+    broken = [finding for finding in found["findings"] if finding["severity"] != "note"]
+    assert broken == [] and len(found["revisions"]) == 5
