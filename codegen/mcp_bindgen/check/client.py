@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import signal
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ class Said:
     wrong: "tuple[Wrong, ...]" = ()
 
 
-class Peer:
+class Peer(ABC):
     """One conversation with a server; how texts reach it and come back is up to a subclass.
 
     Attributes:
@@ -120,13 +121,13 @@ class Peer:
         self.said.append(Said(by_client=True, text=clip(text, MAX_TEXT), wrong=found))
         await self._transmit(text)
 
+    @abstractmethod
     async def _transmit(self, text: str) -> None:
         """Send a text to the server; raises like `send`."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _line(self, deadline: float) -> bytes:
         """Return the next text from the server; raises like `next`."""
-        raise NotImplementedError
 
     def request(self, method: str, params: Mapping[str, Any] | None = None, id_: Any = None) -> dict[str, Any]:
         """Return a message in the form of the revision: a request, or the notification of that name."""

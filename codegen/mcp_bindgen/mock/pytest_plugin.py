@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,8 +21,8 @@ def mcp_mock() -> "Iterator[Callable[..., Mock]]":
     mocks: list[Mock] = []
     with ExitStack() as stack:
 
-        def started(**options: object) -> "Mock":
-            mocks.append(stack.enter_context(serve(**options)))  # type: ignore[arg-type]
+        def started(**options: Any) -> "Mock":
+            mocks.append(stack.enter_context(serve(**options)))
             return mocks[-1]
 
         yield started
