@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from mcp_runtime.transports.http import events as event_log
 from support.asking import text
 from support.http import RawClient, call, events_of, messages_of, raw_client
 from support.http_server import chatty
-from support.redis_server import RedisServer, redis_server
+from support.redis_server import RedisServer, full, killed, redis_server, stopped
 from support.till import Till, again, answered
 from support.workers import EVERYTHING, URI, Workers, started
 
@@ -38,27 +37,6 @@ async def server() -> AsyncGenerator[RedisServer]:
 async def redis(server: RedisServer) -> AsyncGenerator[Any]:
     async with server.client() as client:
         yield client
-
-
-@asynccontextmanager
-async def killed(server: RedisServer) -> AsyncGenerator[None]:
-    server.kill()
-    yield
-    await server.start()
-
-
-@asynccontextmanager
-async def stopped(server: RedisServer) -> AsyncGenerator[None]:
-    server.stop()
-    yield
-    server.go_on()
-
-
-@asynccontextmanager
-async def full(server: RedisServer) -> AsyncGenerator[None]:
-    await server.fill()
-    yield
-    await server.empty()
 
 
 FAULTS = pytest.mark.parametrize("fault", [killed, stopped, full])

@@ -24,15 +24,17 @@ class RedisServer:
 
     Args:
         folder: where it may write.
+        persists: whether it has its data again after it was killed.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, persists: bool = False) -> None:
         found = shutil.which("redis-server")
         assert found is not None, MISSING
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         self._folder = folder
-        self._command = (found, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder))
+        data = ("--save", "", "--dir", str(folder), "--appendonly", "yes" if persists else "no")
+        self._command = (found, "--port", str(self.port), "--bind", "127.0.0.1", *data)
         self._process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
@@ -49,7 +51,7 @@ class RedisServer:
                     await asyncio.sleep(0.02)
 
     def kill(self) -> None:
-        """Kill it; its data is lost."""
+        """Kill it; its data is lost, unless it persists."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
@@ -87,13 +89,37 @@ class RedisServer:
 
 
 @asynccontextmanager
-async def redis_server() -> AsyncGenerator[RedisServer]:
+async def redis_server(*, persists: bool = False) -> AsyncGenerator[RedisServer]:
     """Run a redis-server while the context is open."""
     with tempfile.TemporaryDirectory() as folder:
-        server = RedisServer(Path(folder))
+        server = RedisServer(Path(folder), persists=persists)
         await server.start()
         try:
             yield server
         finally:
             server.go_on()
             server.kill()
+
+
+@asynccontextmanager
+async def killed(server: RedisServer) -> AsyncGenerator[None]:
+    """Kill it, and start it again in the end."""
+    server.kill()
+    yield
+    await server.start()
+
+
+@asynccontextmanager
+async def stopped(server: RedisServer) -> AsyncGenerator[None]:
+    """Pause it."""
+    server.stop()
+    yield
+    server.go_on()
+
+
+@asynccontextmanager
+async def full(server: RedisServer) -> AsyncGenerator[None]:
+    """Let it refuse to store more data."""
+    await server.fill()
+    yield
+    await server.empty()

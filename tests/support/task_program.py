@@ -1,14 +1,20 @@
-"""A server whose tools become tasks in a SQLite file: python -m support.task_program FILE NOTES; prints its URL."""
+"""A server whose tools become tasks in a SQLite file or in Redis: python -m support.task_program FILE_OR_URL NOTES.
+
+It prints its URL.
+"""
 
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
+from redis.asyncio import Redis
 
 from mcp_bindings.v2026_07_28 import App, Context
 from mcp_runtime.app import ask
-from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, defer
+from mcp_runtime.extensions.tasks import SharedTaskStore, SqliteTaskStore, Tasks, defer
+from mcp_runtime.extensions.tasks.redis import RedisTaskStore
 from mcp_runtime.transports.http import serve_http
 
 LEASE = 1.0
@@ -18,9 +24,17 @@ class Size(BaseModel):
     loaves: int
 
 
-def server(file: Path, notes: Path) -> App:
+def store_at(place: str) -> SharedTaskStore:
+    """Return a store in a file, or in Redis at a URL."""
+    if place.startswith("redis:"):
+        client: Any = Redis
+        return RedisTaskStore(client.from_url(place), prefix="bakery", poll_interval=0.1, lease=LEASE)
+    return SqliteTaskStore(place, poll_interval=0.1, lease=LEASE)
+
+
+def server(place: str, notes: Path) -> App:
     """Return the server; its tools note each run, and wait until the file NOTES.go exists."""
-    app: App = App("bakery", extensions=[Tasks(SqliteTaskStore(file, poll_interval=0.1, lease=LEASE))])
+    app: App = App("bakery", extensions=[Tasks(store_at(place))])
 
     async def bake(name: str, ctx: Context) -> str:
         """Ask once, and wait."""
@@ -44,4 +58,4 @@ def server(file: Path, notes: Path) -> App:
 
 
 if __name__ == "__main__":
-    serve_http(server(*map(Path, sys.argv[1:])), port=0, started=lambda url: print(f"{url}/mcp", flush=True))
+    serve_http(server(sys.argv[1], Path(sys.argv[2])), port=0, started=lambda url: print(f"{url}/mcp", flush=True))

@@ -144,11 +144,11 @@ class DeferrableCall(Run):
 
     async def _note(self) -> None:
         """Record what is needed to run the task again: the call, and the answers so far."""
-        if self.record is not None and self.restarts and self.engine.shared is not None:
+        if (shared := self.engine.shared) is not None and self.record is not None and self.restarts:
             params: Any = self.exchange.params
             call: dict[str, Any] = {"name": params.name, "arguments": params.arguments or {}}
             work: dict[str, Any] = {"call": call, "answers": self._answers, "attempt": self._attempt}
-            await self.engine.shared.record(self.record.id, work)
+            await self.insist(lambda task_id: shared.record(task_id, work))
 
     async def _move(self, status: Status) -> None:
         questions = self.requests() if status is Status.INPUT_REQUIRED else {}

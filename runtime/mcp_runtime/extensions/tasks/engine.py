@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import copy_context
 from typing import Any, Final, TypeAlias
 
+from mcp_runtime import sources
 from mcp_runtime.connection.calls import CURRENT
 from mcp_runtime.connection.checks import refusal
 from mcp_runtime.connection.connection import Exchange
@@ -15,7 +16,14 @@ from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.results import write_result
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
-from mcp_runtime.extensions.tasks.store import ResultTooLarge, SharedTaskStore, TaskError, TaskStore, TooManyTasks
+from mcp_runtime.extensions.tasks.store import (
+    ResultTooLarge,
+    SharedTaskStore,
+    StoreUnavailable,
+    TaskError,
+    TaskStore,
+    TooManyTasks,
+)
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
@@ -23,6 +31,9 @@ from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 MAX_ID: Final = 256
 """The maximum length of a task id that is looked up."""
 CANCELLED: Final = "cancelled as requested"
+RETRY: Final = 0.1
+"""Seconds to wait before a write to a store that could not be reached is repeated; each time twice as many."""
+MAX_RETRY: Final = 5.0
 
 Restart: TypeAlias = Callable[[TaskRecord, Mapping[str, Any]], Awaitable[None]]
 """Runs a task again, from what its process recorded."""
@@ -50,6 +61,7 @@ class Run:
         self.record: TaskRecord | None = record
         self.work: asyncio.Task[Any]
         self.is_unwanted = False
+        self._is_over = False
         self._life = asyncio.timeout(None)
 
     @property
@@ -76,7 +88,9 @@ class Run:
         """
 
     def cancel(self, reason: str) -> None:
-        """Cancel the handler; its outcome is not wanted any more."""
+        """Cancel the handler, unless it has returned; its outcome is not wanted any more."""
+        if self._is_over:
+            return
         self.exchange.is_cancelled, self.exchange.cancel_reason, self.is_unwanted = True, reason, True
         self.work.cancel(reason)
 
@@ -123,18 +137,34 @@ class Run:
         """Move the task to another state, unless it was cancelled or has expired in the meantime."""
         assert self.record is not None
         try:
-            await self.engine.move(self.owner, self.record.id, status, **more)
+            await self.insist(lambda task_id: self.engine.move(self.owner, task_id, status, **more))
         except ResultTooLarge as error:
             self._log(logging.WARNING, "the result of the task %s was dropped: %s", self.record.id, error)
             await self._end(Status.FAILED, Failure(code=INTERNAL_ERROR, message=str(error)), str(error))
         except TaskError as error:
-            self._log(logging.DEBUG, "the task %s did not become %s: %s", self.record.id, status.value, error)
+            level = logging.WARNING if isinstance(error, StoreUnavailable) else logging.DEBUG
+            self._log(level, "the task %s did not become %s: %s", self.record.id, status.value, error)
         else:
             if status.is_terminal:
                 self._log(logging.INFO, "the task %s has ended: %s", self.record.id, status.value)
 
+    async def insist(self, write: Callable[[str], Awaitable[object]]) -> None:
+        """Write something about the task to the store, as often as it takes while the store cannot be reached."""
+        assert self.record is not None
+        pause = RETRY
+        while True:
+            try:
+                await write(self.record.id)
+                return
+            except StoreUnavailable:
+                if self.work.cancelling():
+                    raise
+            await asyncio.sleep(pause * sources.jitter(0.5, 1))
+            pause = min(2 * pause, MAX_RETRY)
+
     async def _end(self, status: Status, outcome: Outcome, message: str = "") -> None:
         if not self.is_unwanted:
+            self._is_over = True
             await self.move(status, message=message, outcome=outcome)
 
     async def _stopped(self, method: RequestMethod[Any, Any]) -> None:
@@ -179,12 +209,9 @@ class Engine:
             PeerError: there are too many.
         """
         try:
-            record = await self.store.create(owner, ttl, peer=peer)
-            if self.shared is not None:
-                await self.shared.renew((record.id,))
+            return await self.store.create(owner, ttl, peer=peer)
         except TaskError as error:
             raise refused(error) from error
-        return record
 
     def start(self, run: Run, handler: Handler, params: Any, *, lasts: bool = False) -> None:
         """Start a handler.
@@ -270,15 +297,19 @@ class Engine:
                         continue
                     if answers is None:
                         run.cancel("the task has ended elsewhere")
+                        log.warning("the run of the task %s is stopped: it has ended elsewhere, or is lost", task_id)
                     else:
                         run.answer(answers)
+            except StoreUnavailable:
+                continue
             except Exception:
                 log.exception("the leases of tasks were not renewed")
 
 
 def refused(error: TaskError) -> PeerError:
     """Return the error response for an error of the store."""
-    return PeerError(INTERNAL_ERROR if isinstance(error, TooManyTasks) else INVALID_PARAMS, str(error))
+    is_ours = isinstance(error, (TooManyTasks, StoreUnavailable))
+    return PeerError(INTERNAL_ERROR if is_ours else INVALID_PARAMS, str(error))
 
 
 def _spelled(method: RequestMethod[Any, Any], result: Any) -> dict[str, Any]:

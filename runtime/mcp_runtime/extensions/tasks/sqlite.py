@@ -7,21 +7,20 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 from mcp_runtime import sources
-from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
+from mcp_runtime.extensions.tasks.states import Outcome, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
-    DEFAULT_MAX_BYTES,
-    DEFAULT_MAX_TASKS,
-    DEFAULT_MAX_TTL,
-    DEFAULT_PAGE_SIZE,
-    DEFAULT_POLL_INTERVAL,
-    DEFAULT_TTL,
+    DEFAULT_LEASE,
     NOTHING,
+    LeasedStore,
+    StoreLimits,
     UnknownCursor,
     check_transition,
+    outcome_of,
     size_of,
+    spelled,
     too_large,
     too_many,
     unknown,
@@ -29,9 +28,6 @@ from mcp_runtime.extensions.tasks.store import (
 
 T = TypeVar("T")
 
-DEFAULT_LEASE: Final = 10.0
-INTERVAL: Final = 0.25
-"""Seconds after which a process sees what another one wrote."""
 BUSY: Final = 30.0
 """Seconds to wait for the lock of another process."""
 
@@ -50,7 +46,7 @@ _KEPT: Final = "(expires is null or expires >= ?)"
 _UNFINISHED: Final = "status in ('working', 'input_required')"
 
 
-class SqliteTaskStore:
+class SqliteTaskStore(LeasedStore):
     """Stores tasks in a SQLite file; it implements `SharedTaskStore`.
 
     A task survives the process that ran it. All access is in one thread. A process or several may use the file, on
@@ -58,45 +54,22 @@ class SqliteTaskStore:
 
     Args:
         path: the file, created if it does not exist.
-        ttl: seconds for which a task is kept by default; None for no limit.
-        max_ttl: the maximum number of seconds for which a task is kept.
-        poll_interval: seconds that peers are asked to wait between polls.
-        max_tasks: how many tasks each owner may have, including finished ones that are still kept.
-        page_size: how many tasks a page of a list contains.
-        max_bytes: approximate limit in bytes for the results of each owner's tasks.
         lease: seconds after which a process that has not renewed the lease of a task counts as ended.
+        limits: see `StoreLimits`.
 
     Raises:
         ValueError: a number is negative, or the page size or the lease is 0.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        ttl: float | None = DEFAULT_TTL,
-        max_ttl: float = DEFAULT_MAX_TTL,
-        poll_interval: float = DEFAULT_POLL_INTERVAL,
-        max_tasks: int = DEFAULT_MAX_TASKS,
-        page_size: int = DEFAULT_PAGE_SIZE,
-        max_bytes: int = DEFAULT_MAX_BYTES,
-        lease: float = DEFAULT_LEASE,
-    ) -> None:
-        if min(ttl or 0, max_ttl, poll_interval, max_tasks) < 0 or page_size < 1 or lease <= 0:
-            raise ValueError("times and task limits must not be negative, and pages and leases not 0")
-        self.interval = min(INTERVAL, lease / 4)
-        self._path, self._lease = path, lease
-        self._ttl = None if ttl is None else round(ttl * 1000)
-        self._max_ttl, self._poll_interval = round(max_ttl * 1000), round(poll_interval * 1000)
-        self._max_tasks, self._page_size, self._max_bytes = max_tasks, page_size, max_bytes
-        self._holder = sources.token_hex(16)
-        self._renewed = 0.0
+    def __init__(self, path: str | Path, *, lease: float = DEFAULT_LEASE, **limits: Unpack[StoreLimits]) -> None:
+        super().__init__(lease, **limits)
+        self._path = path
         self._thread = ThreadPoolExecutor(1, "mcp-tasks")
         self._file: sqlite3.Connection | None = None
 
     async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
         """Create a task; see `TaskStore.create`."""
-        kept = self._ttl if ttl is None else min(ttl, self._max_ttl)
+        kept = self._kept(ttl)
 
         def create(file: sqlite3.Connection) -> TaskRecord:
             now, task_id = sources.wall(), sources.token_hex(16)
@@ -105,9 +78,10 @@ class SqliteTaskStore:
             if counts[0] >= self._max_tasks or (counts[1] or 0) >= (self._max_tasks + 1) // 2:
                 raise too_many(counts[0])
             expires = None if kept is None else now + kept / 1000
-            values = (task_id, owner, peer, now, now, kept, expires, Status.WORKING.value)
-            into = "id, owner, peer, created, updated, ttl, expires, status, message, questions"
-            file.execute(f"insert into tasks ({into}) values (?, ?, ?, ?, ?, ?, ?, ?, '', '{{}}')", values)
+            lease = self._holder, now + self._lease
+            values = (task_id, owner, peer, now, now, kept, expires, Status.WORKING.value, *lease)
+            into = "id, owner, peer, created, updated, ttl, expires, status, holder, lease, message, questions"
+            file.execute(f"insert into tasks ({into}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '{{}}')", values)
             return self._find(file, owner, task_id)
 
         return await self._run(create)
@@ -128,7 +102,7 @@ class SqliteTaskStore:
     ) -> TaskRecord:
         """Move a task to another state; see `TaskStore.move`."""
         size = size_of(outcome)
-        ended = None if outcome is None else json.dumps(_spelled(outcome))
+        ended = None if outcome is None else spelled(outcome)
         asked = json.dumps(dict(questions))
 
         def move(file: sqlite3.Connection) -> TaskRecord:
@@ -153,8 +127,7 @@ class SqliteTaskStore:
 
         while (found := await self._run(outcome)) is None:
             await asyncio.sleep(self.interval)
-        ended: dict[str, Any] = json.loads(found)
-        return Success(**ended) if "result" in ended else Failure(**ended)
+        return outcome_of(found)
 
     async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
         """Return some of an owner's tasks; see `TaskStore.page`."""
@@ -176,23 +149,22 @@ class SqliteTaskStore:
 
     async def renew(self, task_ids: Collection[str]) -> Mapping[str, Mapping[str, Any] | None]:
         """Renew the leases of tasks, and return what other processes received; see `SharedTaskStore.renew`."""
+        is_due = self._is_due()
 
         def renew(file: sqlite3.Connection) -> dict[str, Mapping[str, Any] | None]:
             now, found = sources.wall(), dict[str, Mapping[str, Any] | None]()
-            is_due = now > self._renewed + self._lease / 4
             for task_id in task_ids:
                 query = f"select holder, answers from tasks where id = ? and {_UNFINISHED} and {_KEPT}"
                 holder, answers = file.execute(query, (task_id, now)).fetchone() or ("", "{}")
-                if holder not in (None, self._holder):
+                if holder != self._holder:
                     found[task_id] = None
                     continue
-                if holder is None or is_due:
-                    put = "update tasks set holder = ?, lease = ? where id = ?"
-                    file.execute(put, (self._holder, now + self._lease, task_id))
+                if is_due:
+                    file.execute("update tasks set lease = ? where id = ?", (now + self._lease, task_id))
                 if answers != "{}":
                     found[task_id] = json.loads(answers)
                     file.execute("update tasks set answers = '{}' where id = ?", (task_id,))
-            self._renewed = now if is_due else self._renewed
+            self._renewed = sources.now() if is_due else self._renewed
             return found
 
         return await self._run(renew)
@@ -270,9 +242,3 @@ class SqliteTaskStore:
             questions=json.loads(questions),
             is_lapsed=lease is not None and lease < sources.wall() and not Status(status).is_terminal,
         )
-
-
-def _spelled(outcome: Outcome) -> dict[str, Any]:
-    if isinstance(outcome, Success):
-        return {"result": dict(outcome.result)}
-    return {"code": outcome.code, "message": outcome.message, "data": outcome.data}

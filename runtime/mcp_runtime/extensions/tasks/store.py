@@ -1,25 +1,20 @@
-"""Task storage: the interface, and a store in memory."""
+"""Task storage: the interface, and what the stores share."""
 
-import asyncio
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+import json
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic_core import to_json
 
 from mcp_runtime import sources
-from mcp_runtime.connection.calls import Pool, weight
+from mcp_runtime.connection.calls import weight
 from mcp_runtime.errors import McpError
-from mcp_runtime.extensions.tasks.states import TRANSITIONS, Outcome, Status, Success, TaskRecord
+from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
 
-DEFAULT_TTL: Final = 3600.0
-DEFAULT_MAX_TTL: Final = 86_400.0
-DEFAULT_POLL_INTERVAL: Final = 1.0
-DEFAULT_MAX_TASKS: Final = 1000
-DEFAULT_PAGE_SIZE: Final = 100
-DEFAULT_MAX_BYTES: Final = 256 << 20
+DEFAULT_LEASE: Final = 10.0
+INTERVAL: Final = 0.25
+"""Seconds after which a process sees what another one wrote."""
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -41,6 +36,10 @@ class TooManyTasks(TaskError):
 
 class ResultTooLarge(TaskError):
     """The results of the owner's tasks exceed the size limit."""
+
+
+class StoreUnavailable(TaskError):
+    """The store cannot be reached; it is unknown whether it did what was asked."""
 
 
 class InvalidTransition(TaskError):
@@ -67,7 +66,7 @@ class TaskStore(Protocol):
     """
 
     async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
-        """Create a task.
+        """Create a task that this process runs.
 
         Args:
             owner: the owner of the task.
@@ -146,7 +145,7 @@ class TaskStore(Protocol):
 
 @runtime_checkable
 class SharedTaskStore(TaskStore, Protocol):
-    """Stores tasks of several processes. The process that runs a task renews its lease; a lease that lapsed is taken.
+    """Stores tasks of several processes. The process that creates or takes a task has its lease, and renews it.
 
     Attributes:
         interval: seconds between two calls of `renew`.
@@ -158,8 +157,8 @@ class SharedTaskStore(TaskStore, Protocol):
         """Renew the leases of tasks that this process runs.
 
         Returns:
-            What other processes received since the last call, by task: answers as JSON values by the keys of their
-            questions; None if the task was cancelled, has expired, or was taken by another process.
+            What other processes received, by task: answers as JSON values by the keys of their questions, perhaps
+            more than once; None if the task was cancelled, has expired, or was taken by another process.
 
         Args:
             task_ids: the ids of the tasks.
@@ -196,30 +195,28 @@ class SharedTaskStore(TaskStore, Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Entry:
-    number: int
-    record: TaskRecord
-    peer: str | None
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-    outcome: Outcome | None = None
-    size: int = 0
-    timer: asyncio.TimerHandle | None = None
+class StoreLimits(TypedDict, total=False):
+    """The limits of a store, all of them optional.
+
+    Attributes:
+        ttl: seconds for which a task is kept by default, 3600.0; None for no limit.
+        max_ttl: the maximum number of seconds for which a task is kept, 86400.0.
+        poll_interval: seconds that peers are asked to wait between polls, 1.0.
+        max_tasks: how many tasks each owner may have, including finished ones that are still kept, 1000.
+        page_size: how many tasks a page of a list contains, 100.
+        max_bytes: approximate limit in bytes for the results of each owner's tasks, 256 MiB.
+    """
+
+    ttl: float | None
+    max_ttl: float
+    poll_interval: float
+    max_tasks: int
+    page_size: int
+    max_bytes: int
 
 
-class MemoryTaskStore:
-    """Stores tasks in the memory of this process; it implements `TaskStore`.
-
-    Ids are random (128 bits), so they cannot be guessed.
-
-    Args:
-        ttl: seconds for which a task is kept by default; None for no limit.
-        max_ttl: the maximum number of seconds for which a task is kept.
-        poll_interval: seconds that peers are asked to wait between polls.
-        max_tasks: how many tasks each owner may have, including finished ones that are still kept.
-        page_size: how many tasks a page of a list contains.
-        max_bytes: approximate limit in bytes for the results of each owner's tasks.
-        clock: returns the current time in UTC.
+class LimitedStore:
+    """Base class of stores: their limits.
 
     Raises:
         ValueError: a number is negative, or the page size is 0.
@@ -228,116 +225,48 @@ class MemoryTaskStore:
     def __init__(
         self,
         *,
-        ttl: float | None = DEFAULT_TTL,
-        max_ttl: float = DEFAULT_MAX_TTL,
-        poll_interval: float = DEFAULT_POLL_INTERVAL,
-        max_tasks: int = DEFAULT_MAX_TASKS,
-        page_size: int = DEFAULT_PAGE_SIZE,
-        max_bytes: int = DEFAULT_MAX_BYTES,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        ttl: float | None = 3600.0,
+        max_ttl: float = 86_400.0,
+        poll_interval: float = 1.0,
+        max_tasks: int = 1000,
+        page_size: int = 100,
+        max_bytes: int = 256 << 20,
     ) -> None:
         if min(ttl or 0, max_ttl, poll_interval, max_tasks) < 0 or page_size < 1:
             raise ValueError("times and task limits must not be negative, and a page must hold at least one task")
         self._ttl = None if ttl is None else round(ttl * 1000)
-        self._max_ttl = round(max_ttl * 1000)
-        self._poll_interval = round(poll_interval * 1000)
-        self._max_tasks = max_tasks
-        self._page_size = page_size
-        self._max_bytes = max_bytes
-        self._clock = clock
-        self._owners: dict[str, dict[str, _Entry]] = {}
-        self._pools: dict[str, Pool] = {}
-        self._issued = 0
+        self._max_ttl, self._poll_interval = round(max_ttl * 1000), round(poll_interval * 1000)
+        self._max_tasks, self._page_size, self._max_bytes = max_tasks, page_size, max_bytes
 
-    async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
-        """Create a task; see `TaskStore.create`."""
-        tasks = self._owners.setdefault(owner, {})
-        pool = self._pools.setdefault(owner, Pool(self._max_tasks))
-        if not pool.take(peer):
-            raise too_many(pool.used)
-        kept = self._ttl if ttl is None else min(ttl, self._max_ttl)
-        now = self._clock()
-        task_id = sources.token_hex(16)
-        record = TaskRecord(id=task_id, created_at=now, updated_at=now, ttl=kept, poll_interval=self._poll_interval)
-        self._issued += 1
-        entry = _Entry(self._issued, record, peer)
-        tasks[task_id] = entry
-        if kept is not None:
-            entry.timer = asyncio.get_running_loop().call_later(kept / 1000, self._drop, owner, task_id)
-        return record
+    def _kept(self, ttl: int | None) -> int | None:
+        """Return the milliseconds for which a task is kept, if its owner wants a number of them."""
+        return self._ttl if ttl is None else min(ttl, self._max_ttl)
 
-    async def get(self, owner: str, task_id: str) -> TaskRecord:
-        """Return the current state of a task; see `TaskStore.get`."""
-        return self._entry(owner, task_id).record
 
-    async def move(
-        self,
-        owner: str,
-        task_id: str,
-        status: Status,
-        *,
-        message: str = "",
-        outcome: Outcome | None = None,
-        questions: Mapping[str, Any] = NOTHING,
-    ) -> TaskRecord:
-        """Move a task to another state; see `TaskStore.move`."""
-        entry = self._entry(owner, task_id)
-        check_transition(entry.record.status, status)
-        size = size_of(outcome)
-        if size and size + sum(other.size for other in self._owners[owner].values()) > self._max_bytes:
-            raise too_large()
-        entry.size = size
-        now = self._clock()
-        entry.record = replace(entry.record, status=status, message=message, questions=questions, updated_at=now)
-        if status.is_terminal:
-            entry.outcome = outcome
-            entry.ended.set()
-        return entry.record
+class LeasedStore(LimitedStore):
+    """Base class of stores that processes share: their leases.
 
-    async def wait(self, owner: str, task_id: str) -> Outcome:
-        """Return the outcome of a task; see `TaskStore.wait`."""
-        entry = self._entry(owner, task_id)
-        await entry.ended.wait()
-        if entry.outcome is None:
-            raise unknown()
-        return entry.outcome
+    Args:
+        lease: seconds after which a process that has not renewed the lease of a task counts as ended.
+        limits: see `StoreLimits`.
 
-    async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
-        """Return some of an owner's tasks; see `TaskStore.page`."""
-        after = 0 if cursor is None else self._number(cursor)
-        entries = [entry for entry in self._owners.get(owner, {}).values() if entry.number > after]
-        page = entries[: self._page_size]
-        following = f"{page[-1].number:x}" if len(entries) > len(page) else None
-        return [entry.record for entry in page], following
+    Raises:
+        ValueError: a number is negative, or the page size or the lease is 0.
 
-    def forget(self, owner: str) -> None:
-        """Delete all tasks of an owner; see `TaskStore.forget`."""
-        for task_id in tuple(self._owners.get(owner, ())):
-            self._drop(owner, task_id)
+    Attributes:
+        interval: seconds between two renewals.
+    """
 
-    def _entry(self, owner: str, task_id: str) -> _Entry:
-        entry = self._owners.get(owner, {}).get(task_id)
-        if entry is None:
-            raise unknown()
-        return entry
+    def __init__(self, lease: float, **limits: Unpack[StoreLimits]) -> None:
+        super().__init__(**limits)
+        if lease <= 0:
+            raise ValueError("a lease must last longer than 0 seconds")
+        self.interval = min(INTERVAL, lease / 4)
+        self._lease, self._holder, self._renewed = lease, sources.token_hex(16), 0.0
 
-    def _number(self, cursor: str) -> int:
-        # Accept only cursors in our own format, not everything that Python reads as a number.
-        number = int(cursor, 16) if 0 < len(cursor) <= 16 and set(cursor) <= _DIGITS else 0
-        if not 0 < number <= self._issued or cursor != f"{number:x}":
-            raise UnknownCursor("invalid cursor")
-        return number
-
-    def _drop(self, owner: str, task_id: str) -> None:
-        tasks = self._owners[owner]
-        entry = tasks.pop(task_id)
-        self._pools[owner].add(entry.peer, -1)
-        if entry.timer is not None:
-            entry.timer.cancel()
-        # Callers waiting for the outcome learn that there will be none.
-        entry.ended.set()
-        if not tasks:
-            del self._owners[owner], self._pools[owner]
+    def _is_due(self) -> bool:
+        """Return whether leases are to be renewed: a few times per lease."""
+        return sources.now() > self._renewed + self._lease / 4
 
 
 def check_transition(current: Status, status: Status) -> None:
@@ -356,7 +285,17 @@ def size_of(outcome: Outcome | None) -> int:
     return 0 if held is None else weight(to_json(held))
 
 
-_DIGITS: Final = frozenset("0123456789abcdef")
+def spelled(outcome: Outcome) -> str:
+    """Return an outcome as JSON."""
+    if isinstance(outcome, Success):
+        return json.dumps({"result": dict(outcome.result)})
+    return json.dumps({"code": outcome.code, "message": outcome.message, "data": outcome.data})
+
+
+def outcome_of(text: str | bytes) -> Outcome:
+    """Return an outcome that was written by `spelled`."""
+    ended: dict[str, Any] = json.loads(text)
+    return Success(**ended) if "result" in ended else Failure(**ended)
 
 
 def unknown() -> UnknownTask:

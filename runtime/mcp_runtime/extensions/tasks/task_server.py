@@ -89,7 +89,11 @@ class TaskServer:
     async def get(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/get`` with the whole state of the task."""
         record = await self.find(params.task_id, ctx)
-        return {"resultType": "complete", **await state_of(self.engine.store, ctx.requester.principal or "", record)}
+        try:
+            state = await state_of(self.engine.store, ctx.requester.principal or "", record)
+        except TaskError as error:
+            raise refused(error) from error
+        return {"resultType": "complete", **state}
 
     async def update(self, params: dict[str, Any], ctx: Context[Any]) -> Any:
         """Answer ``tasks/update``; answers to questions that are not open are ignored, whatever they contain."""
@@ -105,7 +109,10 @@ class TaskServer:
             methods: Any = ctx.requester.binding.methods if ctx.requester.binding else {}
             asked = {key: methods[request["method"]] for key, request in record.questions.items()}
             found = read_answers({key: (method, method.result) for key, method in asked.items()}, params, ctx.requester)
-            await engine.shared.answer(record.id, {key: given[key] for key in found})
+            try:
+                await engine.shared.answer(record.id, {key: given[key] for key in found})
+            except TaskError as error:
+                raise refused(error) from error
         return {"resultType": "complete"}
 
     async def cancel(self, params: Any, ctx: Context[Any]) -> Any:

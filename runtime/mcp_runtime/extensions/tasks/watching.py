@@ -14,7 +14,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.extensions.tasks.engine import Engine
 from mcp_runtime.extensions.tasks.states import Status, Success, TaskRecord, timestamp
-from mcp_runtime.extensions.tasks.store import TaskError, TaskStore
+from mcp_runtime.extensions.tasks.store import StoreUnavailable, TaskError, TaskStore, UnknownTask
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import AnyMethod, WireType
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_object
@@ -103,8 +103,11 @@ class TaskFilter:
         if not to:
             return
         key = owner, record.id
+        try:
+            state = await state_of(self._engine.store, owner, record)
+        except TaskError:
+            return
         self._told[key] = record
-        state = await state_of(self._engine.store, owner, record)
         for put in to:
             put(self._method, record.id, state)
         if record.status.is_terminal:
@@ -119,13 +122,15 @@ class TaskFilter:
                 for owner, task_id in tuple(self._watching):
                     if task_id not in self._engine.running:
                         await self._compare(owner, task_id)
+            except StoreUnavailable:
+                continue
             except Exception:
                 log.exception("the states of tasks were not read")
 
     async def _compare(self, owner: str, task_id: str) -> None:
         try:
             record = await self._engine.store.get(owner, task_id)
-        except TaskError:
+        except UnknownTask:
             self._forget((owner, task_id))
         else:
             if record != self._told.get((owner, task_id)):
