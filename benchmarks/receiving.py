@@ -7,8 +7,9 @@ and stops: tasks are left out on both sides, and `session.py` measures them.
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 
 import messages
@@ -16,12 +17,10 @@ import messages
 from mcp_bindings import v2025_11_25 as bindings
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.conversation import Conversation
-from mcp_runtime.connection.requester import Handler
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
 from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.options import CallOptions, Limits
-from mcp_runtime.protocol.calls import Batch
-from mcp_runtime.protocol.jsonrpc import Notification, Request
+from mcp_runtime.protocol.jsonrpc import Request
 from mcp_runtime.protocol.legacy import Side, State
 
 
@@ -46,18 +45,6 @@ class Stopped(Call):
         raise Arrived
 
 
-class Stopping:
-    """Takes the typed params of a request instead of running its handler."""
-
-    is_watched = False
-
-    def new(self, message: Request | Notification, channel: Channel, batch: Batch | None = None) -> Call:
-        return Stopped(None, message, channel, batch)
-
-    def run(self, call: Call, handler: Handler) -> Awaitable[Any]:
-        raise NotImplementedError
-
-
 async def _never(params: Any, context: Any) -> None:
     raise NotImplementedError
 
@@ -71,8 +58,7 @@ class End:
 
     def __init__(self, side: Side) -> None:
         self.transport = Silent()
-        self.conversation = Conversation(self.transport, side, Limits(timeout=None), Stopping())
-        self.conversation.on_initialize = self._initialize
+        self.conversation = Conversation(self.transport, side, Limits(timeout=None), partial(Stopped, None), ())
         self.link = self.conversation.link
         self.session = self.link.session
         self.link.bind(bindings.BINDING)
@@ -81,6 +67,9 @@ class End:
         self.link.requester = self.link.requester.declaring(own, peers)
         method = bindings.METHODS["tools/call"]
         self.link.requester.answers.handlers[method.name] = method, _never
+
+    async def start(self) -> None:
+        await self.conversation.start(self._initialize)
 
     def _initialize(self, request: Request, channel: Channel) -> Mapping[str, Any]:
         params = bindings.METHODS[request.method].params
@@ -137,7 +126,10 @@ class Receive:
 
 
 async def _ends() -> tuple[End, End]:
-    return End(Side.SERVER), End(Side.CLIENT)
+    ends = End(Side.SERVER), End(Side.CLIENT)
+    for end in ends:
+        await end.start()
+    return ends
 
 
 def cases() -> dict[str, Receive]:

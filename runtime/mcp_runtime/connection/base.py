@@ -1,4 +1,4 @@
-"""What a connection knows of its peer and reports to the program."""
+"""What a connection knows of its peer and reports to the program, from the link that all its parts share."""
 
 from abc import ABC
 from collections.abc import Callable, Generator, Mapping
@@ -6,35 +6,31 @@ from contextlib import contextmanager
 from typing import Any
 
 from mcp_runtime.binding import Binding, Wire
-from mcp_runtime.connection.conversation import CloseHook, Conversation
 from mcp_runtime.connection.link import ErrorHook, Link
-from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.errors import McpError
-from mcp_runtime.options import Progress
-from mcp_runtime.protocol.jsonrpc import Id
 from mcp_runtime.protocol.legacy import Side
 
 
 class KnowsPeer(ABC):
     """Has a requester: that of the handshake, in the legacy era."""
 
-    _link: Link
+    link: Link
 
     @property
     def requester(self) -> Requester:
         """What is known of the peer: its revision, its capabilities."""
-        return self._link.requester
+        return self.link.requester
 
     @property
     def revision(self) -> str:
         """The revision in use; empty until it is agreed on."""
-        return self._link.revision
+        return self.link.revision
 
     @property
     def current(self) -> Requester:
         """The requester of the message being handled: in the modern era each request has one."""
-        return self._link.requester_for()
+        return self.link.requester_for()
 
     @property
     def binding(self) -> Binding | None:
@@ -72,8 +68,8 @@ class KnowsPeer(ABC):
         if self.binding is not None and self.binding is not binding:
             for name in self.binding.methods:
                 self.requester.answers.handlers.pop(name, None)
-        self._link.bind(binding, wire)
-        answers = self._link.requester.answers
+        self.link.bind(binding, wire)
+        answers = self.link.requester.answers
         answers.stub, answers.context = stub, context
 
     def learn(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> None:
@@ -84,7 +80,7 @@ class KnowsPeer(ABC):
             peers: the capabilities of the peer.
             known: fields of its `Requester`.
         """
-        self._link.requester = self._link.requester.declaring(own, peers, **known)
+        self.link.requester = self.link.requester.declaring(own, peers, **known)
 
     def set_log_level(self, level: str) -> None:
         """Send only log messages of at least this level.
@@ -92,7 +88,7 @@ class KnowsPeer(ABC):
         Args:
             level: the RFC 5424 name of the level.
         """
-        self._link.requester = self._link.requester._replace(log_level=level)
+        self.link.requester = self.link.requester._replace(log_level=level)
 
     @contextmanager
     def set_up_for(self, requester: Requester) -> Generator[None]:
@@ -101,19 +97,11 @@ class KnowsPeer(ABC):
         Args:
             requester: the requester.
         """
-        kept, self._link.requester = self._link.requester, requester
+        kept, self.link.requester = self.link.requester, requester
         try:
             yield
         finally:
-            self._link.requester = kept
-
-
-class Hooks(ABC):
-    """Reports progress to the peer, and what happens on a connection to the program."""
-
-    _conversation: Conversation
-    _link: Link
-    outbound: Outbound
+            self.link.requester = kept
 
     def on_error(self, hook: ErrorHook) -> None:
         """Register a hook for errors that do not end the conversation: violations, and values that were repaired.
@@ -121,35 +109,7 @@ class Hooks(ABC):
         Args:
             hook: called with each error.
         """
-        self._link.error_hooks.append(hook)
-
-    def on_close(self, hook: CloseHook) -> None:
-        """Register a hook that is called once when the connection has ended.
-
-        Args:
-            hook: called with the reason.
-        """
-        self._conversation.on_close(hook)
-
-    def before_close(self, hook: Callable[[], None]) -> None:
-        """Register a hook that is called once before the connection ends, while messages can still be sent.
-
-        Args:
-            hook: the function to call.
-        """
-        self._conversation.before_close = hook
-
-    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
-        """Listen to progress reports under a token that outlives its request, as that of a task does.
-
-        Args:
-            token: the progress token.
-            listener: called with each report.
-
-        Returns:
-            A function that stops listening.
-        """
-        return self.outbound.expect_progress(token, listener)
+        self.link.error_hooks.append(hook)
 
     def log_limited(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
         """Write a line to the log, unless there were too many about this connection.
@@ -160,7 +120,7 @@ class Hooks(ABC):
             args: the values of the placeholders.
             exc_info: an exception to log with its traceback.
         """
-        self._link.log_limited(level, text, *args, exc_info=exc_info)
+        self.link.log_limited(level, text, *args, exc_info=exc_info)
 
     def report_error(self, error: McpError) -> None:
         """Pass an error that does not end the conversation to the hooks, or to the log if there are none.
@@ -168,4 +128,4 @@ class Hooks(ABC):
         Args:
             error: the error.
         """
-        self._link.report(error)
+        self.link.report(error)

@@ -256,6 +256,18 @@ class Call(ReceivedCall):
         resumed = self.resumed
         return first if resumed is None or not resumed.done() or resumed.cancelled() else cast("T", resumed.result())
 
+    def context(self) -> Any:
+        """Return the second argument of its handler."""
+        answers = self.requester.answers
+        return answers.context(answers.stub, self.id, self)
+
+    def run(self, handler: Handler, middleware: "AnyMiddleware") -> Awaitable[Any]:
+        """Run its `handler` through the `middleware`."""
+        context = self.context()
+        if not middleware:
+            return handler(self.params, context)
+        return through(middleware, self, lambda: handler(self.params, context))
+
     @property
     def raw_params(self) -> Mapping[str, Any]:
         """The params as received, keyed by wire names; empty if there were none."""
@@ -276,23 +288,6 @@ class TaggedStreams(Protocol):
 
     def take(self, received: Call) -> None:
         """Process a notification, if it belongs to such a request."""
-        ...
-
-
-class Handling(Protocol):
-    """Creates the record of a received message, and runs its handler."""
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether middleware wants to see every message."""
-        ...
-
-    def new(self, message: Request | Notification, channel: Channel, batch: Batch | None = None) -> Call:
-        """Return the record of a received message."""
-        ...
-
-    def run(self, call: Call, handler: Handler) -> Awaitable[Any]:
-        """Pass a message to its handler, through the middleware."""
         ...
 
 
@@ -356,7 +351,11 @@ Proceed: TypeAlias = Callable[[], Awaitable[Any]]
 """Passes a message on: to the next middleware, and finally to the handler or the peer."""
 
 
-def through(middleware: Sequence[Callable[[T, Proceed], Awaitable[Any]]], message: T, last: Proceed) -> Awaitable[Any]:
+AnyMiddleware: TypeAlias = Sequence[Callable[[Any, Proceed], Awaitable[Any]]]
+"""What wraps the messages of a connection; the first one is outermost."""
+
+
+def through(middleware: AnyMiddleware, message: Any, last: Proceed) -> Awaitable[Any]:
     """Pass a message through middleware, the first one first, and then to `last`."""
     for each in reversed(middleware):
         last = partial(each, message, last)

@@ -1,13 +1,13 @@
 """A connection as its users see it: handlers, middleware, features, and calls."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from copy import copy
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.connection.background import unblocked
-from mcp_runtime.connection.base import Hooks, KnowsPeer
+from mcp_runtime.connection.base import KnowsPeer
 from mcp_runtime.connection.calls import Call, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream, log_message
@@ -15,8 +15,8 @@ from mcp_runtime.connection.requester import Handler, Requester
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
-from mcp_runtime.options import CallOptions, Limits, LogLevel
-from mcp_runtime.protocol.jsonrpc import Notification, Request
+from mcp_runtime.options import CallOptions, Limits, LogLevel, Progress
+from mcp_runtime.protocol.jsonrpc import Id, Notification
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
 
@@ -101,7 +101,7 @@ Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
 """Wraps every request and notification: receives the message and returns its typed result, or None."""
 
 
-class Connection(KnowsPeer, Hooks):
+class Connection(KnowsPeer, Conversation):
     """One conversation with one peer; create it within a running event loop.
 
     Args:
@@ -123,43 +123,32 @@ class Connection(KnowsPeer, Hooks):
     def __init__(
         self, transport: Transport, side: Side, settings: Limits, middleware: Sequence[Middleware] = ()
     ) -> None:
+        super().__init__(transport, side, settings, partial(Exchange, self), middleware)
         self.side = side
         self.settings = settings
-        self.middleware = tuple(middleware)
         self.features: dict[str, Any] = {}
-        self._exchanges = _Exchanges(self)
-        self._conversation = Conversation(transport, side, settings, self._exchanges)
-        self._link = self._conversation.link
-        self.outbound = self._conversation.outbound
-        self.reports = self._conversation.reports
-        self.inbound = self._conversation.inbound
         self.results = self.outbound.results
 
     @property
     def main(self) -> Channel:
         """The channel of messages that belong to no open request."""
-        return self._link.main
-
-    @property
-    def last_activity(self) -> float:
-        """When the last message arrived, by the event loop's clock in seconds."""
-        return self._conversation.last_activity
+        return self.link.main
 
     @property
     def state(self) -> State:
         """The state of the conversation."""
-        return self._link.session.state
+        return self.link.session.state
 
     @property
     def closed_because(self) -> str | None:
         """Why the connection ended; None while it is open."""
-        return self._link.closed_because
+        return self.link.closed_because
 
     @property
     def open_requests(self) -> int:
         """How many requests of both sides are not answered yet."""
-        session = self._link.session
-        return len(session.outgoing) + len({*session.incoming.values(), *self._link.calls()})
+        session = self.link.session
+        return len(session.outgoing) + len({*session.incoming.values(), *self.link.calls()})
 
     @property
     def stub(self) -> Any:
@@ -172,38 +161,6 @@ class Connection(KnowsPeer, Hooks):
         if stub is None:
             raise ConnectionClosed(self.closed_because or "the conversation has not begun")
         return stub
-
-    async def start(
-        self,
-        on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None,
-        on_modern: Callable[[Request, Channel], Requester] | None = None,
-    ) -> None:
-        """Start receiving messages from the peer.
-
-        Args:
-            on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
-            on_modern: returns the sender of a modern-era request; None to refuse all of them.
-
-        Raises:
-            ConnectionClosed: the peer cannot be reached.
-        """
-        self._conversation.on_initialize = on_initialize
-        self._conversation.on_modern = on_modern
-        await self._conversation.start()
-
-    async def wait_closed(self) -> str:
-        """Wait until the connection and everything it started have ended; return the reason."""
-        return await self._conversation.wait_closed()
-
-    async def aclose(self, reason: str = "closed by this side") -> None:
-        """End the conversation: open requests fail, handlers are cancelled, the transport is closed gracefully.
-
-        Waits until all of that has finished, unless called by a handler, which would wait for itself.
-
-        Args:
-            reason: the reason that open calls and hooks get.
-        """
-        await self._conversation.aclose(reason)
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
         """Send a request and wait for its result. Cancelling the waiting task cancels the request.
@@ -301,7 +258,7 @@ class Connection(KnowsPeer, Hooks):
             ValueError: there is no such level.
             MissingCapability: this server did not declare logging.
         """
-        if (message := log_message(self._link.requester_for(exchange), level, data, logger)) is not None:
+        if (message := log_message(self.link.requester_for(exchange), level, data, logger)) is not None:
             await self.notify(*message, exchange=exchange)
 
     def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
@@ -334,7 +291,7 @@ class Connection(KnowsPeer, Hooks):
         if registered is None:
             return None
         exchange = Exchange.of(self, method, params, _RECEIVED, requester)
-        found: R = await registered[1](params, self._exchanges.context_of(exchange))
+        found: R = await registered[1](params, exchange.context())
         return found
 
     def notifications(self, method: NotificationMethod[P], *, limit: int = 1000) -> NotificationStream[P]:
@@ -349,13 +306,25 @@ class Connection(KnowsPeer, Hooks):
             stream.close()
         return stream
 
+    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
+        """Listen to progress reports under a token that outlives its request, as that of a task does.
+
+        Args:
+            token: the progress token.
+            listener: called with each report.
+
+        Returns:
+            A function that stops listening.
+        """
+        return self.outbound.expect_progress(token, listener)
+
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Run a coroutine as a task that is cancelled when the connection ends.
 
         Args:
             work: the coroutine.
         """
-        return self._link.background.spawn(work)
+        return self.link.background.spawn(work)
 
     def reader(self, revision: str) -> Reader:
         """Return a reader for messages of a revision, as strict as the settings say.
@@ -363,28 +332,4 @@ class Connection(KnowsPeer, Hooks):
         Args:
             revision: the revision.
         """
-        return self._link.reader(revision)
-
-
-class _Exchanges:
-    """Runs the handlers of a connection, with an exchange and a context for each message."""
-
-    __slots__ = ("_connection", "new")
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self.new = partial(Exchange, connection)
-
-    @property
-    def is_watched(self) -> bool:
-        return bool(self._connection.middleware)
-
-    def context_of(self, exchange: Call) -> Any:
-        answers = exchange.requester.answers
-        return answers.context(answers.stub, exchange.id, exchange)
-
-    def run(self, call: Call, handler: Handler) -> Awaitable[Any]:
-        context = self.context_of(call)
-        if not self._connection.middleware:
-            return handler(call.params, context)
-        return through(self._connection.middleware, cast(Exchange, call), lambda: handler(call.params, context))
+        return self.link.reader(revision)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from mcp_runtime.connection.background import Background
-from mcp_runtime.connection.calls import Call, Handling, Way
+from mcp_runtime.connection.calls import AnyMiddleware, Call, Way
 from mcp_runtime.connection.inbound import Inbound
 from mcp_runtime.connection.journal import Chatter
 from mcp_runtime.connection.link import Link
@@ -50,59 +50,54 @@ class Conversation(Receiver):
         transport: carries the messages.
         side: which end of the conversation this is.
         limits: how the conversation behaves.
-        handling: runs the handlers of incoming messages.
+        new_call: creates the record of an incoming message from the message, its channel and its batch.
+        middleware: wraps every request and notification; the first one is outermost.
 
     Attributes:
+        middleware: wraps every request and notification.
         link: the session, the transport, and what is known of the peer.
         reports: the outgoing progress reports and log messages.
         outbound: the outgoing requests and notifications.
         inbound: the incoming requests and notifications.
         last_activity: when the last message arrived, by the event loop's clock in seconds.
-        on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
-        before_close: sends what must be sent before the conversation ends; None for nothing.
-        on_modern: returns the sender of a modern-era request, from its params and channel; None to refuse all.
     """
 
-    __slots__ = (
-        "_chatter",
-        "_close_hooks",
-        "_handling",
-        "_is_over",
-        "_over",
-        "before_close",
-        "inbound",
-        "last_activity",
-        "link",
-        "on_initialize",
-        "on_modern",
-        "outbound",
-        "reports",
-    )
-
-    def __init__(self, transport: Transport, side: Side, limits: Limits, handling: Handling) -> None:
+    def __init__(
+        self, transport: Transport, side: Side, limits: Limits, new_call: Callable[..., Call], middleware: AnyMiddleware
+    ) -> None:
         loop = asyncio.get_running_loop()
+        self.middleware = tuple(middleware)
         self.link = Link(
-            transport, side, limits, loop=loop, background=Background(loop, self._settle), new_call=handling.new
+            transport, side, limits, loop=loop, background=Background(loop, self._settle), new_call=new_call
         )
         self.reports = Reports(self.link)
         self.outbound = Outbound(self.link, self.reports)
-        self.inbound = Inbound(self.link, self.outbound, self.reports, handling, self._settle)
+        self.inbound = Inbound(self.link, self.outbound, self.reports, self.middleware, self._settle)
         self.last_activity = loop.time()
-        self.on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None
-        self.on_modern: Callable[[Request, Channel], Requester] | None = None
-        self.before_close: Callable[[], None] | None = None
-        self._handling = handling
+        self._on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None
+        self._on_modern: Callable[[Request, Channel], Requester] | None = None
+        self._before_close: Callable[[], None] | None = None
+        self._new_call = new_call
         self._close_hooks: list[CloseHook] = []
         self._chatter: Chatter | None = None
         self._is_over = False
         self._over: asyncio.Event | None = None  # created on demand, since most connections are idle
 
-    async def start(self) -> None:
+    async def start(
+        self,
+        on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None,
+        on_modern: Callable[[Request, Channel], Requester] | None = None,
+    ) -> None:
         """Start receiving messages from the peer.
+
+        Args:
+            on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
+            on_modern: returns the sender of a modern-era request; None to refuse all of them.
 
         Raises:
             ConnectionClosed: the peer cannot be reached.
         """
+        self._on_initialize, self._on_modern = on_initialize, on_modern
         try:
             await self.link.transport.start(self)
         except TransportError as error:
@@ -110,7 +105,7 @@ class Conversation(Receiver):
             raise ConnectionClosed(str(error)) from error
 
     def message_received(self, message: bytes, channel: Channel) -> Outcome:
-        """Process one whole message; return the outcome."""
+        """Process one whole message; see `Receiver.message_received`."""
         link = self.link
         if link.closed_because is not None:
             return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, link.closed_because)
@@ -121,7 +116,7 @@ class Conversation(Receiver):
         try:
             value = jsonrpc.parse(message)
             if (
-                self.on_modern is not None
+                self._on_modern is not None
                 # In a session, messages without this word are of the legacy era, unless modern requests are open.
                 and (b"protocolVersion" in message or link.session.state is _NEW or channel.calls)
                 and (outcome := self._take_modern(value, message, channel)) is not None
@@ -140,7 +135,7 @@ class Conversation(Receiver):
         return self._take(event, message, channel)
 
     def request_received(self, value: dict[str, Any], message: bytes, channel: Channel) -> Outcome:
-        """Take a request of the modern era whose transport has parsed it, to tell what it is of."""
+        """Take a parsed request of the modern era; see `Receiver.request_received`."""
         link = self.link
         if link.closed_because is not None:
             return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, link.closed_because)
@@ -151,12 +146,12 @@ class Conversation(Receiver):
         return self._take_modern(value, message, channel) or ACCEPTED
 
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
-        """Handle a message that was too large to read; its first and last bytes may contain its id."""
+        """Handle a message that was too large to read; see `Receiver.message_refused`."""
         refused = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, reason, start, end)
         return self._take_malformed(refused, channel)
 
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
-        """Handle the loss of one of several channels: work that may outlive it in its revision continues."""
+        """Handle the loss of one of several channels; see `Receiver.channel_lost`."""
         link = self.link
         if channel is link.main:
             self.connection_lost(reason)
@@ -166,7 +161,7 @@ class Conversation(Receiver):
         link.forget(channel)
 
     def request_lost(self, id_: Id, reason: TransportError | AuthorizationError) -> None:
-        """Handle the loss of the answer to a request of this side; the conversation continues."""
+        """Handle the loss of the answer to a request of this side; see `Receiver.request_lost`."""
         call = self.outbound.find(id_)
         self.link.session.cancel(id_)
         self.outbound.fail(call, reason if isinstance(reason, McpError) else ConnectionClosed(str(reason)))
@@ -180,7 +175,7 @@ class Conversation(Receiver):
         self.outbound.deadlines.resume()
 
     def connection_lost(self, reason: TransportError | None) -> None:
-        """Handle the end of the transport."""
+        """Handle the end of the transport; see `Receiver.connection_lost`."""
         link = self.link
         if link.closed_because is not None:
             return
@@ -189,28 +184,46 @@ class Conversation(Receiver):
             # A peer that writes its requests and then closes its end still wants the answers.
             link.ending = because
             self.outbound.fail_all(because)
-            link.loop.call_later(link.limits.linger, self.end, because)
+            link.loop.call_later(link.limits.linger, self._end, because)
             self._settle()
         else:
-            self.end(because)
+            self._end(because)
 
     def on_close(self, hook: CloseHook) -> None:
-        """Register a hook that is called once with the reason when the conversation has ended."""
+        """Register a hook that is called once when the connection has ended.
+
+        Args:
+            hook: called with the reason.
+        """
         if self.link.closed_because is None:
             self._close_hooks.append(hook)
         else:
             hook(self.link.closed_because)
 
+    def before_close(self, hook: Callable[[], None]) -> None:
+        """Register a hook that is called once before the connection ends, while messages can still be sent.
+
+        Args:
+            hook: the function to call.
+        """
+        self._before_close = hook
+
     async def wait_closed(self) -> str:
-        """Wait until the conversation and everything it started have ended; return the reason."""
+        """Wait until the connection and everything it started have ended; return the reason."""
         if not self._is_over:
             self._over = self._over or asyncio.Event()
             await self._over.wait()
         return self.link.closed_because or ""
 
-    async def aclose(self, reason: str) -> None:
-        """End the conversation, and close the transport gracefully; see `Connection.aclose`."""
-        self.end(reason)
+    async def aclose(self, reason: str = "closed by this side") -> None:
+        """End the conversation: open requests fail, handlers are cancelled, the transport is closed gracefully.
+
+        Waits until all of that has finished, unless called by a handler, which would wait for itself.
+
+        Args:
+            reason: the reason that open calls and hooks get.
+        """
+        self._end(reason)
         try:
             await self.link.transport.close()
         finally:
@@ -218,13 +231,13 @@ class Conversation(Receiver):
             if task not in self.link.background and not self.inbound.runs(task):
                 await self.wait_closed()
 
-    def end(self, reason: str) -> None:
+    def _end(self, reason: str) -> None:
         """Fail open requests, cancel running tasks, call the hooks."""
         link = self.link
         if link.closed_because is not None:
             return
-        if self.before_close is not None:
-            self.before_close()
+        if self._before_close is not None:
+            self._before_close()
         self.reports.flush()
         if self._chatter is not None:
             self._chatter.end()
@@ -248,7 +261,7 @@ class Conversation(Receiver):
                 self._take_request(event, text, parts)
                 return ANSWERED
             case Notification():
-                call = self._handling.new(event, channel)
+                call = self._new_call(event, channel)
                 call.arrived(self.link.requester, text, parts)
                 return self.inbound.take_notification(call)
             case Failure():
@@ -303,12 +316,12 @@ class Conversation(Receiver):
         if not isinstance(message, Request):
             # The request that this notification belongs to is gone, or came over another channel.
             return ACCEPTED
-        call = self._handling.new(message, channel)
+        call = self._new_call(message, channel)
         link.session.book(call, channel.calls, is_modern=True)
         link.opened(call)
         try:
-            assert self.on_modern is not None
-            requester = self.on_modern(message, channel)
+            assert self._on_modern is not None
+            requester = self._on_modern(message, channel)
         except PeerError as error:
             link.refuse(call, error.code, error.message, error.data)
             return Outcome(Verdict.REJECTED, error.code, error.message)
@@ -325,16 +338,16 @@ class Conversation(Receiver):
         """Whether a call is a request before any session has begun, and does not begin one either."""
         if self.link.session.state is not _NEW or "id" not in value:
             return False
-        opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
+        opening = (INITIALIZE, PING) if self._on_initialize is not None else ()
         return value["method"] not in opening
 
     def _take_initialize(self, call: Call) -> None:
         link = self.link
-        if self.on_initialize is None:
+        if self._on_initialize is None:
             link.refuse(call, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
             return
         try:
-            result = self.on_initialize(cast("Request", call.message), call.channel)
+            result = self._on_initialize(cast("Request", call.message), call.channel)
         except PeerError as error:
             link.refuse(call, error.code, error.message, error.data)
         except Exception as error:
@@ -368,7 +381,7 @@ class Conversation(Receiver):
         link = self.link
         if link.closed_because is None:
             if link.ending is not None and not link.has_open_calls:
-                self.end(link.ending)
+                self._end(link.ending)
         elif self.inbound.is_idle and not link.background:
             self._is_over = True
             if self._over is not None:

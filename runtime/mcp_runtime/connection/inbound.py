@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.background import never_ran
-from mcp_runtime.connection.calls import CURRENT, LIGHT, Call, Handling, ReservedBytes, TaggedStreams
+from mcp_runtime.connection.calls import CURRENT, LIGHT, AnyMiddleware, Call, ReservedBytes, TaggedStreams
 from mcp_runtime.connection.checks import UNAVAILABLE, check_gated, is_served, params_of, refusal
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import NotificationQueue, NotificationStream, Reports
@@ -37,7 +37,7 @@ class Inbound:
         link: the link they arrive on.
         outbound: encodes the results.
         reports: what must be sent before an answer.
-        handling: creates the exchange of a message, and runs its handler.
+        middleware: wraps every request and notification.
         settled: called when the last task ends after the connection has ended.
 
     Attributes:
@@ -46,9 +46,9 @@ class Inbound:
 
     __slots__ = (
         "_ending",
-        "_handling",
         "_kept",
         "_link",
+        "_middleware",
         "_notification_queue",
         "_outbound",
         "_queue",
@@ -62,12 +62,12 @@ class Inbound:
     )
 
     def __init__(
-        self, link: Link, outbound: Outbound, reports: Reports, handling: Handling, settled: Callable[[], None]
+        self, link: Link, outbound: Outbound, reports: Reports, middleware: AnyMiddleware, settled: Callable[[], None]
     ) -> None:
         self._link = link
         self._outbound = outbound
         self._reports = reports
-        self._handling = handling
+        self._middleware = middleware
         self._settled = settled
         self.subscriptions: Any = None
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
@@ -222,7 +222,7 @@ class Inbound:
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_PARAMS, str(error))
         for stream in streams[1] if streams else ():
             stream.put(params, len(call.text))
-        if found is None and not self._handling.is_watched:
+        if found is None and not self._middleware:
             return ACCEPTED
         text = call.text
         call.read(method, params)
@@ -242,7 +242,7 @@ class Inbound:
     def _watched(self, name: str, requester: Requester) -> AnyMethod | None:
         """Return a method that only middleware wants to see."""
         binding = requester.binding
-        return binding.methods.get(name) if binding and self._handling.is_watched else None
+        return binding.methods.get(name) if binding and self._middleware else None
 
     def end(self, reason: str, current: "asyncio.Task[Any] | None") -> None:
         """Cancel all tasks except the current one, since the connection has ended."""
@@ -317,7 +317,7 @@ class Inbound:
         try:
             if channel.owed_bytes > MAX_UNREAD:
                 await channel.wait_for_room()
-            result = await self._handling.run(call, handler)
+            result = await call.run(handler, self._middleware)
             method: Any = call.method  # which a handler may have replaced
             answer = self._outbound.encode_result(method, result, call.requester)
             if call.resumed is not None:
@@ -363,7 +363,7 @@ class Inbound:
     async def _notified(self, call: Call, handler: Handler) -> None:
         CURRENT.set(call)
         try:
-            await self._handling.run(call, handler)
+            await call.run(handler, self._middleware)
         except (*_ENDS, asyncio.CancelledError):
             raise
         except BaseException as error:

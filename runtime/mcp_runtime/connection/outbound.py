@@ -3,10 +3,10 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime.connection.calls import CURRENT, Asked, Call, Lasting, Proceed, through, times_of
+from mcp_runtime.connection.calls import CURRENT, AnyMiddleware, Asked, Call, Lasting, through, times_of
 from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded, read
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import Reports
@@ -57,7 +57,7 @@ class Outbound:
 
     def ask_through(
         self,
-        middleware: Sequence[Callable[[Any, Proceed], Awaitable[Any]]],
+        middleware: AnyMiddleware,
         work: Call,
         type_: WireType[T],
         options: CallOptions | None,
