@@ -286,7 +286,7 @@ class Judge(Wire):
     def _handler_logs(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         one = self._connections[call.client]
-        if self._now >= one.ends:
+        if self._now >= one.ends + self._slack(one.ends):
             return
         if self._wants(one, call, data["level"]):
             one.logs = one.logs or Gate(self._world["limits"]["log_rate"], self._now)

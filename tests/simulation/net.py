@@ -1,5 +1,6 @@
 """Streams between simulated processes: bytes arrive late, in pieces, or not at all."""
 
+import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -148,6 +149,7 @@ class Pipe:
         self._loop, self._weather, self._sent, self._note = loop, weather, sent, note
         self._arrived: deque[bytes] = deque()
         self._on_its_way = self._unread = 0
+        self.moved = 0
         self._last = 0.0
         self._is_ended = self._is_cut = self._writes = self._reads = self._refused = False
         self._read_fd, self._write_fd = next(numbers), next(numbers)
@@ -234,6 +236,7 @@ class Pipe:
 
     def _deliver(self, piece: bytes) -> None:
         self._on_its_way -= len(piece)
+        self.moved += len(piece)
         if self._has_reader and not self._is_ended:
             self._unread += len(piece)
             self._arrived.append(piece)
@@ -258,13 +261,19 @@ class Stream:
         self.server = net.adopt(server, self.there.reader(), self.back.writer())
         if weather.cut is not None:
             net.loop.arrive(weather.cut, self.cut)
-        self._history, self._number = history, number
+        self._history, self._number, self._delay = history, number, weather.delay
 
     def cut(self) -> None:
         """End both directions at once."""
         self._history.note(f"net {self._number}", "cut")
         self.there.cut()
         self.back.cut()
+
+    async def rest(self) -> None:
+        """Wait until nothing has arrived for so long that nothing is on its way: a slow stream holds little."""
+        moved = -1
+        while moved != (moved := self.there.moved + self.back.moved):
+            await asyncio.sleep(2 * self._delay)
 
 
 class Net:

@@ -39,7 +39,7 @@ def smaller(world: World) -> Iterator[World]:
             parent = parent[part]
         if isinstance(parent, list):
             yield _changed(world, path, None)
-        elif value not in (None, 0, False) and key in _PLAIN:
+        elif value not in (None, 0, False) and key in _PLAIN and parent is not world.get("patience"):
             yield _changed(world, path, [_PLAIN[key]])
 
 

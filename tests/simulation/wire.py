@@ -138,6 +138,7 @@ class Wire(Duties):
         call.received.step("cancel")
         if before == "waiting" and call.is_running:  # its task has not begun
             self._excuse("begin", call.tag)
+            self._excuse("stop", call.tag)
             self._free(call)
         elif before == "waiting" and call in one.queue:
             one.queue.remove(call)

@@ -296,6 +296,7 @@ async def _live(world: World, history: History, number: int, stream: Stream, ope
         loop.call_later(world["close"], lambda: asyncio.ensure_future(_close(history, who, peer)))
     await asyncio.gather(*calls)
     await asyncio.sleep(max(0.0, began + 50 - loop.time()) if world["close"] else 200)
+    await stream.rest()
     if client.connection.closed_because is None:
         ends = client.connection, opened[number]
         states = [end.state.value for end in ends]
