@@ -200,7 +200,7 @@ async def test_no_connection_is_kept(shared: bool) -> None:
 async def test_an_unshared_handler_ends_with_its_connection(name: str) -> None:
     server = Desk(shared=False)
     retry = answered(await once(server, name))
-    assert server.ended == [None]
+    assert server.ended == ["closed by this side"]
     assert (await once(server, name, **retry))["error"]["code"] == -32602
 
 

@@ -228,7 +228,7 @@ class TestHandles:
         async with line(server) as client:
             for _ in range(3):
                 await client.call("together")
-        assert server.ended == ["None"] * 3
+        assert server.ended == ["closed by this side"] * 3
 
     async def test_the_oldest_handler_of_a_greedy_peer_makes_room(self) -> None:
         server = Shop(inputs=Suspended(per_peer=2, overall=3))

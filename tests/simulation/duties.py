@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from simulation.gates import Gate
-from simulation.model import CALL, FORBIDDEN, RECEIVED, SENT, SESSION, Lifecycle
+from simulation.model import CALL, FORBIDDEN, QUESTION, RECEIVED, SENT, SESSION, Lifecycle
 
 EPSILON: Final = 0.03
 """Seconds by which anything may be late: timeouts are checked every few milliseconds."""
@@ -51,6 +51,10 @@ class Call:
         self.side = Machine(duties, CALL, self.tag)
         self.sent = Machine(duties, SENT, self.tag)
         self.received = Machine(duties, RECEIVED, self.tag)
+        self.question = Machine(duties, QUESTION, f"the question of {self.tag}")
+        self.question_id: Any = None
+        self.request_state: Any = None
+        self.question_text = ""
         self.id: Any = None
         self.token: Any = None
         self.deadline = self.latest = float("inf")
@@ -59,6 +63,7 @@ class Call:
         self.told: list[Any] = []
         self.answer: dict[str, Any] = {}
         self.is_running = self.is_cancelled = self.is_late = self.has_resisted = False
+        self.is_shown = self.is_ignored = self.has_withdrawn = False
 
 
 class Connection:
@@ -73,6 +78,7 @@ class Connection:
         self.names: dict[Any, str] = {}
         self.by_id: dict[Any, Call] = {}
         self.by_token: dict[Any, Call] = {}
+        self.by_question: dict[Any, Call] = {}
         self.queue: list[Call] = []
         self.running = 0
         self.logs: Gate | None = None

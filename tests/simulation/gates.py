@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 EPSILON: Final = 0.03
+COINCIDENCE: Final = 5e-5
+"""Seconds by which the runtime's timers may lag behind, so that another item comes just in time."""
 
 
 class Gate:
@@ -17,7 +19,7 @@ class Gate:
     def __init__(self, rate: float | None, now: float) -> None:
         self._rate = rate
         self._burst = self._tokens = max(1.0, rate or 0)
-        self._at = now
+        self._at = self._put_at = now
         self._waiting: tuple[float, Any, int] | None = None
         self._due: list[tuple[float, Any]] = []
 
@@ -33,6 +35,7 @@ class Gate:
             self._due.append((now, item))
         elif self._waiting is None:
             self._waiting = now + (1 - self._tokens) / self._rate, item, rank
+            self._put_at = now
         elif rank >= self._waiting[2]:
             self._waiting = self._waiting[0], item, rank
 
@@ -48,6 +51,8 @@ class Gate:
         if not self._due:
             return False
         at, due = self._due.pop(0)
+        if self._waiting is not None and item == self._waiting[1] != due and self._put_at - at < COINCIDENCE:
+            due, self._waiting = item, None
         return bool(due == item and at <= now + EPSILON and now <= at + EPSILON + slack(at))
 
     def owes(self, now: float) -> bool:

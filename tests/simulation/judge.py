@@ -8,10 +8,10 @@ from typing import Any
 
 from simulation.duties import LEVELS, LINGER, MODERN, WRITE_LINGER, Call, Connection
 from simulation.gates import Gate
-from simulation.wire import Wire
+from simulation.questions import Questions
 
 
-class Judge(Wire):
+class Judge(Questions):
     """Judges one history."""
 
     def verdict(self) -> list[str]:
@@ -58,7 +58,7 @@ class Judge(Wire):
 
     def _client_closes(self, one: Connection, _: Any) -> None:
         one.ended.setdefault("client", self._now)
-        self._lose(one)
+        self._lose(one, has_closed=True)
         grace = 2 if self._world["weather"]["capacity"] <= 300 else 0
         self._must("close client", str(one.number), at=self._now + grace)
 
@@ -89,11 +89,12 @@ class Judge(Wire):
             one.ended["client"] = self._now
             self._lose(one)
 
-    def _lose(self, one: Connection) -> None:
+    def _lose(self, one: Connection, *, has_closed: bool = False) -> None:
         """Fail the open calls of a client."""
         for call in self._of(one):
             self._excuse("cancel", call.tag)
-            if call.side.state in ("called", "sent"):
+            self._ignore(call, 0 if one.is_modern or has_closed else LINGER)
+            if call.side.state in ("called", "sent", "asked"):
                 call.side.step("lost")
                 call.sent.step("end")
                 self._excuse("expire", call.tag)
@@ -113,6 +114,8 @@ class Judge(Wire):
         call = self._calls[data["tag"]]
         if call.side.state == "sent" and "client" not in one.ended:
             self._must("cancel", call.tag)
+        if call.side.state == "asked":
+            self._ignore(call)
         self._excuse("request", call.tag)
         self._excuse("expire", call.tag)
         call.is_cancelled = True
@@ -155,7 +158,7 @@ class Judge(Wire):
                 self._excuse("begin", call.tag)
                 self._excuse("stop", call.tag)
                 call.received.step("end")
-            elif call.received.state == "running":
+            elif call.received.state in ("running", "suspended"):
                 self.fault(f"{call.tag} is still running after the end of the server")
 
     def _server_reads_the_end(self, one: Connection, _: Any) -> None:
@@ -249,6 +252,7 @@ class Judge(Wire):
     def _handler_is_cancelled(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         self._stop(call)
+        self._withdraw(self._connections[call.client], call)
         call.received.step("stop")
         if not data["told"]:
             self.fault(f"{call.tag}: the handler was not told of its cancellation")
@@ -258,7 +262,7 @@ class Judge(Wire):
         self._stop(self._calls[data["tag"]])
 
     def _stop(self, call: Call) -> None:
-        if call.received.state == "running":
+        if call.received.state in ("running", "suspended"):
             call.received.step("end")
         elif call.has_resisted:
             self._excuse("stop", call.tag)

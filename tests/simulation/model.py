@@ -74,16 +74,17 @@ RECEIVED: Final = lifecycle(
     "A request as its receiver sees it: one answer after all reports, and nothing after a cancellation.",
     "answered dropped stopped gone",
     """
-                 request  begin    progress  finish    stop     answer    cancel    end
-    new          waiting  -        -         -         -        -         new       gone
-    waiting      -        running  -         -         -        answered  dropped   gone
-    running      -        -        running   finished  -        -         stopping  stopping
-    finished     -        -        finished  -         -        answered  finished  finished
-    answered     -        -        -         -         -        -         answered  answered
-    stopping     -        -        -         stopped   stopped  -         stopping  stopping
-    stopped      -        -        -         -         -        -         stopped   stopped
-    dropped      -        -        -         -         -        -         dropped   dropped
-    gone         -        stopping -         -         -        -         gone      gone
+                 request  begin    progress  ask       finish    stop     answer    cancel    end
+    new          waiting  -        -         -         -         -        -         new       gone
+    waiting      -        running  -         -         -         -        answered  dropped   gone
+    running      -        -        running   suspended finished  -        -         stopping  stopping
+    suspended    running  -        -         -         -         -        -         suspended stopping
+    finished     -        -        finished  -         -         -        answered  finished  finished
+    answered     -        -        -         -         -         -        -         answered  answered
+    stopping     -        -        -         -         stopped   stopped  -         stopping  stopping
+    stopped      -        -        -         -         -         -        -         stopped   stopped
+    dropped      -        -        -         -         -         -        -         dropped   dropped
+    gone         -        stopping -         -         -         -        -         gone      gone
     """,
 )
 
@@ -92,19 +93,39 @@ CALL: Final = lifecycle(
     "A call as the program that makes it sees it.",
     "over",
     """
-                 call    request  report  answer    cancel    timeout  lost    over
-    new          called  -        -       -         -         -        -       -
-    called       -       sent     -       -         stopping  -        lost    -
-    sent         -       -        sent    answered  stopping  expired  lost    -
-    answered     -       -        -       -         answered  -        answered over
-    stopping     -       -        -       stopping  -         -        stopping over
-    expired      -       -        -       expired   expired   -        expired over
-    lost         -       -        -       -         lost      -        lost    over
-    over         -       -        -       over      -         -        over    -
+                 call    request  report  ask       answer    cancel    timeout  lost    over
+    new          called  -        -       -         -         -         -        -       -
+    called       -       sent     -       -         -         stopping  -        lost    -
+    sent         -       -        sent    asked     answered  stopping  expired  lost    -
+    asked        -       sent     -       -         -         stopping  -        lost    -
+    answered     -       -        -       -         -         answered  -        answered over
+    stopping     -       -        -       stopping  stopping  -         -        stopping over
+    expired      -       -        -       expired   expired   expired   -        expired over
+    lost         -       -        -       -         -         lost      -        lost    over
+    over         -       -        -       -         over      -         -        over    -
     """,
 )
 
-LIFECYCLES: Final = (SESSION, SENT, RECEIVED, CALL)
+QUESTION: Final = lifecycle(
+    "question, in the middle of a call",
+    "A question of a handler, which waits for the answer: a request in sessions. In 2026-07-28 it is the result of the "
+    "request, and the answer comes with the next request.",
+    "heard stopped",
+    """
+                 ask     request  show     reply    answer    hear    withdraw  stop
+    new          asked   -        -        -        -         -       -         -
+    asked        -       open     -        -        -         -       -         stopped
+    open         -       -        shown    -        -         -       ignored   stopped
+    shown        -       -        -        replied  -         -       ignored   stopped
+    replied      -       -        -        -        answered  -       ignored   stopped
+    answered     -       -        -        -        -         heard   answered  stopped
+    heard        asked   -        -        -        -         -       heard     heard
+    ignored      -       -        -        ignored  ignored   -       ignored   stopped
+    stopped      -       -        stopped  stopped  stopped   -       stopped   stopped
+    """,
+)
+
+LIFECYCLES: Final = (SESSION, SENT, RECEIVED, CALL, QUESTION)
 
 
 def explore(table: Lifecycle) -> Iterator[str]:

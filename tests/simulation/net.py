@@ -296,8 +296,10 @@ class Net:
 
     @contextmanager
     def open(self) -> Generator[None]:
-        """Let transports find the simulated descriptors."""
-        with patch("mcp_runtime.transports.stdio._take_over", self._take_over):
+        """Let transports find the simulated descriptors, and draw no secret of the process."""
+        take_over = patch("mcp_runtime.transports.stdio._take_over", self._take_over)
+        # It is drawn once per process, and would be part of the trace.
+        with take_over, patch("mcp_runtime.features.inputs.suspended._SECRET", bytes(32)):
             yield
 
     def _take_over(self, stdin: int, stdout: int) -> tuple[Descriptor, Descriptor]:

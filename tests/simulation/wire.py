@@ -1,5 +1,6 @@
 """Judges what the two ends of a connection send and receive."""
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -34,8 +35,10 @@ class Wire(Duties):
         method, id_, params = message.get("method"), message.get("id"), params_of(message)
         if method == "notifications/cancelled":
             self._sends_cancelled(one, params)
-        elif id_ is None or method is None:
+        elif id_ is None:
             pass
+        elif method is None:
+            self._replies(one.by_question[id_], message["result"])
         elif id_ in one.requests:
             self.fault(f"client {one.number}: the id {id_!r} is used again")
         elif method == "tools/call":
@@ -47,6 +50,8 @@ class Wire(Duties):
 
     def _sends_call(self, one: Connection, id_: Any, params: Any) -> None:
         call = self._calls[params["arguments"]["tag"]]
+        if call.side.state == "asked":
+            self._asks_again(call, params)
         one.requests[id_], one.names[id_], one.by_id[id_] = call.sent, "tools/call", call
         call.id = id_
         self._did("request", call.tag)
@@ -89,6 +94,8 @@ class Wire(Duties):
         id_, params = message.get("id"), params_of(message)
         if "method" not in message:
             self._receives_answer(one, id_, message)
+        elif id_ is not None or params.get("requestId") in one.by_question:
+            self._is_questioned(one, message)
         elif message["method"] == "notifications/progress":
             self._receives_progress(one, params)
 
@@ -104,7 +111,11 @@ class Wire(Duties):
         if call is None:
             return
         self._excuse("expire", call.tag)
-        if call.side.state != "over":
+        if message.get("result", {}).get("resultType") == "input_required":
+            if call.side.state == "sent":
+                call.side.step("ask")
+                self._must("show", call.tag)
+        elif call.side.state != "over":
             call.side.step("answer")
             if call.side.state == "answered":
                 self._must("end", call.tag)
@@ -128,6 +139,8 @@ class Wire(Duties):
             call = one.by_id.get(params.get("requestId"))
             if call is not None:
                 self._is_cancelled(one, call)
+        elif method is None:
+            self._will_hear(one.by_question[id_])
         elif method == "tools/call":
             self._receives_call(one, one.by_id[id_])
         elif id_ is not None and method is not None:
@@ -148,7 +161,11 @@ class Wire(Duties):
 
     def _receives_call(self, one: Connection, call: Call) -> None:
         limits = self._world["limits"]
+        before = call.received.state
         call.received.step("request")
+        if before == "suspended":
+            self._will_hear(call)
+            return
         call.token = next((token for token, other in one.by_token.items() if other is call), None)
         if one.running < limits["max_in_flight"]:
             self._begin(one, call)
@@ -169,13 +186,16 @@ class Wire(Duties):
         elif message["method"] == "notifications/message":
             if one.logs is None or not one.logs.took(self._now, [params["level"], params["data"]], self._slack):
                 self.fault(f"server {one.number}: this log message is not due: {params}")
-        elif "id" in message:
-            self.fault(f"server {one.number} asks what nobody told it to: {message}")
+        else:
+            self._questions(one, message)
 
     def _sends_answer(self, one: Connection, message: Any) -> None:
         call = one.by_id.get(message["id"])
         if call is None:
             self._did("answer", str(one.number), str(message["id"]))
+            return
+        if message.get("result", {}).get("resultType") == "input_required":
+            self._suspends(call, message["result"])
             return
         self._did("answer", call.tag)
         call.received.step("answer")
@@ -211,13 +231,31 @@ class Wire(Duties):
         if is_modern or method == "server/discover":
             return
         if method is None:
-            name = one.names.get(message.get("id"))
+            name = None if from_client else one.names.get(message.get("id"))
             if name == "initialize":
                 machine.step("result" if "result" in message else "error")
             return
         special = {"initialize": "initialize", "notifications/initialized": "initialized", "ping": "ping"}
         asks = "request" if from_client else "question"
         machine.step(special.get(method) or (asks if "id" in message else "notification"))
+
+    @abstractmethod
+    def _replies(self, call: Call, result: Any) -> None: ...
+
+    @abstractmethod
+    def _asks_again(self, call: Call, params: Any) -> None: ...
+
+    @abstractmethod
+    def _is_questioned(self, one: Connection, message: Any) -> None: ...
+
+    @abstractmethod
+    def _will_hear(self, call: Call) -> None: ...
+
+    @abstractmethod
+    def _questions(self, one: Connection, message: Any) -> None: ...
+
+    @abstractmethod
+    def _suspends(self, call: Call, result: Any) -> None: ...
 
     def _free(self, call: Call) -> None:
         """Let the next request of the queue begin."""
@@ -252,6 +290,9 @@ class Wire(Duties):
         return (call for call in self._calls.values() if call.plan["client"] == one.number)
 
     def _close(self, one: Connection) -> None:
+        for call in self._of(one):
+            if call.received.state == "suspended":
+                self._must("stop", call.tag, at=one.ends)
         self._must("close", str(one.number), at=one.ends + one.grace + max(map(resistance, self._of(one)), default=0))
 
 

@@ -6,6 +6,7 @@ import logging
 import random
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -61,6 +62,13 @@ def make(seed: int) -> World:
         return world | {"hostile": hostile.make(chance, world["server"], world["speaks"]), **CALM}
     for number in range(chance.randint(1, 8)):
         world["calls"].append(_call(chance, number, world["clients"]))
+    if not world["stalls"] and delay < 10 and chance.random() < 0.3:
+        world["limits"]["max_in_flight"] = 256
+        world["patience"] |= {"timeout": 2000, "max_time": 5000}
+        for number, call in enumerate(world["calls"]):
+            call |= {"timeout": None, "max_time": None}
+            if number % 2 == 0:
+                call |= {"steps": _dialogue(chance), "progress": False}
     end = chance.choice((None, None, "cut", "close", "stop"))
     if end is not None:
         at = world["weather"][end] = chance.choice((1, 2, chance.uniform(0, 40)))
@@ -94,6 +102,14 @@ def _call(chance: random.Random, number: int, clients: int) -> dict[str, Any]:
     }
 
 
+def _dialogue(chance: random.Random) -> list[Any]:
+    """Return steps with questions; each takes the client some seconds to answer."""
+    steps: list[Any] = []
+    for _ in range(chance.choice((1, 1, 2, 5))):
+        steps += [["wait", chance.choice((0, 0, 0.5, 3))], ["ask", chance.choice((0, 0, 0.1, 2, 7))]]
+    return [*steps, *chance.choice(([], [["wait", 1]], [["fail", 7]]))]
+
+
 def _step(chance: random.Random, number: int) -> list[Any]:
     match chance.randrange(12):
         case 0 | 1 | 2 | 3:
@@ -109,10 +125,10 @@ def _step(chance: random.Random, number: int) -> list[Any]:
             return chance.choice((["crash"], ["big", 5000], ["stubborn", 1.0], ["report", 0, None, 1]))
 
 
-async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any], None]) -> str:
+async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any], None], ask: Any) -> str:
     """Do what the steps of a call say; return the text of the result."""
     text = tag
-    for name, *given in steps:
+    for number, (name, *given) in enumerate(steps):
         match name, given:
             case "wait", [seconds]:
                 await asyncio.sleep(seconds)
@@ -125,6 +141,10 @@ async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any
                     as_level: Any = LEVELS[int(times - part) * 7 % len(LEVELS)] if level == "mixed" else level
                     note("logs", {"tag": tag, "level": as_level, "line": f"{tag} {line}.{part}"})
                     await ctx.log(as_level, f"{tag} {line}.{part}")
+            case "ask", [seconds]:
+                asked = f"{tag}|{number}|{seconds}"
+                note("asks", {"tag": tag, "text": asked})
+                note("hears", {"tag": tag, "text": await ask(asked)})
             case "fail", [code]:
                 raise PeerError(code, f"{tag} fails", {"tag": tag})
             case "crash", _:
@@ -142,6 +162,32 @@ async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any
     return text
 
 
+async def _ask(v: Any, client: Any, text: str) -> Any:
+    """Ask a client for a text."""
+    asked = v.SamplingMessage(role="user", content=v.TextContent(text=text))
+    options = CallOptions(timeout=2000, max_time=5000)
+    return (await client.create_message(messages=[asked], max_tokens=9, options=options)).content.text
+
+
+def make_handlers(world: World, history: History, who: str) -> Any:
+    """Return the handlers of a client: they answer a question with its own text, after the seconds that it names."""
+    v = bindings(world["client"])
+
+    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
+        text = params.messages[0].content.text
+        tag, _, seconds = text.split("|")
+        history.note(who, "is asked", {"tag": tag})
+        try:
+            await asyncio.sleep(float(seconds))
+        except asyncio.CancelledError:
+            history.note(who, "is interrupted", {"tag": tag})
+            raise
+        history.note(who, "replies", {"tag": tag})
+        return v.CreateMessageResult(role="assistant", content=v.TextContent(text=text), model="m")
+
+    return type("Person", (v.ClientHandlers,), {"create_message": create_message})()
+
+
 def make_server(world: World, history: History) -> Any:
     """Return the server of a world: its tool does what the arguments say."""
     v = bindings(world["server"])
@@ -150,7 +196,8 @@ def make_server(world: World, history: History) -> Any:
         tag, steps = params.arguments["tag"], params.arguments["steps"]
         history.note("handler", "begins", {"tag": tag})
         try:
-            text = await perform(steps, tag, ctx, lambda what, data: history.note("handler", what, data))
+            note, ask = partial(history.note, "handler"), partial(_ask, v, ctx.client)
+            text = await perform(steps, tag, ctx, note, ask)
         except asyncio.CancelledError:
             history.note("handler", "is cancelled", {"tag": tag, "told": ctx.is_cancelled})
             raise
@@ -282,7 +329,7 @@ async def _live(world: World, history: History, number: int, stream: Stream, ope
     options = ClientOptions(name=who, era=world["era"], **world["patience"])
     history.note(who, "opens")
     try:
-        client = await client_class.open(peer, options=options)
+        client = await client_class.open(peer, options=options, handlers=make_handlers(world, history, who))
     except McpError as error:
         history.note(who, "cannot open", {"error": type(error).__name__, "text": str(error)})
         history.note(who, "is closed", {"open": 0})

@@ -178,6 +178,7 @@ class Inbound:
         self._link.answer(call, result)
         self._release(call)
         if keep:
+            self._kept[call] = None
             self._link.background.adopt(call.task)
         return call.task
 
@@ -187,6 +188,7 @@ class Inbound:
         It may have been suspended by another connection of the same event loop.
         """
         self._link.background.release(call.task)
+        self._kept.pop(call, None)
         self._running[call] = None
         call.resume(received, by=self)
 
@@ -374,6 +376,8 @@ class Inbound:
         if call in self._running:
             self._release(call)
             del call.task  # whose context refers to the call: the cycle would wait for the garbage collector
+        elif call.is_suspended:
+            self._kept.pop(call, None)
         if self._link.closed_because is not None or self._link.ending is not None:
             self._settled()
 

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Interrupted, write_result
-from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
+from mcp_runtime.errors import ConnectionClosed, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_object
 
@@ -144,16 +144,25 @@ async def answer_all(connection: Connection, method: AnyMethod, requests: dict[s
 
     Raises:
         RemoteProtocolError: a question needs something that this client did not declare.
+        ConnectionClosed: the connection ended, so nobody waits for the answers.
         Exception: whatever a handler raises; the others are cancelled.
     """
     for key, request in requests.items():
         _check_declared(connection, method, key, request)
     try:
         async with asyncio.TaskGroup() as group:
+            end = group.create_task(_fail_at_the_end(connection))
             tasks = {key: group.create_task(_one(connection, request)) for key, request in requests.items()}
+            if tasks:
+                await asyncio.wait(tasks.values())
+            end.cancel()
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return {key: task.result() for key, task in tasks.items()}
+
+
+async def _fail_at_the_end(connection: Connection) -> None:
+    raise ConnectionClosed(await connection.wait_closed())
 
 
 async def _one(connection: Connection, request: Any) -> Any:
