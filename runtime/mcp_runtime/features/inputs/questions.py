@@ -153,8 +153,7 @@ async def answer_all(connection: Connection, method: AnyMethod, requests: dict[s
         async with asyncio.TaskGroup() as group:
             end = group.create_task(_fail_at_the_end(connection))
             tasks = {key: group.create_task(_one(connection, request)) for key, request in requests.items()}
-            if tasks:
-                await asyncio.wait(tasks.values())
+            await asyncio.gather(*tasks.values())
             end.cancel()
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None

@@ -127,7 +127,9 @@ class Suspensions:
         requester, params = received.requester, received.message.params or {}
         task, work = asking.task, asking.work
         is_same = work.method.name == received.message.method and asking.digest == digest_of(params)
-        may_come = work.connection is connection or (self._settings.shared and _is_running(asking.loop))
+        # Only the event loop of a handler can run it.
+        is_here = self._settings.shared and asking.loop is asyncio.get_running_loop()
+        may_come = work.connection is connection or is_here
         if task is None or not may_come or requester.principal != work.requester.principal or not is_same:
             raise unknown_state()
         answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester)
@@ -196,10 +198,8 @@ class _Asking:
             LocalProtocolError: the given key belongs to another question.
         """
         if given in self._keys:
-            reason, revision = (
-                f"the key {given!r} belongs to another question of this call",
-                self.work.requester.revision,
-            )
+            revision = self.work.requester.revision
+            reason = f"the key {given!r} belongs to another question of this call"
             raise LocalProtocolError(revision=revision, method=method.name, pointer="", reason=reason)
         area, number = method.name.partition("/")[0], len(self._keys) + 1
         while given is None and f"{area}-{number}" in self._keys:
@@ -211,11 +211,6 @@ class _Asking:
     def ended(self, _: "asyncio.Task[None]") -> None:
         """React to the cancellation of a handler while it waited."""
         self._forget(self)
-
-
-def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether this is the event loop of a handler: only that one can run it."""
-    return loop is asyncio.get_running_loop()
 
 
 def _new_handle() -> str:
