@@ -176,8 +176,14 @@ class Wire(Protocol):
         """
         ...
 
-    def begin_session(self, connection: Any) -> None:
-        """Let a modern-era server answer a legacy-era session that has begun over a `Connection`."""
+    def begin_session(self, connection: Any, info: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
+        """Let a modern-era server answer a legacy-era session.
+
+        Args:
+            connection: the `Connection`, before features are installed.
+            info: the client's name and version, keyed by wire names.
+            capabilities: what the client declared.
+        """
         ...
 
     def begin_stateless(self, connection: Any, listeners: Any) -> None:

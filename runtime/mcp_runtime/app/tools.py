@@ -58,8 +58,10 @@ class Tool:
         if restart and task is None:
             raise self.function.signature.error("restart=True is for tools that become tasks; pass task= too")
         self._task, self._restart, self._server, self._binding = task, restart, server, server.__binding__
-        if task is not None and self._admit is None:
+        if task is not None and self._tasks is None:
             raise self.function.signature.error("task= needs a store: App(extensions=[Tasks(MemoryTaskStore())])")
+        if task is not None:
+            self._tasks.declare_tool(self.function.name, task)
         self._said = said_of(name=self.function.name, description=description or self.function.summary, **said)
         if "description" not in self._said:
             self.function.signature.warn(
@@ -89,8 +91,8 @@ class Tool:
                 it.
             MissingCapability: the client lacks a capability that the function needs.
         """
-        if self._admit is not None:
-            self._admit(ctx, self._task, self._restart)
+        if self._tasks is not None:
+            self._tasks.admit(ctx, self._task, self._restart)
         try:
             try:
                 values = self.function.arguments.read(arguments)
@@ -109,10 +111,10 @@ class Tool:
             return self._broke(error, ctx)
 
     @cached_property
-    def _admit(self) -> Callable[[Any, str | None, bool], None] | None:
-        """Decides whether a call may become a task; None if the server has no store of tasks."""
-        found = (getattr(extension, "admit", None) for extension in self._server.effective_options().extensions)
-        return next(filter(None, found), None)
+    def _tasks(self) -> Any:
+        """The extension that decides whether a call may become a task; None if the server has no store of tasks."""
+        extensions = self._server.effective_options().extensions
+        return next((each for each in extensions if getattr(each, "admit", None) is not None), None)
 
     @cached_property
     def _result(self) -> type[Any]:

@@ -11,19 +11,20 @@ from mcp_runtime.functions import check_scopes, scopes_of
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.protocol import modern, names
-from mcp_runtime.protocol.legacy import Side
 
 MAX_ROUNDS: Final = 16
 """How often a handler may return questions before its request fails."""
 
 
-def begin_session(connection: Connection) -> Mapping[str, Any]:
-    """Let a modern-era server answer a legacy-era session that has begun.
+def begin_session(
+    connection: Connection, info: Mapping[str, Any], capabilities: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Let a modern-era server answer a legacy-era session.
 
     Returns:
         What the client sent when the session began, as `_meta` of each of its requests.
     """
-    binding, requester = connection.binding, connection.requester
+    binding = connection.binding
     assert binding is not None
     for method in binding.methods.values():
         handler = connection.handler(method.name)
@@ -31,8 +32,8 @@ def begin_session(connection: Connection) -> Mapping[str, Any]:
             connection.handle(method, _asking(connection, method, handler))
     return {
         modern.VERSION: binding.revision,
-        modern.CLIENT_INFO: dict(requester.info),
-        modern.CLIENT_CAPABILITIES: dict(requester.declared[Side.CLIENT]),
+        modern.CLIENT_INFO: dict(info),
+        modern.CLIENT_CAPABILITIES: dict(capabilities),
     }
 
 
@@ -45,7 +46,7 @@ def _asking(connection: Connection, method: RequestMethod[Any, Any], own: Handle
             if getattr(result, "result_type", "") != "input_required":
                 return result
             asked: dict[str, Any] = result.input_requests or {}
-            answers = {key: await _ask(connection, request) for key, request in asked.items()}
+            answers = {key: await _ask(ctx, request) for key, request in asked.items()}
             more: dict[str, Any] = {"input_responses": answers or None, "request_state": result.request_state}
             params = ctx.exchange.params = params.model_copy(update=more)
         raise _broken(connection, method.name, f"the handler asked for input {MAX_ROUNDS} times")
@@ -53,12 +54,13 @@ def _asking(connection: Connection, method: RequestMethod[Any, Any], own: Handle
     return handler
 
 
-async def _ask(connection: Connection, asked: Any) -> Any:
+async def _ask(ctx: Context[Any], asked: Any) -> Any:
+    connection = ctx.connection
     assert connection.binding is not None
     method = connection.binding.methods.get(asked.method)
     if not isinstance(method, RequestMethod):
         raise _broken(connection, str(asked.method), "clients do not answer this method")
-    return await connection.request(method, asked.params, None)
+    return await ctx.peer.__caller__.request(method, asked.params, None)
 
 
 def _broken(connection: Connection, method: str, reason: str) -> LocalProtocolError:

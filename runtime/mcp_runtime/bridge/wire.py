@@ -85,12 +85,12 @@ class Wire:
 
             self.stand_ins, self.on_log_level, self.listen = stand_alone(connection, named)
 
-    def begin_session(self, connection: "Connection") -> None:
-        """Let a modern-era server answer a legacy-era session that has begun."""
+    def begin_session(self, connection: "Connection", info: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
+        """Let a modern-era server answer a legacy-era session."""
         if self.strips_meta:
             from mcp_runtime.bridge.server import begin_session
 
-            self.meta = begin_session(connection)
+            self.meta = begin_session(connection, info, self.declared(Side.CLIENT, capabilities))
 
     def begin_stateless(self, connection: "Connection", listeners: "Listeners") -> None:
         """Let a legacy-era server answer stateless requests, for whose requester the connection is set up."""

@@ -190,9 +190,9 @@ class _Reception:
             "address": getattr(channel, "address", None),
         }
         headers = getattr(channel, "headers", {})
-        offer.settle(params["capabilities"], info=params["clientInfo"], headers=headers, **known)
         if wire is not None:
-            wire.begin_session(connection)
+            wire.begin_session(connection, params["clientInfo"], params["capabilities"])
+        offer.settle(params["capabilities"], info=params["clientInfo"], headers=headers, **known)
         remember(server, connection)
         return _result(server, spoken, offer.capabilities)
 

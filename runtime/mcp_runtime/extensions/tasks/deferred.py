@@ -3,13 +3,12 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from contextvars import ContextVar
 from copy import copy
 from typing import Any, Final
 
-from mcp_runtime.connection.requester import AskInside, Handler
+from mcp_runtime.connection.requester import AskInside
 from mcp_runtime.errors import RequestTimeout
-from mcp_runtime.extensions.tasks.engine import Engine, Run
+from mcp_runtime.extensions.tasks.engine import RUN, Engine, Run
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import NOTHING
 from mcp_runtime.features.inputs.questions import Question, read_answers
@@ -36,8 +35,7 @@ class DeferrableCall(Run):
         super().__init__(engine, ctx, ctx.requester.principal or "", record)
         self.open: dict[str, Question] = {}
         self.begun = asyncio.Event()
-        self.message = ""
-        self.may_defer, self.restarts = True, bool(work)
+        self.restarts = bool(work)
         self._ask_inside: AskInside
         self._asked = self.asking = 0
         self._attempt: int = work.get("attempt", 0) + 1
@@ -64,12 +62,10 @@ class DeferrableCall(Run):
                 self.begun.set()
         await self.say(message)
 
-    async def say(self, message: str) -> None:
-        """Describe the state of the task to its client."""
-        self.message = message
-        if self.record is not None and message:
-            status = Status.INPUT_REQUIRED if self.open else Status.WORKING
-            await self._move(status)
+    async def restate(self) -> None:
+        """Store the present state with its description; see `Run.restate`."""
+        if self.record is not None:
+            await self._move(Status.INPUT_REQUIRED if self.open else Status.WORKING)
 
     def answer(self, answers: Mapping[str, Any]) -> None:
         """Give answers to the open questions; see `Run.answer`."""
@@ -82,11 +78,6 @@ class DeferrableCall(Run):
         """Do not become a task any more."""
         async with self._creating:
             self._is_over = True
-
-    async def run(self, handler: Handler, params: Any) -> Any:
-        """Run the handler; see `Run.run`."""
-        CALL.set(self)
-        return await super().run(handler, params)
 
     def _route(self) -> None:
         """Let the questions of the handler come here; a call that is sent again with answers has another requester."""
@@ -155,10 +146,6 @@ class DeferrableCall(Run):
         await self.move(status, message=self.message, questions=questions)
 
 
-CALL: Final[ContextVar[DeferrableCall | None]] = ContextVar("mcp_deferrable_call", default=None)
-"""The call being handled, if it may become a task."""
-
-
 class Deferred:
     """A call after `defer`.
 
@@ -166,7 +153,7 @@ class Deferred:
         call: the call; None if its client does not know tasks and waits for the result.
     """
 
-    def __init__(self, call: DeferrableCall | None) -> None:
+    def __init__(self, call: Run | None) -> None:
         self._call = call
 
     @property
@@ -208,7 +195,7 @@ async def defer(ctx: Context[Any], message: str = "") -> Deferred:
     return Deferred(call)
 
 
-def call_of(ctx: Context[Any]) -> DeferrableCall | None:
+def call_of(ctx: Context[Any]) -> Run | None:
     """Return the call that a context belongs to, if its client knows tasks."""
-    call = CALL.get()
+    call = RUN.get()
     return call if call is not None and call.exchange is ctx.exchange else None

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import Any, Final, TypeAlias
 
 from mcp_runtime import sources
@@ -51,6 +51,9 @@ class Run:
     Attributes:
         work: runs the handler.
         is_unwanted: whether the task was cancelled, or taken by another process.
+        message: describes its state.
+        may_defer: whether the call may become a task.
+        restarts: whether another process may run it again.
     """
 
     fails_with_tool = False
@@ -61,6 +64,8 @@ class Run:
         self.record: TaskRecord | None = record
         self.work: asyncio.Task[Any]
         self.is_unwanted = False
+        self.message = ""
+        self.may_defer, self.restarts = True, False
         self._is_over = False
         self._life = asyncio.timeout(None)
 
@@ -68,6 +73,19 @@ class Run:
     def exchange(self) -> Exchange:
         """The request."""
         return self.ctx.exchange
+
+    async def begin(self, message: str) -> None:
+        """Make a task of the call, unless it is one already, and describe its state."""
+        await self.say(message)
+
+    async def say(self, message: str) -> None:
+        """Describe the state of the task to its client."""
+        if message:
+            self.message = message
+            await self.restate()
+
+    async def restate(self) -> None:
+        """Store the present state with its description."""
 
     async def moved(self, record: TaskRecord) -> None:
         """Do what a new state of the task demands."""
@@ -103,6 +121,7 @@ class Run:
         """Run the handler; return its result, or store it if there is a task."""
         method: Any = self.exchange.method
         CURRENT.set(self.exchange)
+        RUN.set(self)
         try:
             async with self._life:
                 if self.record is not None:
@@ -179,6 +198,10 @@ class Run:
 
     def _log(self, level: int, text: str, *values: object) -> None:
         self.ctx.connection.log_limited(level, text, *values)
+
+
+RUN: Final[ContextVar[Run | None]] = ContextVar("mcp_task_run", default=None)
+"""The call being handled, if it is a task or may become one."""
 
 
 class Engine:

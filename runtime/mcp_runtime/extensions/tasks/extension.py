@@ -45,6 +45,7 @@ class Tasks(Extension):
         self.store = store
         self._server = None if store is None else TaskServer(Engine(store), self.binding, after, self._check_declared)
         self.admit = None if self._server is None else self._server.admit
+        self._tools: dict[str, str] = {}
 
     @property
     def revision(self) -> str:
@@ -55,6 +56,15 @@ class Tasks(Extension):
     def methods(self) -> Sequence[str]:
         """The methods that it adds."""
         return tuple(dict.fromkeys((*ANSWERED, *self.binding.methods)))
+
+    def declare_tool(self, name: str, support: str) -> None:
+        """Let the calls of a tool become tasks in sessions of 2025-11-25, whose clients decide that.
+
+        Args:
+            name: the tool.
+            support: ``optional`` or ``required``.
+        """
+        self._tools[name] = support
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str | Mapping[str, Any]]:
         """Declare the extension, or the tasks of 2025-11-25; see `Feature`."""
@@ -67,7 +77,7 @@ class Tasks(Extension):
         if not self._is_extension(connection):
             if self._server is not None:
                 connection.features[ID] = None
-                receive(connection, self._server.engine)
+                receive(connection, self._server.engine, self._tools)
             return
         own = connection.handler(TOOLS_CALL)
         if connection.side is Side.CLIENT or self._server is not None:
@@ -103,4 +113,5 @@ class Tasks(Extension):
         return await handler(params, ctx)
 
     def _is_extension(self, connection: Connection) -> bool:
-        return connection.binding is not None and connection.binding.revision == self.binding.revision
+        spoken = connection.requester.spoken
+        return spoken is not None and spoken.revision == self.binding.revision

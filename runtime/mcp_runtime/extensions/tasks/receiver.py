@@ -3,8 +3,9 @@
 The sections named are those of 2025-11-25, basic/utilities/tasks.
 """
 
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from mcp_runtime import sources
@@ -19,7 +20,8 @@ from mcp_runtime.extensions.tasks.tools import Support, ToolSupport
 from mcp_runtime.features.utilities import mark, related_meta
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, dump, is_object
+from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import (
     NOTIFICATIONS_TASKS_STATUS,
     TASKS_CANCEL,
@@ -41,39 +43,41 @@ def paths_of(connection: Connection) -> Sequence[str]:
     Args:
         connection: the connection, with its revision and handlers.
     """
-    binding, augmentable = connection.binding, _augmentable(connection)
-    if binding is None or not augmentable:
+    spoken, augmentable = connection.requester.spoken, _augmentable(connection)
+    if spoken is None or not augmentable:
         return ()
-    paths = [*(binding.methods[name].capability for name in ANSWERED), *(m.gated["task"] for m in augmentable)]
+    paths = [*(spoken.methods[name].capability for name in ANSWERED), *(m.gated["task"] for m in augmentable)]
     return [path.partition(".")[2] for path in paths]
 
 
-def receive(connection: Connection, engine: Engine) -> None:
+def receive(connection: Connection, engine: Engine, tools: Mapping[str, str]) -> None:
     """Answer task requests, and let other requests become tasks if the peer asks for it.
 
-    Every request for which the revision allows it and this side has a handler can be a task.
+    Every request for which the revision in use allows it and this side has a handler can be a task.
 
     Args:
         connection: the connection, once its peer has declared its capabilities.
         engine: runs the tasks.
+        tools: which tools may be tasks, beside those whose entry says so.
     """
     augmentable = _augmentable(connection)
     if not augmentable:
         return
-    receiver = _Receiver(connection, engine)
+    receiver = _Receiver(connection, engine, tools)
     for name, handler in zip(ANSWERED, (receiver.get, receiver.result, receiver.list, receiver.cancel), strict=True):
-        connection.handle(receiver.binding.methods[name], handler)
+        connection.handle(receiver.spoken.methods[name], handler)
     for method in augmentable:
         receiver.augment(method)
 
 
 def _augmentable(connection: Connection) -> Sequence[RequestMethod[Any, Any]]:
-    """Return the requests that can be tasks and have a handler."""
-    if connection.binding is None or not connection.requester.has(TASKS_GET):
+    """Return the requests that can be tasks in the revision in use, and have a handler."""
+    spoken, is_bridged = connection.requester.spoken, connection.requester.wire is not None
+    if spoken is None or TASKS_GET not in spoken.methods or (is_bridged and connection.side is Side.CLIENT):
         return ()
     return [
         method
-        for method in connection.binding.methods.values()
+        for method in spoken.methods.values()
         if isinstance(method, RequestMethod) and method.task_augmentable and connection.handler(method.name)
     ]
 
@@ -92,12 +96,17 @@ class _SessionRun(Run):
     async def _asks(self, begins: bool) -> None:
         self._asking += 1 if begins else -1
         if self._asking == int(begins):
-            await self.move(Status.INPUT_REQUIRED if begins else Status.WORKING)
+            await self.restate()
+
+    async def restate(self) -> None:
+        """Store the present state with its description; see `Run.restate`."""
+        await self.move(Status.INPUT_REQUIRED if self._asking else Status.WORKING, message=self.message)
 
     async def moved(self, record: TaskRecord) -> None:
         """Notify the peer. This is optional: a peer that needs certainty has to poll."""
         connection = self.ctx.connection
-        method: Any = connection.binding.methods[NOTIFICATIONS_TASKS_STATUS] if connection.binding else None
+        spoken = connection.requester.spoken
+        method: Any = spoken.methods[NOTIFICATIONS_TASKS_STATUS] if spoken else None
         if record.status is Status.CANCELLED:
             self._exchange.stop()
         try:
@@ -118,13 +127,13 @@ class _SessionRun(Run):
 
 
 class _Receiver:
-    """Runs the tasks of one connection."""
+    """Runs the tasks of one session, in its revision, whatever the revision of the handlers is."""
 
-    def __init__(self, connection: Connection, engine: Engine) -> None:
-        assert connection.binding is not None
-        self._connection = connection
-        self.binding = connection.binding
-        self._engine = engine
+    def __init__(self, connection: Connection, engine: Engine, tools: Mapping[str, str]) -> None:
+        requester = connection.requester
+        assert requester.spoken is not None and requester.binding is not None
+        self._connection, self._engine, self._tools = connection, engine, tools
+        self.spoken, self._own = requester.spoken, requester.binding
         owner: str | None = connection.features.get(OWNER) or connection.requester.principal
         self._owner, self._lasts = owner or sources.token_hex(16), owner is not None
         if owner is None:
@@ -134,16 +143,19 @@ class _Receiver:
         """Let a request become a task if its sender wants that."""
         own = self._connection.handler(method.name)
         assert own is not None
-        tools = ToolSupport(self._connection) if method.name == TOOLS_CALL else None
+        tools = ToolSupport(self._connection, self._tools) if method.name == TOOLS_CALL else None
 
         async def handler(params: Any, ctx: Context[Any]) -> Any:
+            task: Any = getattr(params, "task", None)
             if tools is not None:
-                await self._check_tool(tools, params, ctx)
-            if params.task is None:
+                await self._check_tool(tools, params.name, task, ctx)
+            if task is None:
                 return await own(params, ctx)
-            return await self._begin(method, own, params, ctx)
+            # Extra properties of another revision's params were not validated.
+            ttl: Any = task.get("ttl") if is_object(task) else getattr(task, "ttl", "")
+            return await self._begin(method, own, ttl, ctx)
 
-        self._connection.handle(method, handler)
+        self._connection.handle(self._own.methods[method.name], handler)
 
     async def get(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/get``."""
@@ -158,8 +170,11 @@ class _Receiver:
             raise refused(error) from error
         if isinstance(outcome, Failure):
             raise PeerError(outcome.code, outcome.message, outcome.data)
-        method = cast("RequestMethod[Any, Any]", self.binding.methods[TASKS_RESULT])
-        return method.result.validate(with_meta(outcome.result, related_meta(params.task_id)))
+        method = cast("RequestMethod[Any, Any]", self.spoken.methods[TASKS_RESULT])
+        result = outcome.result
+        if (wire := ctx.requester.wire) is not None:
+            result = json.loads(wire.outgoing(self._own.methods[TOOLS_CALL], "result", dump(result)))
+        return method.result.validate(with_meta(result, related_meta(params.task_id)))
 
     async def list(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/list``."""
@@ -170,7 +185,7 @@ class _Receiver:
         page: dict[str, Any] = {"tasks": [record.wire() for record in records]}
         if cursor is not None:
             page["nextCursor"] = cursor
-        return cast("RequestMethod[Any, Any]", self.binding.methods[TASKS_LIST]).result.validate(page)
+        return cast("RequestMethod[Any, Any]", self.spoken.methods[TASKS_LIST]).result.validate(page)
 
     async def cancel(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/cancel``: the task is cancelled before the answer is sent, and stays so."""
@@ -180,10 +195,10 @@ class _Receiver:
         except TaskError as error:
             raise refused(error) from error
 
-    async def _check_tool(self, tools: ToolSupport, params: Any, ctx: Context[Any]) -> None:
+    async def _check_tool(self, tools: ToolSupport, name: str, task: Any, ctx: Context[Any]) -> None:
         """Refuse a tool as a task if it cannot be one, and as a plain call if it must be ("Tool-Level Negotiation")."""
-        support = await tools.of(params.name, ctx)
-        if params.task is None:
+        support = await tools.of(name, ctx)
+        if task is None:
             if support is Support.REQUIRED:
                 raise PeerError(METHOD_NOT_FOUND, "this tool can only be called as a task")
         elif support is None:
@@ -191,15 +206,15 @@ class _Receiver:
         elif support is Support.FORBIDDEN:
             raise PeerError(METHOD_NOT_FOUND, "this tool cannot be called as a task")
 
-    async def _begin(self, method: RequestMethod[Any, Any], own: Handler, params: Any, ctx: Context[Any]) -> Any:
-        ttl = params.task.ttl
-        if ttl is not None and ttl < 0:
-            raise PeerError(INVALID_PARAMS, "ttl must not be negative", {"pointer": "/task/ttl"})
+    async def _begin(self, method: RequestMethod[Any, Any], own: Handler, ttl: Any, ctx: Context[Any]) -> Any:
+        if ttl is not None and (type(ttl) not in (int, float) or ttl < 0):
+            raise PeerError(INVALID_PARAMS, "ttl must be a number, and not negative", {"pointer": "/task/ttl"})
         record = await self._engine.create(self._owner, ttl)
         run = _SessionRun(self._engine, ctx, self._owner, record)
         self._engine.start(run, own, run.exchange.params, lasts=self._lasts)
         self._engine.follow(run, record)
         self._connection.log_limited(logging.INFO, "%s became the task %s", method.name, record.id)
+        ctx.exchange.method = method  # the result is one of the revision in use
         return mark(method.alternatives[0].validate({"task": record.wire()}), record.id)
 
     async def _find(self, task_id: str) -> TaskRecord:
@@ -210,4 +225,4 @@ class _Receiver:
         return record
 
     def _answer(self, name: str, record: TaskRecord) -> Any:
-        return cast("RequestMethod[Any, Any]", self.binding.methods[name]).result.validate(record.wire())
+        return cast("RequestMethod[Any, Any]", self.spoken.methods[name]).result.validate(record.wire())

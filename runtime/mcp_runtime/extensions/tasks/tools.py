@@ -1,11 +1,13 @@
 """Which tools can be called as tasks (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation")."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.protocol.names import TOOLS_LIST
 
 MAX_PAGES: Final = 1000
@@ -21,10 +23,16 @@ class Support(StrEnum):
 
 
 class ToolSupport:
-    """Remembers what the client was last told of each tool, and lists the tools itself for an unknown one."""
+    """Remembers what the client was last told of each tool, and lists the tools itself for an unknown one.
 
-    def __init__(self, connection: Connection) -> None:
+    Args:
+        connection: the connection.
+        declared: the support of tools whose own entry does not state it, by name.
+    """
+
+    def __init__(self, connection: Connection, declared: Mapping[str, str]) -> None:
         assert connection.binding is not None
+        self._declared = declared
         self._known: dict[str, Support] = {}
         self._method = connection.binding.methods[TOOLS_LIST]
         self._list = connection.handler(TOOLS_LIST)
@@ -51,7 +59,16 @@ class ToolSupport:
     async def _listed(self, params: Any, ctx: Context[Any]) -> Any:
         assert self._list is not None
         result = await self._list(params, ctx)
-        for tool in result.tools:
-            said = tool.execution.task_support if tool.execution else None
-            self._known[tool.name] = Support(said or Support.FORBIDDEN)
-        return result
+        tools = [self._stated(tool) for tool in result.tools]
+        return result.model_copy(update={"tools": tools}) if tools != result.tools else result
+
+    def _stated(self, tool: Any) -> Any:
+        """Return a tool's entry, with its support."""
+        execution: Any = getattr(tool, "execution", None)
+        said = execution.get("taskSupport") if is_object(execution) else getattr(execution, "task_support", None)
+        if said is None and (said := self._declared.get(tool.name)) is not None:
+            tool = cast("type[Any]", type(tool)).model_validate(
+                {**tool.model_dump(mode="json"), "execution": {"taskSupport": said}}
+            )
+        self._known[tool.name] = Support(said or Support.FORBIDDEN)
+        return tool

@@ -1,0 +1,138 @@
+"""Tasks of 2025-11-25 and of the extension, where a bridge connects the two."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from bridge.conversation import converse
+from mcp_bindings import v2025_11_25 as old
+from mcp_bindings import v2026_07_28 as new
+from mcp_bindings.v2025_11_25.methods import TOOLS_CALL
+from mcp_runtime.app import ask
+from mcp_runtime.errors import PeerError
+from mcp_runtime.extensions.tasks import (
+    MemoryTaskStore,
+    Status,
+    TaskFailed,
+    TaskRecord,
+    Tasks,
+    defer,
+    run_as_task,
+    start_task,
+)
+from mcp_runtime.extensions.vendor import send_request, vendor_request
+
+OLD, NEW = old.REVISION, new.REVISION
+
+
+class Raw(BaseModel, extra="allow"):
+    """Params or a result as they are."""
+
+
+class Size(BaseModel):
+    loaves: int
+
+
+def bakery() -> new.App:
+    app: new.App = new.App("bakery", extensions=[Tasks(MemoryTaskStore(poll_interval=0.05))])
+
+    @app.tool(task="optional")
+    async def bake(name: str, ctx: new.Context) -> dict[str, int]:
+        """Ask before and after the call is a task."""
+        size = await ask(ctx, f"{name}: how many?", Size)
+        task = await defer(ctx, "kneading")
+        await task.say("in the oven")
+        if name == "burnt":
+            raise PeerError(-7, "too late")
+        if name == "slow":
+            await asyncio.Event().wait()
+        again = await ask(ctx, "more?", Size)
+        assert isinstance(size, Size) and isinstance(again, Size)
+        return {"loaves": size.loaves + again.loaves}
+
+    @app.tool(task="required")
+    async def wait(ctx: new.Context) -> list[int]:
+        """Return what only 2026-07-28 can express."""
+        await defer(ctx)
+        return [1, 2]
+
+    @app.tool()
+    async def plain() -> str:
+        """Never become a task."""
+        return "plain"
+
+    return app
+
+
+class Customer(old.ClientHandlers):
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Any]] = []
+
+    async def elicit(self, params: Any, ctx: old.ClientContext) -> old.ElicitResult:
+        self.asked.append((params.message, ctx.meta.get("io.modelcontextprotocol/related-task")))
+        return old.ElicitResult(action="accept", content={"loaves": len(self.asked)})
+
+
+def text_of(result: Any) -> str:
+    return str(result.content[0].text)
+
+
+def order(tool: str, **arguments: Any) -> old.CallToolRequestParams:
+    return old.CallToolRequestParams(name=tool, arguments=arguments)
+
+
+class TestSessionsOfAServerWithTheExtension:
+    async def test_a_client_of_2025_11_25_runs_a_tool_as_a_task(self) -> None:
+        customer, seen = Customer(), list[TaskRecord]()
+        async with converse(bakery(), OLD, handlers=customer) as talk:
+            assert talk.client.capabilities["tasks"] == {"requests": {"tools": {"call": {}}}, "list": {}, "cancel": {}}
+            tools = {tool.name: tool for tool in (await talk.client.list_tools()).tools}
+            support = {name: tool.execution and tool.execution.task_support for name, tool in tools.items()}
+            assert support == {"bake": "optional", "wait": "required", "plain": None}
+            result = await run_as_task(talk.client, TOOLS_CALL, order("bake", name="rye"), on_status=seen.append)
+            assert result.structured_content == {"loaves": 3}
+            task_id = seen[0].id
+            assert [words for words, _ in customer.asked] == ["rye: how many?", "more?"]
+            assert [related for _, related in customer.asked] == [{"taskId": task_id}] * 2
+            assert seen[-1].status is Status.COMPLETED
+            listed = (await talk.client.list_tasks()).tasks
+            assert [task.task_id for task in listed] == [task_id]
+            assert talk.judge(OLD) > 5
+
+    async def test_its_results_are_those_of_2025_11_25(self) -> None:
+        async with converse(bakery(), OLD, handlers=Customer()) as talk:
+            result = await run_as_task(talk.client, TOOLS_CALL, order("wait"))
+            assert result.structured_content is None and "1" in text_of(result)
+            with pytest.raises(PeerError, match="can only be called as a task") as refused:
+                await talk.client.call_tool(name="wait")
+            assert refused.value.code == -32601
+            with pytest.raises(PeerError, match="cannot be called as a task"):
+                await start_task(talk.client, TOOLS_CALL, order("plain"))
+            assert text_of(await talk.client.call_tool(name="plain")) == "plain"
+            waited = await talk.client.call_tool(name="bake", arguments={"name": "rye"})
+            assert waited.structured_content == {"loaves": 3}, "without a task, it waits for the result"
+
+    async def test_errors_and_cancellation(self) -> None:
+        async with converse(bakery(), OLD, handlers=Customer()) as talk:
+            with pytest.raises(PeerError, match="too late") as failed:
+                await run_as_task(talk.client, TOOLS_CALL, order("bake", name="burnt"))
+            assert failed.value.code == -7
+            handle = await start_task(talk.client, TOOLS_CALL, order("bake", name="slow"))
+            async with asyncio.timeout(10):
+                while (await handle.poll()).message != "in the oven":
+                    await asyncio.sleep(0.01)
+            assert (await handle.cancel()).status is Status.CANCELLED
+            with pytest.raises((PeerError, TaskFailed), match="cancelled"):
+                await handle.result()
+            raw = vendor_request("tools/call", Raw, Raw)
+            bad: list[Any] = [{"ttl": -1}, {"ttl": "long"}, 5, []]
+            for wrong in bad:
+                with pytest.raises(PeerError, match=r"ttl must be a number|/task"):
+                    await send_request(talk.client.connection, raw, {"name": "bake", "task": wrong})
+
+    async def test_older_sessions_have_no_tasks(self) -> None:
+        async with converse(bakery(), "2025-06-18") as talk:
+            assert "tasks" not in talk.client.capabilities
+            assert text_of(await talk.client.call_tool(name="plain")) == "plain"
