@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.handlers import Context
@@ -67,7 +67,8 @@ class ToolSupport:
         execution: Any = getattr(tool, "execution", None)
         said = execution.get("taskSupport") if is_object(execution) else getattr(execution, "task_support", None)
         if said is None and (said := self._declared.get(tool.name)) is not None:
-            tool = cast("type[Any]", type(tool)).model_validate(
+            kind: type[Any] = tool.__class__
+            tool = kind.model_validate(
                 {**tool.model_dump(mode="json"), "execution": {"taskSupport": said}}
             )
         self._known[tool.name] = Support(said or Support.FORBIDDEN)
