@@ -68,8 +68,6 @@ class ToolSupport:
         said = execution.get("taskSupport") if is_object(execution) else getattr(execution, "task_support", None)
         if said is None and (said := self._declared.get(tool.name)) is not None:
             kind: type[Any] = tool.__class__
-            tool = kind.model_validate(
-                {**tool.model_dump(mode="json"), "execution": {"taskSupport": said}}
-            )
+            tool = kind.model_validate({**tool.model_dump(mode="json"), "execution": {"taskSupport": said}})
         self._known[tool.name] = Support(said or Support.FORBIDDEN)
         return tool
