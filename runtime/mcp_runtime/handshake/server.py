@@ -1,9 +1,8 @@
 """The server's side of the handshake: the revision to use, and what is declared (basic/lifecycle)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.connection.connection import Connection, Middleware
@@ -31,13 +30,9 @@ from mcp_runtime.settings import ServerOptions
 
 async def start_server(transport: Transport, *servers: ServerHandlers) -> Connection:
     """Begin to serve one client, each message in the era that it is of; see `mcp_runtime.server.serve`."""
-    by_revision = _by_revision(servers)
-    if not by_revision:
-        raise ValueError("there is no server to serve")
-    eras = {revision: served.era(revision) for revision, served in by_revision.items()}
-    modern = {revision: served for revision, served in by_revision.items() if eras[revision] == "modern"}
-    legacy = {revision: served for revision, served in by_revision.items() if revision not in modern}
-    first = by_revision[max(legacy or by_revision)].server
+    legacy, modern = by_era(servers)
+    newest = max(legacy or modern)
+    first = (legacy or modern)[newest].server
     options = first.effective_options()
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start(
@@ -54,8 +49,7 @@ async def start_session(transport: Transport, *servers: ServerHandlers) -> Conne
 
     It is served in those of its revisions that have a handshake.
     """
-    by_revision = _by_revision(servers)
-    legacy = {revision: served for revision, served in by_revision.items() if served.era(revision) == "legacy"}
+    legacy = by_era(servers).legacy
     options = legacy[max(legacy)].server.effective_options()
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start(_Reception(connection, legacy).initialize, partial(_refuse_modern, legacy))
@@ -84,37 +78,36 @@ async def start_modern(
     """
     from mcp_runtime.handshake.modern import Requesters
 
-    by_revision = _by_revision(servers)
-    modern = {revision: served for revision, served in by_revision.items() if served.era(revision) == "modern"}
+    legacy, modern = by_era(servers)
     options = settings(modern[max(modern)].server.effective_options())
     connection = Connection(transport, Side.SERVER, options, (*middleware, *options.middleware))
-    identify = Requesters(connection, modern, tuple(by_revision.keys() - modern.keys())).of
+    identify = Requesters(connection, modern, tuple(legacy)).of
     await connection.start(on_modern=partial(check, identify))
     for served in modern.values():
         remember(served.server, connection)
     return connection
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """The revisions of several servers, by era."""
+class Eras(NamedTuple):
+    """The revisions of several servers, by era, each with what serves it."""
 
-    legacy: frozenset[str]
-    modern: frozenset[str]
+    legacy: dict[str, Served]
+    modern: dict[str, Served]
 
 
-def revisions_of(servers: Sequence[ServerHandlers]) -> Spoken:
-    """Return the revisions of several servers.
+def by_era(servers: Sequence[ServerHandlers]) -> Eras:
+    """Return what serves each revision.
 
     Raises:
-        TypeError: one of them is not an instance of a generated `Server`.
+        TypeError: one of the servers is not an instance of a generated `Server`.
         ValueError: there is no server, or two servers have the same revision.
     """
-    by_revision = _by_revision(servers)
-    if not by_revision:
+    eras = Eras({}, {})
+    for revision, served in _by_revision(servers).items():
+        (eras.modern if served.era(revision) == "modern" else eras.legacy)[revision] = served
+    if not any(eras):
         raise ValueError("there is no server to serve")
-    legacy = frozenset(revision for revision, served in by_revision.items() if served.era(revision) == "legacy")
-    return Spoken(legacy, frozenset(by_revision) - legacy)
+    return eras
 
 
 def _requesters(

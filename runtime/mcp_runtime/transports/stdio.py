@@ -11,16 +11,15 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
+from mcp_runtime.connection.transport import Receiver, TransportError
 from mcp_runtime.transports import pipes
-from mcp_runtime.transports.pipes import LineWriter, line_writer
 from mcp_runtime.transports.process import Ending, on_signals
-from mcp_runtime.transports.reader import LineReader
 from mcp_runtime.transports.stdio_client import (
     DEFAULT_GRACE,
     DEFAULT_MAX_MESSAGE_BYTES,
     StdioClientOptions,
     StdioClientTransport,
+    StdioTransport,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class StdioServerOptions(TypedDict, total=False):
     grace: float
 
 
-class StdioServerTransport(Transport):
+class StdioServerTransport(StdioTransport):
     """Takes over standard input and output, and communicates with the client over them.
 
     It implements `connection.transport.Transport`. From `start` on, permanently, file descriptor 1 is standard
@@ -72,14 +71,11 @@ class StdioServerTransport(Transport):
     """
 
     def __init__(self, **options: Unpack[StdioServerOptions]) -> None:
+        super().__init__(
+            options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES), options.get("grace", DEFAULT_GRACE)
+        )
         self._stdin = options.get("stdin", 0)
         self._stdout = options.get("stdout", 1)
-        self._max_message_bytes = options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES)
-        self._grace = options.get("grace", DEFAULT_GRACE)
-        self._receiver: Receiver | None = None
-        self._reader: LineReader | None = None
-        self._writer: LineWriter | None = None
-        self._timer: asyncio.TimerHandle | None = None
 
     async def start(self, receiver: Receiver) -> None:
         """Take over the descriptors and start reading.
@@ -90,54 +86,18 @@ class StdioServerTransport(Transport):
         Raises:
             TransportError: standard input or output is not open.
         """
-        if self._writer is not None:
+        if self._is_started:
             raise TransportError("a transport can be started only once; create a new one for another connection")
-        self._loop = asyncio.get_running_loop()
-        source, target = _take_over(self._stdin, self._stdout)
-        self._receiver = receiver
-        self._writer = line_writer(target, self._writing_failed)
-        self._reader = LineReader(
-            source,
-            receiver,
-            self,
-            max_message_bytes=self._max_message_bytes,
-            on_alone=self._writer.hurry,
-            on_end=self._input_ended,
-        )
-
-    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
-        """Queue a message; messages sent in one turn of the event loop are written together.
-
-        Args:
-            message: a JSON text without line ends.
-            about: what it is; ignored.
-        """
-        if self._writer is not None:
-            self._writer.send(message)
+        self._begin(receiver, *_take_over(self._stdin, self._stdout))
 
     @property
     def can_still_send(self) -> bool:
         """Whether the client may still be reading; there is no sign that it is not."""
-        return self._writer is not None and self._timer is None
-
-    async def drain(self) -> None:
-        """Wait until few enough bytes are queued to continue sending, or the client no longer reads."""
-        if self._writer is not None:
-            await self._writer.drain()
-
-    def pause_reading(self) -> None:
-        """Stop delivering messages at once."""
-        if self._reader is not None:
-            self._reader.pause()
-
-    def resume_reading(self) -> None:
-        """Resume delivering messages, from the next turn of the event loop on."""
-        if self._reader is not None:
-            self._reader.resume()
+        return self._is_started and not self._timers
 
     async def close(self) -> None:
         """Stop reading, write what is queued if the client reads it within `grace` seconds, close the descriptors."""
-        if self._reader is None or self._writer is None:
+        if not self._is_started:
             return
         self._reader.close()
         self._writer.finish()
@@ -150,7 +110,6 @@ class StdioServerTransport(Transport):
             self._tell(None)
 
     def _input_ended(self, error: OSError | None) -> None:
-        assert self._reader is not None
         if error is not None and error.errno not in _HANGUPS:
             reason = TransportError(f"cannot read from the client: {error.strerror}")
         elif self._reader.unfinished:
@@ -163,19 +122,11 @@ class StdioServerTransport(Transport):
     def _writing_failed(self, error: OSError) -> None:
         # Not the end yet: a client that is gone has closed our input too, behind its last messages.
         reason = TransportError(f"cannot write to the client: {error.strerror}")
-        self._timer = self._loop.call_later(_LINGER, self._lose, reason)
+        self._timers.append(self._loop.call_later(_LINGER, self._lose, reason))
 
     def _lose(self, reason: TransportError) -> None:
-        if self._reader is not None:
-            self._reader.close()
+        self._reader.close()
         self._tell(reason)
-
-    def _tell(self, reason: TransportError | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        receiver, self._receiver = self._receiver, None
-        if receiver is not None:
-            receiver.connection_lost(reason)
 
 
 def _take_over(stdin: int, stdout: int) -> tuple[pipes.Descriptor, pipes.Descriptor]:

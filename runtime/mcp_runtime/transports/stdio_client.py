@@ -1,13 +1,14 @@
-"""The client's end of stdio: a server that runs as a child process (specification: transports, stdio)."""
+"""The client's end of stdio, a server as a child process, and what both ends share (specification: stdio)."""
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
-from typing import TypedDict, Unpack
+from typing import IO, TypedDict, Unpack
 
-from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport, TransportError
+from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.transports import pipes
-from mcp_runtime.transports.pipes import LineWriter, line_writer
+from mcp_runtime.transports.pipes import Descriptor, LineWriter, line_writer
 from mcp_runtime.transports.process import Child, child_environment, how_it_ended
 from mcp_runtime.transports.reader import LineReader, StderrCallback, StderrReader
 
@@ -42,7 +43,81 @@ class StdioClientOptions(TypedDict, total=False):
     grace: float
 
 
-class StdioClientTransport(Transport):
+class StdioTransport(Transport):
+    """Either end of stdio: it reads and writes one message on each line.
+
+    Args:
+        max_message_bytes: longer messages are skipped, and reported to `Receiver.message_refused`.
+        grace: seconds that each step of `close` waits.
+    """
+
+    _loop: asyncio.AbstractEventLoop
+    _reader: LineReader
+    _writer: LineWriter
+
+    def __init__(self, max_message_bytes: int, grace: float) -> None:
+        self._max_message_bytes = max_message_bytes
+        self._grace = grace
+        self._receiver: Receiver | None = None
+        self._is_started = False
+        self._timers: list[asyncio.TimerHandle] = []
+
+    def _begin(self, receiver: Receiver, source: Descriptor, target: Descriptor) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._receiver = receiver
+        self._writer = line_writer(target, self._writing_failed)
+        self._reader = LineReader(
+            source,
+            receiver,
+            self,
+            max_message_bytes=self._max_message_bytes,
+            on_alone=self._writer.hurry,
+            on_end=self._input_ended,
+        )
+        self._is_started = True
+
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
+        """Queue a message; messages sent in one turn of the event loop are written together.
+
+        Args:
+            message: a JSON text without line ends.
+            about: what it is; ignored.
+        """
+        if self._is_started:
+            self._writer.send(message)
+
+    async def drain(self) -> None:
+        """Wait until few enough bytes are queued to continue sending, or the peer no longer reads."""
+        if self._is_started:
+            await self._writer.drain()
+
+    def pause_reading(self) -> None:
+        """Stop delivering messages at once."""
+        if self._is_started:
+            self._reader.pause()
+
+    def resume_reading(self) -> None:
+        """Resume delivering messages, from the next turn of the event loop on."""
+        if self._is_started:
+            self._reader.resume()
+
+    @abstractmethod
+    def _input_ended(self, error: OSError | None) -> None:
+        """Handle that nothing more can be read."""
+
+    @abstractmethod
+    def _writing_failed(self, error: OSError) -> None:
+        """Handle that nothing more can be written, although messages may still be on their way to us."""
+
+    def _tell(self, reason: TransportError | None) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.connection_lost(reason)
+
+
+class StdioClientTransport(StdioTransport):
     """Starts a server and communicates with it over its standard input and output.
 
     It implements `mcp_runtime.connection.transport.Transport`. The child leads its own session and process group, so
@@ -57,20 +132,25 @@ class StdioClientTransport(Transport):
     def __init__(
         self, command: str | PathLike[str], *args: str | PathLike[str], **options: Unpack[StdioClientOptions]
     ) -> None:
+        super().__init__(
+            options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES), options.get("grace", DEFAULT_GRACE)
+        )
         self._command = tuple(fspath(word) for word in (command, *args))
         cwd = options.get("cwd")
         self._cwd = None if cwd is None else fspath(cwd)
         self._env = child_environment(options.get("env"), options.get("inherit_env", False))
         self._stderr_callback = options.get("stderr")
-        self._max_message_bytes = options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES)
-        self._grace = options.get("grace", DEFAULT_GRACE)
-        self._live: _Live | None = None
-        self._closed = False
+        self._stderr: StderrReader | None = None
+        self._output_has_ended = False
+        self._is_closed = False
+        self._closing: asyncio.Task[None] | None = None
+
+    _child: Child
 
     @property
     def pid(self) -> int | None:
         """The process id of the server; None before `start`."""
-        return None if self._live is None else self._live.child.process.pid
+        return self._child.process.pid if self._is_started else None
 
     async def start(self, receiver: Receiver) -> None:
         """Start the server.
@@ -81,131 +161,70 @@ class StdioClientTransport(Transport):
         Raises:
             TransportError: it cannot be started.
         """
-        if self._live is not None or self._closed:
+        if self._is_started or self._is_closed:
             raise TransportError("a transport can be started only once; create a new one for another connection")
-        child = Child(
-            self._command,
-            env=self._env,
-            cwd=self._cwd,
-            capture=self._stderr_callback is not None,
-        )
+        callback = self._stderr_callback
+        child = Child(self._command, env=self._env, cwd=self._cwd, capture=callback is not None)
         try:
-            self._live = _Live(child, receiver, self, self._stderr_callback, self._max_message_bytes)
+            process, self._child = child.process, child
+            assert process.stdin is not None and process.stdout is not None
+            if process.stderr is not None and callback is not None:
+                self._stderr = StderrReader(_descriptor_of(process.stderr), callback)
+            self._begin(receiver, _descriptor_of(process.stdout), _descriptor_of(process.stdin))
+            child.exited.add_done_callback(self._child_exited)
         except BaseException:
             child.kill_and_reap()
             raise
-
-    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
-        """Queue a message; messages sent in one turn of the event loop are written together.
-
-        Args:
-            message: a JSON text without line ends.
-            about: what it is; ignored.
-        """
-        if self._live is not None:
-            self._live.writer.send(message)
-
-    async def drain(self) -> None:
-        """Wait until few enough bytes are queued to continue sending, or the connection is lost."""
-        if self._live is not None:
-            await self._live.writer.drain()
-
-    def pause_reading(self) -> None:
-        """Stop delivering messages at once."""
-        if self._live is not None:
-            self._live.reader.pause()
-
-    def resume_reading(self) -> None:
-        """Resume delivering messages, from the next turn of the event loop on."""
-        if self._live is not None:
-            self._live.reader.resume()
 
     async def close(self) -> None:
         """End the server: close its input, then ask its group to end, then kill it; each step has `grace` seconds.
 
         Queued messages are still written, within the first step. When cancelled, the group is killed at once.
         """
-        self._closed = True
-        if self._live is not None:
-            await self._live.close(self._grace)
-
-
-class _Live:
-    """A running server."""
-
-    def __init__(
-        self,
-        child: Child,
-        receiver: Receiver,
-        channel: Channel,
-        stderr: StderrCallback | None,
-        max_message_bytes: int,
-    ) -> None:
-        self.child = child
-        self._receiver: Receiver | None = receiver
-        self._loop = asyncio.get_running_loop()
-        self._closing: asyncio.Task[None] | None = None
-        self._stdout_ended = False
-        self._timers: list[asyncio.TimerHandle] = []
-        stdin, stdout, err = child.process.stdin, child.process.stdout, child.process.stderr
-        assert stdin is not None
-        assert stdout is not None
-        self._stderr: StderrReader | None = None
-        if err is not None and stderr is not None:
-            self._stderr = StderrReader(pipes.of_pipe(err.fileno(), err.close), stderr)
-        self.writer: LineWriter = line_writer(pipes.of_pipe(stdin.fileno(), stdin.close), self._writing_failed)
-        self.reader = LineReader(
-            pipes.of_pipe(stdout.fileno(), stdout.close),
-            receiver,
-            channel,
-            max_message_bytes=max_message_bytes,
-            on_alone=self.writer.hurry,
-            on_end=self._output_ended,
-        )
-        child.exited.add_done_callback(self._child_exited)
-
-    async def close(self, grace: float) -> None:
+        self._is_closed = True
+        if not self._is_started:
+            return
         if self._closing is None:
-            self._closing = self._loop.create_task(self._shut_down(grace))
+            self._closing = self._loop.create_task(self._shut_down(self._grace))
         try:
             await asyncio.shield(self._closing)
         except asyncio.CancelledError:
-            self.child.kill()
-            await asyncio.wait((self._closing,), timeout=grace)
+            self._child.kill()
+            await asyncio.wait((self._closing,), timeout=self._grace)
             raise
 
     async def _shut_down(self, grace: float) -> None:
         try:
-            self.reader.read_the_rest()
-            self.writer.finish()
-            if await self.child.wait_gone(grace):
+            self._reader.read_the_rest()
+            self._writer.finish()
+            if await self._child.wait_gone(grace):
                 return
-            self.child.terminate()
-            if await self.child.wait_gone(grace):
+            self._child.terminate()
+            if await self._child.wait_gone(grace):
                 return
-            self.child.kill()
-            if not await self.child.wait_gone(grace):
-                self.child.reap_later()
+            self._child.kill()
+            if not await self._child.wait_gone(grace):
+                self._child.reap_later()
         except BaseException:
-            self.child.kill_and_reap()
+            self._child.kill_and_reap()
             raise
         finally:
             self._release()
 
     def _release(self) -> None:
-        self.writer.close()
-        self.reader.close()
+        self._writer.close()
+        self._reader.close()
         if self._stderr is not None:
             self._stderr.close()
         self._tell(None)
 
-    def _writing_failed(self, _: OSError) -> None:
+    def _writing_failed(self, error: OSError) -> None:
         # Not the end yet: its last messages and its exit status may still be on their way.
         self._timers.append(self._loop.call_later(_LINGER, self._lose_unless_exited))
 
-    def _output_ended(self, _: OSError | None) -> None:
-        self._stdout_ended = True
-        if self.child.exited.done():
+    def _input_ended(self, error: OSError | None) -> None:
+        self._output_has_ended = True
+        if self._child.exited.done():
             self._lose()
         else:
             self._timers.append(self._loop.call_later(_LINGER, self._lose_unless_exited))
@@ -213,35 +232,32 @@ class _Live:
     def _child_exited(self, _: asyncio.Future[int | None]) -> None:
         if self._stderr is not None:
             self._stderr.read_rest()
-        if self._stdout_ended:
+        if self._output_has_ended:
             self._loop.call_soon(self._lose)
         else:
-            self.reader.read_rest()
+            self._reader.read_rest()
 
     def _lose_unless_exited(self) -> None:
-        if not self.child.exited.done():
+        if not self._child.exited.done():
             self._lose()
 
     def _lose(self) -> None:
         if self._closing is None and self._receiver is not None:
-            self.writer.close()
-            self.reader.close()
+            self._writer.close()
+            self._reader.close()
             self._tell(TransportError(self._why()))
 
-    def _tell(self, reason: TransportError | None) -> None:
-        for timer in self._timers:
-            timer.cancel()
-        receiver, self._receiver = self._receiver, None
-        if receiver is not None:
-            receiver.connection_lost(reason)
-
     def _why(self) -> str:
-        child = self.child
+        child = self._child
         if child.exited.done():
             what = how_it_ended(child.exited.result())
         else:
-            what = f"closed its {'output' if self._stdout_ended else 'input'}, although it is still running"
-        middle = " in the middle of a message" if self.reader.unfinished else ""
+            what = f"closed its {'output' if self._output_has_ended else 'input'}, although it is still running"
+        middle = " in the middle of a message" if self._reader.unfinished else ""
         tail = self._stderr.tail if self._stderr is not None else ()
         said = ["; its standard error ended with:", *(f"    {line}" for line in tail)] if tail else [""]
         return f"{child.name} {what}{middle}" + "\n".join(said)
+
+
+def _descriptor_of(file: IO[bytes]) -> Descriptor:
+    return pipes.of_pipe(file.fileno(), file.close)

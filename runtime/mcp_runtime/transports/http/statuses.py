@@ -34,59 +34,25 @@ class Case(Enum):
     HEADERS_TOO_LARGE = ANY, 431, "the headers are too large", "the headers have more than {:,} bytes"
     HOST = ANY, 403, "`Host` is not allowed", "host not allowed; add it to the hosts= of the server"
     ORIGIN = ANY, 403, "`Origin` is not allowed", "pages of this origin may not call this server"
-    TOKENS = (
-        ANY,
-        400,
-        "`Authorization` is repeated or malformed",
-        "there must be one Authorization: Bearer, with a token",
-    )
+    TOKENS = ANY, 400, "malformed or repeated `Authorization`", "there must be one Authorization: Bearer, with a token"
     NO_TOKEN = ANY, 401, "there is no access token", "an access token is needed, as Authorization: Bearer"
     BAD_TOKEN = ANY, 401, "the access token is not valid here, or has expired", "the access token is not valid: {}"
     SCOPES = ANY, 403, "the access token lacks a scope", "the access token needs the scopes {}"
     ISSUER = ANY, 503, "the authorization server cannot be reached", "access tokens cannot be checked now; try later", 5
     STOPPING = ANY, 503, "the server is shutting down, and no handler waits for this", "the server is shutting down", 5
     METHOD = ANY, 405, "the endpoint does not support the HTTP method", "this endpoint takes {}"
-    STREAMS = (
-        ANY,
-        503,
-        "`max_streams` are open, or half of them for one client",
-        "too many streams are open; try again later",
-        30,
-    )
+    STREAMS = ANY, 503, "`max_streams` open, or half by one client", "too many streams are open; try again later", 30
     CONTENT_TYPE = ANY, 415, "`Content-Type` is not JSON", "the Content-Type of a message must be application/json"
     ACCEPT = ANY, 406, "`Accept` does not name both types (GET: that of streams)", "the Accept header must name {}"
     LONG_BODY = ANY, 413, "the body is too large", "the body has more than {:,} bytes"
     ENCODING = ANY, 415, "`Content-Encoding` is not supported", "the content encoding must be one of {}"
-    ARRIVING = (
-        ANY,
-        503,
-        "`max_arriving` or `max_arriving_bytes` are arriving",
-        "too much is arriving; try again later",
-        1,
-    )
+    ARRIVING = ANY, 503, "`max_arriving` or `max_arriving_bytes` arrive", "too much is arriving; try again later", 1
     SLOW_BODY = ANY, 408, "the body exceeds `body_timeout`", "the body did not arrive within {:g} s"
     COMPRESSION = ANY, 400, "the body cannot be decompressed", "the body is not compressed as its Content-Encoding says"
-    REQUESTS = (
-        ANY,
-        503,
-        "`max_requests` are open, or half of them for one client",
-        "too many requests are open; try again later",
-        1,
-    )
+    REQUESTS = ANY, 503, "`max_requests` open, or half by one client", "too many requests are open; try again later", 1
     NOT_JSON = ANY, 400, "the body is not JSON", jsonrpc.PARSE_ERROR
-    NOT_A_MESSAGE = (
-        ANY,
-        400,
-        "the body is not one request or notification; with sessions: not a message",
-        jsonrpc.INVALID_REQUEST,
-    )
-    UNREAD = (
-        ANY,
-        503,
-        "`max_unread_total` is reached, before a long answer or a stream",
-        "too much is unread; try later",
-        5,
-    )
+    NOT_A_MESSAGE = ANY, 400, "not one request or notification; in sessions, not a message", jsonrpc.INVALID_REQUEST
+    UNREAD = ANY, 503, "`max_unread_total` reached before a long answer or stream", "too much is unread; try later", 5
 
     NO_META = MODERN, 400, "`_meta` names no revision", jsonrpc.INVALID_PARAMS
     NO_HEADER = MODERN, 400, "`MCP-Protocol-Version` is missing or differs from `_meta`", modern.HEADER_MISMATCH
@@ -117,12 +83,7 @@ class Case(Enum):
     ENDED = SESSIONS, 204, "the client ended the session by DELETE"
 
     QUERY = SSE, 400, "the URL has more than ten parameters", "the query of the URL has too many parameters"
-    NOT_HERE = (
-        SSE,
-        405,
-        "POST without session, or GET with one",
-        "GET opens a stream, which says where to post messages",
-    )
+    NOT_HERE = SSE, 405, "POST without session, GET with one", "GET opens a stream, which says where to post messages"
     NO_STREAM = SSE, 404, _NO_SESSION, "there is no such session; open a new stream"
 
     NOWHERE = SITE, 404, "there is nothing at the path", "there is nothing here; the endpoint is at {}"

@@ -1,16 +1,31 @@
-"""Determines the sender of a request, and what it may do: what HTTP adds to authorization (basic/authorization)."""
+"""Who may call an endpoint (basic/authorization), and what all endpoints share as ASGI applications."""
 
+import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 
 from mcp_runtime import sources
 from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.errors import AuthorizationError, InvalidToken
+from mcp_runtime.errors import AuthorizationError, InvalidToken, LifespanError
 from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.server import lifespans
 from mcp_runtime.transports.http.events import EventStore, HttpLimits
-from mcp_runtime.transports.http.server.asgi import Headers, Receive, Scope, Send
+from mcp_runtime.transports.http.server.asgi import (
+    Delays,
+    Disconnected,
+    Headers,
+    HttpRequest,
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    Sender,
+)
+from mcp_runtime.transports.http.server.checks import Arriving, Places, RefusedHosts, headers_of
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
@@ -192,3 +207,127 @@ def _refused(case: Case, challenge: bytes, *values: object) -> Refusal:
 
 def _header(challenge: bytes) -> tuple[bytes, bytes]:
     return (b"www-authenticate", challenge)
+
+
+class Application(ABC):
+    """An ASGI application that answers every path that it is asked for.
+
+    Args:
+        servers: the servers, one object per revision.
+        options: how they are served.
+
+    Attributes:
+        limits: resource limits for clients.
+        arriving: the bodies that are arriving.
+    """
+
+    def __init__(self, servers: "Sequence[ServerHandlers]", options: SseServerOptions) -> None:
+        self._servers = servers
+        self._places = Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ()))
+        self._access = Access(servers, options.get("principal"), options.get("auth"))
+        self.limits = options.get("limits") or HttpLimits()
+        self._delays = Delays(self.limits)
+        self.arriving = Arriving(self.limits, self._delays)
+        self._refused = RefusedHosts()
+        self._starting = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._opened = AsyncExitStack()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or handle the lifespan of the server."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
+        if self._loop is not asyncio.get_running_loop():
+            await self.start()  # mounted without its lifespan
+        reply = Reply(send, self._delays.write)
+        try:
+            headers, host = self.checked_headers(scope)
+            if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
+                await auth.metadata_app(scope, receive, send)
+                return
+            principal = await self._access.sender(scope, headers)
+            if scope["method"] not in ("POST", "OPTIONS"):
+                self._access.check(principal)
+            sender = Sender(principal, self._places.address(headers, host))
+            await self._answer(HttpRequest(scope, headers, sender, receive, reply))
+        except Refusal as refusal:
+            if refusal.case is Case.HOST:
+                self._refused.report(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
+            with suppress(Disconnected):
+                await reply.refuse(refusal)
+        except Disconnected:
+            pass
+
+    def checked_headers(self, scope: Scope) -> tuple[Headers, str | None]:
+        """Return the headers of a request, and the address that it comes from.
+
+        Raises:
+            Refusal: they are malformed or too large, or name a host or an origin that is not allowed.
+        """
+        headers = headers_of(scope, self.limits.max_header_bytes)
+        client = scope.get("client")
+        address = client[0] if client else None
+        self._places.check(headers, address)
+        return headers, address
+
+    @property
+    def metadata_paths(self) -> frozenset[str]:
+        """The paths at which it serves the metadata of its authorization, which needs no token."""
+        return frozenset() if self._access.auth is None else self._access.auth.paths
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
+        """Begin and end with the enclosing application: ``FastAPI(lifespan=endpoint.lifespan)``."""
+        await self.start()
+        try:
+            yield
+        finally:
+            await self.aclose()
+
+    async def start(self) -> None:
+        """Enter the lifespans of the servers, unless that has been done.
+
+        Raises:
+            LifespanError: one of them failed.
+        """
+        async with self._starting:
+            if self._loop is not asyncio.get_running_loop():
+                self._opened = AsyncExitStack()
+                await self._opened.enter_async_context(lifespans(self._servers))
+                self._loop = asyncio.get_running_loop()
+
+    async def aclose(self) -> None:
+        """End all sessions, cancel what runs, and leave the lifespans of the servers."""
+        await self.end_sessions()
+        await self._opened.aclose()
+
+    @abstractmethod
+    async def end_sessions(self) -> None:
+        """End all sessions, and cancel what runs."""
+
+    @abstractmethod
+    def _answer(self, request: HttpRequest) -> Awaitable[None]:
+        """Answer a request that passed the access checks.
+
+        Raises:
+            Refusal: the request is refused.
+            Disconnected: the client disconnected, or does not read.
+        """
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                try:
+                    await self.start()
+                except LifespanError as error:
+                    await send({"type": "lifespan.startup.failed", "message": str(error)})
+                    return
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.aclose()
+                await send({"type": "lifespan.shutdown.complete"})
+                return

@@ -1,278 +1,50 @@
-"""What both HTTP transports have in common as ASGI applications: access checks and lifespan."""
+"""One endpoint of Streamable HTTP: the body of a POST determines the era, and each era answers in its own way."""
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
-from mcp_runtime.errors import LifespanError
-from mcp_runtime.handshake.server import revisions_of
-from mcp_runtime.server import lifespans
-from mcp_runtime.transports.http.events import EventLog, HttpLimits, MemoryEventStore
-from mcp_runtime.transports.http.server.access import Access, HttpServerOptions, SseServerOptions
+from mcp_runtime.connection.calls import Pool
+from mcp_runtime.handshake.server import by_era
+from mcp_runtime.protocol import jsonrpc, modern
+from mcp_runtime.protocol.jsonrpc import Fault
+from mcp_runtime.protocol.legacy import State
+from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
+from mcp_runtime.transports.http.events import EventLog, MemoryEventStore
+from mcp_runtime.transports.http.server.access import Application, HttpServerOptions
 from mcp_runtime.transports.http.server.asgi import (
-    Delays,
-    Disconnected,
+    HIGH_WATER,
     Headers,
     HttpRequest,
-    Receive,
-    Reply,
-    Scope,
-    Send,
-    Sender,
     until,
+    watch,
 )
 from mcp_runtime.transports.http.server.checks import (
+    EITHER,
     ONLY_EVENTS,
-    REMEMBERED,
-    Arriving,
-    RefusedHosts,
+    SESSION,
+    VERSION,
     Shared,
+    TooLarge,
     check_accept,
-    headers_of,
+    check_content_type,
+    read_body,
 )
-from mcp_runtime.transports.http.server.modern import ModernEndpoint
-from mcp_runtime.transports.http.server.posts import Posts
-from mcp_runtime.transports.http.server.sessions import Sessions
+from mcp_runtime.transports.http.server.modern import ModernEndpoint, ModernStream
+from mcp_runtime.transports.http.server.sessions import (
+    ASSUMED,
+    HttpSession,
+    Sessions,
+    method_of,
+    missing_before,
+)
 from mcp_runtime.transports.http.server.streams import Stream, pump
-from mcp_runtime.transports.http.statuses import Case, Refusal
+from mcp_runtime.transports.http.statuses import STATUSES, Case, Refusal
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
 
-
-LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
-"""The hosts of this machine, which are accepted by default."""
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The hosts that requests may be sent to, and the origins of web pages that may send them.
-
-    Attributes:
-        hosts: hosts as in a `Host` header; one without a port matches every port.
-        origins: origins of web pages (``https://example.com``) in addition to those on these hosts.
-        proxies: addresses of the proxies whose ``X-Forwarded-Host`` and ``X-Forwarded-For`` are trusted.
-    """
-
-    hosts: frozenset[str]
-    origins: frozenset[str]
-    proxies: frozenset[str]
-
-    @classmethod
-    def of(cls, hosts: Iterable[str] | None, origins: Iterable[str], proxies: Iterable[str]) -> "Places":
-        """Parse the names given by a program; None for the hosts of this machine.
-
-        Raises:
-            TypeError: a string was given instead of a collection of strings.
-            ValueError: a name is not a valid host or origin; wildcards are not supported.
-        """
-        for given in (hosts, origins, proxies):
-            if isinstance(given, str):
-                raise TypeError(f"give a collection of names, not one string: ({given!r},)")
-        known = frozenset(host.lower() for host in (LOOPBACK if hosts is None else hosts))
-        allowed = frozenset(origin.lower().rstrip("/") for origin in origins)
-        for host in known:
-            if not host or "*" in host or "/" in host:
-                raise ValueError(f"{host!r} is not a host; give names like example.com or example.com:8443")
-        for origin in allowed:
-            if "*" in origin or urlsplit(origin).scheme not in ("http", "https"):
-                raise ValueError(f"{origin!r} is not an origin; give names like https://example.com")
-        return cls(known, allowed, frozenset(proxies))
-
-    def check(self, headers: Headers, client: str | None) -> None:
-        """Check the host that a request was sent to, and the origin of the web page that sent it, if there is one.
-
-        Args:
-            headers: the headers of the request.
-            client: the address of the client.
-
-        Raises:
-            Refusal: one of them is not allowed.
-        """
-        host = headers.get(b"host", b"")
-        if client is not None and client in self.proxies:
-            host = headers.get(b"x-forwarded-host", host)
-        if not _is_named(host, self.hosts):
-            raise Refusal(Case.HOST)
-        origin = headers.get(b"origin")
-        if origin is not None and not self._is_allowed(origin.lower()):
-            raise Refusal(Case.ORIGIN)
-
-    def address(self, headers: Headers, client: str | None) -> str | None:
-        """Return where a request comes from; see `Sender`.
-
-        Args:
-            headers: the headers of the request.
-            client: the address of the client, or of a proxy.
-        """
-        if client is not None and client in self.proxies:
-            passed = [each.strip() for each in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")]
-            # Whatever precedes the last address that is not a proxy's may be invented.
-            client = next((each for each in reversed(passed) if each and each not in self.proxies), client)
-        return None if client is None else _network(client)
-
-    def _is_allowed(self, origin: bytes) -> bool:
-        if origin.decode("latin-1") in self.origins:
-            return True
-        scheme, _, host = origin.partition(b"://")
-        return scheme in (b"http", b"https") and _is_named(host, self.hosts)
-
-
-@lru_cache(REMEMBERED)
-def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
-    """Whether a host is in a set, with or without its port."""
-    whole = host.decode("latin-1").lower()
-    return whole in hosts or without_port(whole) in hosts
-
-
-@lru_cache(REMEMBERED)
-def _network(client: str) -> str:
-    """Return an IPv4 address as it is, and the /64 of an IPv6 address, which is one customer's; both without a port."""
-    try:
-        address = ip_address(without_port(client).strip("[]"))
-    except ValueError:
-        return client[:REMEMBERED]
-    if isinstance(address, IPv6Address):
-        return str(address.ipv4_mapped or ip_network((int(address), 64), strict=False))
-    return str(address)
-
-
-def without_port(host: str) -> str:
-    """Return a host without its port; an IPv6 address keeps its brackets."""
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdecimal() and (":" not in name or name.endswith("]")) else host
-
-
-class Application(ABC):
-    """An ASGI application that answers every path that it is asked for.
-
-    Args:
-        servers: the servers, one object per revision.
-        options: how they are served.
-
-    Attributes:
-        limits: resource limits for clients.
-        arriving: the bodies that are arriving.
-    """
-
-    def __init__(self, servers: "Sequence[ServerHandlers]", options: SseServerOptions) -> None:
-        self._servers = servers
-        self._places = Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ()))
-        self._access = Access(servers, options.get("principal"), options.get("auth"))
-        self.limits = options.get("limits") or HttpLimits()
-        self._delays = Delays(self.limits)
-        self.arriving = Arriving(self.limits, self._delays)
-        self._refused = RefusedHosts()
-        self._starting = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._opened = AsyncExitStack()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or handle the lifespan of the server."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
-        if scope["type"] != "http":
-            raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
-        if self._loop is not asyncio.get_running_loop():
-            await self.start()  # mounted without its lifespan
-        reply = Reply(send, self._delays.write)
-        try:
-            headers, host = self.checked_headers(scope)
-            if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
-                await auth.metadata_app(scope, receive, send)
-                return
-            principal = await self._access.sender(scope, headers)
-            if scope["method"] not in ("POST", "OPTIONS"):
-                self._access.check(principal)
-            sender = Sender(principal, self._places.address(headers, host))
-            await self._answer(HttpRequest(scope, headers, sender, receive, reply))
-        except Refusal as refusal:
-            if refusal.case is Case.HOST:
-                self._refused.report(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
-            with suppress(Disconnected):
-                await reply.refuse(refusal)
-        except Disconnected:
-            pass
-
-    def checked_headers(self, scope: Scope) -> tuple[Headers, str | None]:
-        """Return the headers of a request, and the address that it comes from.
-
-        Raises:
-            Refusal: they are malformed or too large, or name a host or an origin that is not allowed.
-        """
-        headers = headers_of(scope, self.limits.max_header_bytes)
-        client = scope.get("client")
-        address = client[0] if client else None
-        self._places.check(headers, address)
-        return headers, address
-
-    @property
-    def metadata_paths(self) -> frozenset[str]:
-        """The paths at which it serves the metadata of its authorization, which needs no token."""
-        return frozenset() if self._access.auth is None else self._access.auth.paths
-
-    @asynccontextmanager
-    async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
-        """Begin and end with the enclosing application: ``FastAPI(lifespan=endpoint.lifespan)``."""
-        await self.start()
-        try:
-            yield
-        finally:
-            await self.aclose()
-
-    async def start(self) -> None:
-        """Enter the lifespans of the servers, unless that has been done.
-
-        Raises:
-            LifespanError: one of them failed.
-        """
-        async with self._starting:
-            if self._loop is not asyncio.get_running_loop():
-                self._opened = AsyncExitStack()
-                await self._opened.enter_async_context(lifespans(self._servers))
-                self._loop = asyncio.get_running_loop()
-
-    async def aclose(self) -> None:
-        """End all sessions, cancel what runs, and leave the lifespans of the servers."""
-        await self.end_sessions()
-        await self._opened.aclose()
-
-    @abstractmethod
-    async def end_sessions(self) -> None:
-        """End all sessions, and cancel what runs."""
-
-    @abstractmethod
-    def _answer(self, request: HttpRequest) -> Awaitable[None]:
-        """Answer a request that passed the access checks.
-
-        Raises:
-            Refusal: the request is refused.
-            Disconnected: the client disconnected, or does not read.
-        """
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                try:
-                    await self.start()
-                except LifespanError as error:
-                    await send({"type": "lifespan.startup.failed", "message": str(error)})
-                    return
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                await self.aclose()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
-
-
+_MARK: Final = modern.VERSION.encode()
 METHODS: Final = ("GET", "POST", "DELETE")
 """The methods of an endpoint with sessions; without them it accepts POST only."""
 
@@ -286,34 +58,35 @@ class HttpApp(Application):
 
     Attributes:
         sessions: the open sessions.
+        is_stopping: whether only answers are accepted, for which handlers may be waiting.
     """
 
     def __init__(self, servers: "Sequence[ServerHandlers]", options: HttpServerOptions) -> None:
-        spoken, is_stateless = revisions_of(servers), options.get("stateless", False)
+        eras = by_era(servers)
         super().__init__(servers, options)
+        self._is_stateless = options.get("stateless", False)
         events = options["events"] if "events" in options else MemoryEventStore()
-        kept = None if is_stateless or events is None else EventLog(events)
+        kept = None if self._is_stateless or events is None else EventLog(events)
         shared = Shared.of(self.limits, kept)
-        self.sessions = Sessions(servers, spoken.legacy, shared)
+        self.sessions = Sessions(servers, eras.legacy, shared)
+        self.is_stopping = False
         self._endpoint = ModernEndpoint(servers, shared._replace(events=None))
-        self._methods = METHODS if spoken.legacy and not is_stateless else ("POST",)
-        self._posts = Posts(
-            spoken, self.sessions, self._endpoint, self.arriving, self._access, is_stateless=is_stateless
-        )
+        self._methods = METHODS if eras.legacy and not self._is_stateless else ("POST",)
+        self._has_legacy = bool(eras.legacy)
+        self._modern_versions = frozenset(revision.encode() for revision in eras.modern)
+        self._supported = sorted((*eras.legacy, *eras.modern))
+        # POSTs whose bodies have arrived, except for those that listen; GETs, and POSTs that listen.
+        self._requests = Pool(self.limits.max_requests)
+        self._streams = Pool(self.limits.max_streams)
 
     @property
     def is_busy(self) -> bool:
         """Whether a POST is being answered."""
-        return self._posts.requests.used > 0 or self.arriving.count.used > 0
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether new requests are refused."""
-        return self._posts.is_stopping
+        return self._requests.used > 0 or self.arriving.count.used > 0
 
     def stop(self) -> None:
         """Refuse new requests; open ones are still answered, and streams of listening clients end."""
-        self._posts.is_stopping = True
+        self.is_stopping = True
         self.sessions.stop_listening()
         self._endpoint.stop_listening()
 
@@ -332,7 +105,7 @@ class HttpApp(Application):
             allowed = ", ".join(self._methods)
             raise Refusal(Case.METHOD, allowed, headers=[(b"allow", allowed.encode())])
         if method == "POST":
-            return self._posts.answer(request)
+            return self._post(request)
         return self._get(request) if method == "GET" else self._delete(request)
 
     async def _delete(self, request: HttpRequest) -> None:
@@ -340,15 +113,15 @@ class HttpApp(Application):
         await request.reply.respond(Case.ENDED.status)
 
     async def _get(self, request: HttpRequest) -> None:
-        streams, peer = self._posts.streams, request.sender.peer
+        streams, peer = self._streams, request.sender.peer
         if not streams.take(peer):
             raise Refusal(Case.STREAMS)
         try:
-            await self._listen(request)
+            await self._resume(request)
         finally:
             streams.add(peer, -1)
 
-    async def _listen(self, request: HttpRequest) -> None:
+    async def _resume(self, request: HttpRequest) -> None:
         headers, sender = request.headers, request.sender
         check_accept(headers, ONLY_EVENTS)
         session = self.sessions.named(headers, sender)
@@ -365,3 +138,256 @@ class HttpApp(Application):
                 await pump(stream, request, self._delays, after=after)
         finally:
             session.leave()
+
+    async def _post(self, request: HttpRequest) -> None:
+        """Answer a POST.
+
+        Raises:
+            Refusal: it is answered with an error status.
+            Disconnected: the client disconnected, or does not read.
+        """
+        headers, peer = request.headers, request.sender.peer
+        session: HttpSession | Refusal | None = None
+        check_content_type(headers)
+        check_accept(headers, EITHER)
+        if SESSION in headers and not self._is_stateless:
+            session = self._session(request)
+        try:
+            body = await read_body(request.receive, headers, peer, self.arriving)
+        except TooLarge as refusal:
+            known = session if isinstance(session, HttpSession) else None
+            await request.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
+            return
+        self._access.check(request.sender.principal, body)
+        if not self._requests.take(peer):
+            raise Refusal(Case.REQUESTS)
+        try:
+            value = self._modern(body, headers)
+            if value is not None:
+                await self._take_modern(value, body, request)
+            elif isinstance(session, Refusal):
+                raise session
+            elif session is not None:
+                await self._take_in(session, body, request)
+            else:
+                await self._take_outside(body, request)
+        except Fault as error:
+            await request.reply.respond(
+                Case.NOT_A_MESSAGE.status, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
+            )
+        finally:
+            self._requests.add(peer, -1)
+
+    def _session(self, request: HttpRequest) -> HttpSession | Refusal:
+        """Return the session that a request names, or the error, which only matters in the legacy era."""
+        try:
+            return self.sessions.named(request.headers, request.sender)
+        except Refusal as refusal:
+            return refusal
+
+    def _modern(self, body: bytes, headers: Headers) -> dict[str, Any] | None:
+        """Return the message in a body if it is of the modern era.
+
+        Raises:
+            Fault: only the modern era is served, and it is neither a request nor a notification.
+        """
+        if not self._modern_versions:
+            return None
+        if self._has_legacy:
+            is_named = headers.get(VERSION) in self._modern_versions and SESSION not in headers
+            # Most legacy-era bodies are recognized without parsing: only escapes could hide the name.
+            if not (is_named or _MARK in body or b"\\u00" in body or b"\\/" in body):
+                return None
+            try:
+                value = jsonrpc.parse(body)
+            except Fault:
+                if is_named:
+                    raise
+                return None
+            if not is_named and not modern.is_modern(value):
+                return None
+        else:
+            value = jsonrpc.parse(body)
+        if not jsonrpc.is_object(value) or "method" not in value:
+            raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
+        return value
+
+    async def _take_modern(self, value: dict[str, Any], body: bytes, request: HttpRequest) -> None:
+        if self.is_stopping:
+            raise Refusal(Case.STOPPING)
+        if "id" not in value:
+            await self._pass_over(value, request)
+            return
+        listens = value["method"] == SUBSCRIPTIONS_LISTEN
+        if listens and not self._streams.has_room(request.sender.peer):
+            raise Refusal(Case.STREAMS)
+        endpoint = self._endpoint
+        if not endpoint.is_ready:
+            await endpoint.make_ready()
+        stream = endpoint.stream(request.headers, request.sender)
+        outcome = endpoint.receiver.request_received(value, body, stream)
+        if outcome.is_answered:
+            await (self._listen if listens else self._answer_alone)(stream, request)
+            return
+        refused = stream.sole or outcome.error
+        stream.finish()
+        await request.reply.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
+
+    async def _pass_over(self, notification: dict[str, Any], request: HttpRequest) -> None:
+        """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
+        jsonrpc.classify(notification)
+        named = request.headers.get(VERSION)
+        if named is None or named in self._modern_versions:
+            await request.reply.respond(Case.ACCEPTED.status)
+            return
+        data = {"supported": self._supported, "requested": named.decode("latin-1")[:64]}
+        error = jsonrpc.write_error(
+            None, modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
+        )
+        await request.reply.respond(Case.UNSUPPORTED.status, error)
+
+    async def _listen(self, stream: ModernStream, request: HttpRequest) -> None:
+        """Answer a request that stays open for as long as its client listens."""
+        peer = request.sender.peer
+        self._requests.add(peer, -1)
+        self._streams.add(peer, 1)
+        principal = request.sender.principal
+        try:
+            with until(principal.expires if principal else None, self._endpoint.stop_listening, stream):
+                await self._answer_alone(stream, request)
+        finally:
+            self._streams.add(peer, -1)
+            self._requests.add(peer, 1)
+
+    async def _answer_alone(self, stream: ModernStream, request: HttpRequest) -> None:
+        """Answer a request that is cancelled when its client disconnects."""
+        # Most handlers finish in their first step, before a client can disconnect.
+        await asyncio.sleep(0)
+        watcher = None
+        try:
+            if not stream.is_finished:
+                watcher = asyncio.ensure_future(watch(request.receive, stream.leave))
+                await stream.first(self._delays.first)
+            if stream.is_finished and (answer := stream.sole) is not None:
+                await self._write(answer, stream, request, status=STATUSES.get(stream.code, Case.ANSWERED.status))
+            else:
+                await pump(stream, request, self._delays, watcher=watcher)
+        finally:
+            if watcher is not None:
+                watcher.cancel()
+            if not stream.is_finished:
+                stream.finish()
+
+    def _take_in(self, session: HttpSession, body: bytes, request: HttpRequest) -> Awaitable[None]:
+        """Process a message of a session."""
+        if session.open_streams >= self.limits.max_session_requests:
+            raise Refusal(Case.BUSY)
+        self.sessions.unused.end(session)
+        # Answers are still accepted: a handler may be waiting for one.
+        if self.is_stopping and method_of(body) is not None:
+            raise Refusal(Case.STOPPING)
+        return self._take(session, body, request)
+
+    async def _take_outside(self, body: bytes, request: HttpRequest) -> None:
+        """Process a message of the legacy era that belongs to no session, or begins one."""
+        method = method_of(body)
+        if self._is_stateless:
+            self.sessions.check_version(request.headers)
+        if self.is_stopping:
+            raise Refusal(Case.STOPPING)
+        if self._is_stateless:
+            await self._take_alone(body, request, method=method)
+        elif method == INITIALIZE:
+            await self._begin(body, request)
+        else:
+            raise Refusal(Case.NO_SESSION)
+
+    async def _begin(self, body: bytes, request: HttpRequest) -> None:
+        """Begin a session with `initialize`."""
+        session = await self.sessions.begin(request.sender)
+        stream = session.stream(request.headers, request.sender)
+        outcome = session.receiver.message_received(body, stream)
+        if session.connection.state is State.INITIALIZED:
+            self.sessions.keep(session)
+            session.enter()
+            try:
+                await self._respond(stream, request, [(SESSION, session.id.encode())])
+            finally:
+                session.leave()
+            return
+        answer = stream.sole
+        await self.sessions.end(session, "the handshake failed")
+        if answer is None:
+            raise Refusal(Case.NO_ID)
+        await request.reply.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
+
+    async def _take(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
+        stream = session.stream(request.headers, request.sender)
+        session.enter()
+        try:
+            outcome = session.receiver.message_received(body, stream)
+            if outcome.is_answered:
+                await self._respond(stream, request)
+                return
+            refused = stream.sole
+            stream.finish()
+            if outcome.is_accepted and refused is None:
+                await request.reply.respond(Case.ACCEPTED.status)
+            else:
+                # Some messages of a batch may have been accepted, and others refused.
+                case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
+                await request.reply.respond(case.status, refused or outcome.error)
+        finally:
+            session.leave()
+
+    async def _take_alone(self, body: bytes, request: HttpRequest, *, method: Any) -> None:
+        """Answer a request in a separate session, which is set up silently and ends with the answer."""
+        session = await self.sessions.begin(request.sender)
+        try:
+            silence = session.stream(request.headers, request.sender)
+            for message in missing_before(method, request.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
+                session.receiver.message_received(message, silence)
+            await self._take(session, body, request)
+        finally:
+            await session.connection.aclose("the request was answered")
+
+    async def _respond(self, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Answer a POST with what is sent on its stream: as JSON if that is the answer alone."""
+        # Most handlers finish in their first step, and need no timeout.
+        await asyncio.sleep(0)
+        if not stream.is_finished:
+            await stream.first(self._delays.first)
+        if stream.is_finished and (answer := stream.sole) is not None:
+            await self._write(answer, stream, request, headers)
+        else:
+            await pump(stream, request, self._delays, headers=headers)
+
+    async def _write(
+        self,
+        answer: bytes,
+        stream: Stream,
+        request: HttpRequest,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        *,
+        status: int = 200,
+    ) -> None:
+        """Answer a POST with JSON; a long answer counts as unread until it is written."""
+        if stream.lacking and stream.code:
+            status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
+        size = len(answer) if len(answer) > HIGH_WATER else 0
+        if size and not stream.unread.take(stream.sender.peer, size):
+            raise Refusal(Case.UNREAD)
+        try:
+            await request.reply.respond(status, answer, headers=headers)
+        finally:
+            if size:
+                stream.unread.add(stream.sender.peer, -size)
+
+
+def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -> bytes:
+    """Return the answer to a message that was too large to read."""
+    if session is not None:
+        return session.skipped(refusal.reason, headers, refusal.start, refusal.end) or refusal.body
+    error = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, refusal.reason, refusal.start, refusal.end)
+    id_ = None if error.is_answer else error.id
+    return jsonrpc.write_error(id_, error.code, error.reason, null_id=False)

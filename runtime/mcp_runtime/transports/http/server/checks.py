@@ -1,10 +1,13 @@
 """Reads and checks requests (specification: basic/transports)."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import IPv6Address, ip_address, ip_network
 from itertools import chain
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.journal import Journal, endpoint_journal, log
@@ -260,3 +263,106 @@ class RefusedHosts:
             self._seen.add(host)
             shown = clipped(repr(host)[1:], 100)
             log.warning("requests to the host %s are refused; hosts= names those that are allowed", shown)
+
+
+LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+"""The hosts of this machine, which are accepted by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The hosts that requests may be sent to, and the origins of web pages that may send them.
+
+    Attributes:
+        hosts: hosts as in a `Host` header; one without a port matches every port.
+        origins: origins of web pages (``https://example.com``) in addition to those on these hosts.
+        proxies: addresses of the proxies whose ``X-Forwarded-Host`` and ``X-Forwarded-For`` are trusted.
+    """
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    proxies: frozenset[str]
+
+    @classmethod
+    def of(cls, hosts: Iterable[str] | None, origins: Iterable[str], proxies: Iterable[str]) -> "Places":
+        """Parse the names given by a program; None for the hosts of this machine.
+
+        Raises:
+            TypeError: a string was given instead of a collection of strings.
+            ValueError: a name is not a valid host or origin; wildcards are not supported.
+        """
+        for given in (hosts, origins, proxies):
+            if isinstance(given, str):
+                raise TypeError(f"give a collection of names, not one string: ({given!r},)")
+        known = frozenset(host.lower() for host in (LOOPBACK if hosts is None else hosts))
+        allowed = frozenset(origin.lower().rstrip("/") for origin in origins)
+        for host in known:
+            if not host or "*" in host or "/" in host:
+                raise ValueError(f"{host!r} is not a host; give names like example.com or example.com:8443")
+        for origin in allowed:
+            if "*" in origin or urlsplit(origin).scheme not in ("http", "https"):
+                raise ValueError(f"{origin!r} is not an origin; give names like https://example.com")
+        return cls(known, allowed, frozenset(proxies))
+
+    def check(self, headers: Headers, client: str | None) -> None:
+        """Check the host that a request was sent to, and the origin of the web page that sent it, if there is one.
+
+        Args:
+            headers: the headers of the request.
+            client: the address of the client.
+
+        Raises:
+            Refusal: one of them is not allowed.
+        """
+        host = headers.get(b"host", b"")
+        if client is not None and client in self.proxies:
+            host = headers.get(b"x-forwarded-host", host)
+        if not _is_named(host, self.hosts):
+            raise Refusal(Case.HOST)
+        origin = headers.get(b"origin")
+        if origin is not None and not self._is_allowed(origin.lower()):
+            raise Refusal(Case.ORIGIN)
+
+    def address(self, headers: Headers, client: str | None) -> str | None:
+        """Return where a request comes from; see `Sender`.
+
+        Args:
+            headers: the headers of the request.
+            client: the address of the client, or of a proxy.
+        """
+        if client is not None and client in self.proxies:
+            passed = [each.strip() for each in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")]
+            # Whatever precedes the last address that is not a proxy's may be invented.
+            client = next((each for each in reversed(passed) if each and each not in self.proxies), client)
+        return None if client is None else _network(client)
+
+    def _is_allowed(self, origin: bytes) -> bool:
+        if origin.decode("latin-1") in self.origins:
+            return True
+        scheme, _, host = origin.partition(b"://")
+        return scheme in (b"http", b"https") and _is_named(host, self.hosts)
+
+
+@lru_cache(REMEMBERED)
+def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
+    """Whether a host is in a set, with or without its port."""
+    whole = host.decode("latin-1").lower()
+    return whole in hosts or without_port(whole) in hosts
+
+
+@lru_cache(REMEMBERED)
+def _network(client: str) -> str:
+    """Return an IPv4 address as it is, and the /64 of an IPv6 address, which is one customer's; both without a port."""
+    try:
+        address = ip_address(without_port(client).strip("[]"))
+    except ValueError:
+        return client[:REMEMBERED]
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or ip_network((int(address), 64), strict=False))
+    return str(address)
+
+
+def without_port(host: str) -> str:
+    """Return a host without its port; an IPv6 address keeps its brackets."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() and (":" not in name or name.endswith("]")) else host

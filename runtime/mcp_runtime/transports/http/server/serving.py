@@ -16,8 +16,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mcp_runtime import sources
 from mcp_runtime.connection.journal import log
 from mcp_runtime.protocol.jsonrpc import dump
-from mcp_runtime.transports.http.server.app import LOOPBACK, HttpApp, without_port
+from mcp_runtime.transports.http.server.app import HttpApp
 from mcp_runtime.transports.http.server.asgi import Receive, Reply, Scope, Send
+from mcp_runtime.transports.http.server.checks import LOOPBACK, without_port
 from mcp_runtime.transports.http.server.sse import SseApp
 from mcp_runtime.transports.http.statuses import Case, Refusal
 from mcp_runtime.transports.process import Ending

@@ -9,11 +9,10 @@ from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
-from mcp_runtime.handshake.server import revisions_of, start_session
+from mcp_runtime.handshake.server import by_era, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
-from mcp_runtime.transports.http.server.access import SseServerOptions
-from mcp_runtime.transports.http.server.app import Application
+from mcp_runtime.transports.http.server.access import Application, SseServerOptions
 from mcp_runtime.transports.http.server.asgi import Delay, Headers, HttpRequest, Outlet, Scope, Sender
 from mcp_runtime.transports.http.server.checks import (
     ONLY_EVENTS,
@@ -136,7 +135,7 @@ class SseApp(Application):
     """
 
     def __init__(self, servers: "Sequence[ServerHandlers]", options: SseServerOptions) -> None:
-        if not revisions_of(servers).legacy:
+        if not by_era(servers).legacy:
             raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
         super().__init__(servers, options)
         limits = self.limits
