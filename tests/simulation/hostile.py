@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from simulation.duties import EPSILON, MODERN, PREFIX, Event
@@ -15,60 +16,11 @@ PARSE, INVALID, NO_METHOD, PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602,
 Expected = tuple[float, Any]
 
 
-def _call(tag: str, *steps: list[Any]) -> dict[str, Any]:
-    return {"name": "run", "arguments": {"tag": tag, "steps": list(steps)}}
-
-
-_TOKEN: Final = {"progressToken": "TAG"}
-LINES: Final[dict[str, Any]] = {
-    "ping": {"id": 0, "method": "ping"},
-    "call": {"id": 0, "method": "tools/call", "params": _call("TAG")},
-    "slow call": {"id": 0, "method": "tools/call", "params": _call("TAG", ["wait", 5])},
-    "report": {"id": 0, "method": "tools/call", "params": {**_call("TAG", ["report", 1, None, 1]), "_meta": _TOKEN}},
-    "text id": {"id": "TAG", "method": "tools/call", "params": _call("TAG")},
-    "no such method": {"id": 0, "method": "tools/none"},
-    "no name": {"id": 0, "method": "tools/call", "params": {"arguments": {}}},
-    "list params": {"id": 0, "method": "tools/call", "params": [1]},
-    "no json": "{not json",
-    "a number": "7",
-    "null id": {"id": None, "method": "ping"},
-    "half id": {"id": 1.5, "method": "ping"},
-    "true id": {"id": True, "method": "ping"},
-    "old jsonrpc": {"jsonrpc": "1.0", "id": 0, "method": "ping"},
-    "initialize again": {
-        "id": 0,
-        "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "n", "version": "1"}},
-    },
-    "same id": {"id": "OPEN", "method": "ping"},
-    "cancel": {"method": "notifications/cancelled", "params": {"requestId": "OPEN", "reason": "enough"}},
-    "cancel nothing": {"method": "notifications/cancelled", "params": {"requestId": 999_999}},
-    "cancel badly": {"method": "notifications/cancelled", "params": {"requestId": [1]}},
-    "answer nothing": {"id": 424_242, "result": {}},
-    "fail nothing": {"id": 424_242, "error": {"code": 1, "message": "no"}},
-    "progress on nothing": {"method": "notifications/progress", "params": {"progressToken": 77, "progress": 1}},
-    "unknown news": {"method": "notifications/none"},
-    "initialized again": {"method": "notifications/initialized"},
-    "empty batch": [],
-    "batch": [{"id": 0, "method": "ping"}, {"method": "notifications/none"}, {"id": "TAG", "method": "ping"}],
-    "batch of nothing": [{"method": "notifications/none"}],
-    "duplicate key": '{"jsonrpc": "2.0", "id": 1, "id": 2, "method": "ping"}',
-    "spaces": "   ",
-}
+LINES: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "lines.json").read_text("utf-8"))
 """What the client may send; the id 0, ``TAG`` and ``OPEN`` stand for a new id, a tag, and the id of an open request."""
 BARE: Final = ("ping", "call", "no such method", "cancel nothing", "answer nothing", "unknown news", "spaces")
 """What it sends without a session."""
-STATELESS: Final = (
-    "call",
-    "slow call",
-    "report",
-    "text id",
-    "no such method",
-    "no name",
-    "cancel",
-    "same id",
-    "spaces",
-)
+STATELESS: Final = ("call", "slow call", "report", "text id", "no such method", "no name", "cancel", "same id")
 """What it sends in the modern era."""
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from simulation.duties import LEVELS, LINGER, MODERN, WRITE_LINGER, Call, Connection
 from simulation.gates import Gate
-from simulation.questions import Questions
+from simulation.wire import Wire
 
 
-class Judge(Questions):
+class Judge(Wire):
     """Judges one history."""
 
     def verdict(self) -> list[str]:
@@ -93,7 +93,7 @@ class Judge(Questions):
         """Fail the open calls of a client."""
         for call in self._of(one):
             self._excuse("cancel", call.tag)
-            self._ignore(call, 0 if one.is_modern or has_closed else LINGER)
+            self._ignore(call, 0 if one.is_modern or has_closed or one.breaks < float("inf") else LINGER)
             if call.side.state in ("called", "sent", "asked"):
                 call.side.step("lost")
                 call.sent.step("end")

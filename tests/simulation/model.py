@@ -4,7 +4,9 @@ Nothing here imports the runtime, whose own tables would hide their faults. `exp
 table on its own, `page` shows it, and `judge` holds the histories of simulated worlds against it.
 """
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
 FORBIDDEN: Final = "-"
@@ -40,92 +42,11 @@ def lifecycle(name: str, about: str, finals: str, table: str) -> Lifecycle:
     return Lifecycle(name, about, next(iter(rows)), frozenset(finals.split()), rows)
 
 
-SESSION: Final = lifecycle(
-    "session",
-    "The handshake of the legacy era and what follows it, as each end sends and receives it.",
-    "closed",
-    """
-                 initialize  result    error  initialized  request   question  ping       notification  end
-    new          asked       -         -      -            -         -         new        -             closed
-    asked        -           answered  new    -            -         -         asked      asked         closed
-    answered     -           -         -      ready        answered  -         answered   answered      closed
-    ready        -           -         -      -            ready     ready     ready      ready         closed
-    closed       -           -         -      -            -         -         -          -             closed
-    """,
+LIFECYCLES: Final = tuple(
+    lifecycle(**row)
+    for row in tomllib.loads((Path(__file__).parent / "lifecycles.toml").read_text("utf-8"))["lifecycle"]
 )
-
-SENT: Final = lifecycle(
-    "request, at its sender",
-    "A request as its sender sees it: it ends once, and what crosses its cancellation is ignored.",
-    "answered cancelled crossed ended",
-    """
-                 request  progress   answer    cancel     end
-    new          open     -          -         -          ended
-    open         -        open       answered  cancelled  ended
-    answered     -        -          -         -          answered
-    cancelled    -        cancelled  crossed   -          cancelled
-    crossed      -        -          -         -          crossed
-    ended        -        -          -         -          ended
-    """,
-)
-
-RECEIVED: Final = lifecycle(
-    "request, at its receiver",
-    "A request as its receiver sees it: one answer after all reports, and nothing after a cancellation.",
-    "answered dropped stopped gone",
-    """
-                 request  begin    progress  ask       finish    stop     answer    cancel    end
-    new          waiting  -        -         -         -         -        -         new       gone
-    waiting      -        running  -         -         -         -        answered  dropped   gone
-    running      -        -        running   suspended finished  -        -         stopping  stopping
-    suspended    running  -        -         -         -         -        -         suspended stopping
-    finished     -        -        finished  -         -         -        answered  finished  finished
-    answered     -        -        -         -         -         -        -         answered  answered
-    stopping     -        -        -         -         stopped   stopped  -         stopping  stopping
-    stopped      -        -        -         -         -         -        -         stopped   stopped
-    dropped      -        -        -         -         -         -        -         dropped   dropped
-    gone         -        stopping -         -         -         -        -         gone      gone
-    """,
-)
-
-CALL: Final = lifecycle(
-    "call, with progress, cancellation and timeout",
-    "A call as the program that makes it sees it.",
-    "over",
-    """
-                 call    request  report  ask       answer    cancel    timeout  lost    over
-    new          called  -        -       -         -         -         -        -       -
-    called       -       sent     -       -         -         stopping  -        lost    -
-    sent         -       -        sent    asked     answered  stopping  expired  lost    -
-    asked        -       sent     -       -         -         stopping  -        lost    -
-    answered     -       -        -       -         -         answered  -        answered over
-    stopping     -       -        -       stopping  stopping  -         -        stopping over
-    expired      -       -        -       expired   expired   expired   -        expired over
-    lost         -       -        -       -         -         lost      -        lost    over
-    over         -       -        -       -         over      -         -        over    -
-    """,
-)
-
-QUESTION: Final = lifecycle(
-    "question, in the middle of a call",
-    "A question of a handler, which waits for the answer: a request in sessions. In 2026-07-28 it is the result of the "
-    "request, and the answer comes with the next request.",
-    "heard stopped",
-    """
-                 ask     request  show     reply    answer    hear    withdraw  stop
-    new          asked   -        -        -        -         -       -         -
-    asked        -       open     -        -        -         -       -         stopped
-    open         -       -        shown    -        -         -       ignored   stopped
-    shown        -       -        -        replied  -         -       ignored   stopped
-    replied      -       -        -        -        answered  -       ignored   stopped
-    answered     -       -        -        -        -         heard   answered  stopped
-    heard        asked   -        -        -        -         -       heard     heard
-    ignored      -       -        -        ignored  ignored   -       ignored   stopped
-    stopped      -       -        stopped  stopped  stopped   -       stopped   stopped
-    """,
-)
-
-LIFECYCLES: Final = (SESSION, SENT, RECEIVED, CALL, QUESTION)
+SESSION, SENT, RECEIVED, CALL, QUESTION, STREAM = LIFECYCLES
 
 
 def explore(table: Lifecycle) -> Iterator[str]:

@@ -16,33 +16,22 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from support.planting import ROOT, Fault
+
 HERE: Final = Path(__file__).parent
-RUNTIME: Final = HERE.parents[1] / "runtime" / "mcp_runtime"
-Fault = dict[str, str]
+RUNTIME: Final = ROOT / "runtime" / "mcp_runtime"
 
 
 def faults() -> list[Fault]:
     """Read the bugs: their kind, the file, the text to replace and the new text."""
-    table: list[Fault] = tomllib.loads((HERE / "planted.toml").read_text("utf-8"))["fault"]
-    return table
-
-
-def planted(fault: Fault) -> str:
-    """Return the file with the bug.
-
-    Raises:
-        ValueError: the text does not occur exactly once.
-    """
-    text = (RUNTIME / fault["file"]).read_text("utf-8")
-    if text.count(fault["find"]) != 1:
-        raise ValueError(f"{fault['file']} contains this text {text.count(fault['find'])} times: {fault['find']}")
-    return text.replace(fault["find"], fault["put"])
+    table = tomllib.loads((HERE / "planted.toml").read_text("utf-8"))["fault"]
+    return [Fault(root="runtime", requirement=row.pop("kind"), **row) for row in table]
 
 
 def is_plantable(fault: Fault) -> bool:
     """Whether the text still occurs once, so that the bug can be planted."""
     try:
-        ast.parse(planted(fault))
+        ast.parse(fault.planted())
     except (ValueError, OSError):
         return False
     return True
@@ -53,7 +42,7 @@ def search(seconds: float, worlds: int | None, fault: Fault) -> str:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / RUNTIME.name
         shutil.copytree(RUNTIME, copy)
-        (copy / fault["file"]).write_text(planted(fault), "utf-8")
+        (copy / fault.file).write_text(fault.planted(), "utf-8")
         command = [sys.executable, "-m", "simulation.simulate", "--seconds", str(seconds), "--as-it-is"]
         command += [] if worlds is None else ["--seeds", str(worlds)]
         environment = {**os.environ, "PYTHONPATH": f"{folder}:{HERE.parent}"}
@@ -76,16 +65,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--worlds", type=int, default=None, help="how many worlds for each bug, at most")
     chosen = parser.parse_args(arguments)
     wanted = chosen.words
-    known = [f for f in faults() if not wanted or any(word in text for word in wanted for text in f.values())]
+    known = [f for f in faults() if not wanted or any(word in f"{f.name} {f.put}" for word in wanted)]
     stale = [fault for fault in known if not is_plantable(fault)]
     known = [fault for fault in known if fault not in stale]
-    print(*(f"STALE: {fault['file']}: {fault['find'][:70]!r}" for fault in stale), sep="\n")
+    print(*(f"STALE: {fault.file}: {fault.find[:70]!r}" for fault in stale), sep="\n")
     found = 0
     with ThreadPoolExecutor(int(os.environ.get("JOBS") or 2)) as pool:
         lines = pool.map(partial(search, chosen.seconds, chosen.worlds), known)
         for fault, line in zip(known, lines, strict=True):
             found += bool(line)
-            place = f"{fault['kind']} in {fault['file']}: {fault['put'].strip()[:70]!r}"
+            place = f"{fault.name}: {fault.put.strip()[:70]!r}"
             print(f"{line[:150] or 'NOT FOUND'}: {place}", flush=True)
     print(f"{found} of {len(known)} planted bugs were found ({found / len(known):.0%})")
     return 0 if found >= 0.95 * len(known) else 1

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from simulation.duties import Call, Connection, Machine, params_of
+from simulation.duties import Call, Connection, Duties, Machine, params_of
 from simulation.model import SENT
-from simulation.wire import Wire
 
 
-class Questions(Wire):
+class Questions(Duties):
     """Judges what is asked, shown, replied and heard; a handler asks one question at a time."""
 
     def _handler_asks(self, data: Any) -> None:

@@ -12,6 +12,7 @@ from simulation.model import LIFECYCLES, Lifecycle, explore, lifecycle, page
 from simulation.plant import faults, is_plantable, search
 from simulation.simulate import FOUND, judge
 from simulation.world import make
+from support.planting import Fault
 
 PAGE = Path(__file__).parents[2] / "docs" / "lifecycles.md"
 SEEDS = 200
@@ -59,7 +60,8 @@ def test_nearly_all_bugs_can_be_planted() -> None:
 
 @pytest.mark.slow
 def test_a_planted_bug_is_found() -> None:
-    fault = {"file": "protocol/session.py", "find": "self.next_id += 1", "put": "self.next_id += self.next_id < 5"}
+    put = "self.next_id += self.next_id < 5"
+    fault = Fault(root="runtime", file="protocol/session.py", find="self.next_id += 1", put=put)
     assert "the id 5 is used again" in search(5, 10, fault)
 
 

@@ -1,15 +1,15 @@
 """Judges what the two ends of a connection send and receive."""
 
-from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from simulation.duties import PREFIX, Call, Connection, Duties, Machine, meta_of, params_of
+from simulation.duties import PREFIX, Call, Connection, Machine, meta_of, params_of
 from simulation.model import SENT
+from simulation.questions import Questions
 
 
-class Wire(Duties):
+class Wire(Questions):
     """Judges the messages of a world."""
 
     def _client_sent(self, one: Connection, message: Any) -> None:
@@ -239,24 +239,6 @@ class Wire(Duties):
         asks = "request" if from_client else "question"
         machine.step(special.get(method) or (asks if "id" in message else "notification"))
 
-    @abstractmethod
-    def _replies(self, call: Call, result: Any) -> None: ...
-
-    @abstractmethod
-    def _asks_again(self, call: Call, params: Any) -> None: ...
-
-    @abstractmethod
-    def _is_questioned(self, one: Connection, message: Any) -> None: ...
-
-    @abstractmethod
-    def _will_hear(self, call: Call) -> None: ...
-
-    @abstractmethod
-    def _questions(self, one: Connection, message: Any) -> None: ...
-
-    @abstractmethod
-    def _suspends(self, call: Call, result: Any) -> None: ...
-
     def _free(self, call: Call) -> None:
         """Let the next request of the queue begin."""
         one = self._connections[call.client]
@@ -293,7 +275,10 @@ class Wire(Duties):
         for call in self._of(one):
             if call.received.state == "suspended":
                 self._must("stop", call.tag, at=one.ends)
-        self._must("close", str(one.number), at=one.ends + one.grace + max(map(resistance, self._of(one)), default=0))
+        resisting = max(map(resistance, self._of(one)), default=0)
+        if resisting:  # a stall delays everything after it
+            resisting += sum(seconds for _, seconds in self._stalled)
+        self._must("close", str(one.number), at=one.ends + one.grace + resisting)
 
 
 def resistance(call: Call) -> float:

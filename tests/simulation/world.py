@@ -16,7 +16,7 @@ from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import serving
 from mcp_runtime.settings import ClientOptions, ServerOptions
-from simulation import hostile
+from simulation import hostile, web
 from simulation.loop import Loop, Stuck, simulate
 from simulation.net import Event, History, Net, Stream, Weather
 
@@ -49,7 +49,10 @@ def make(seed: int) -> World:
         "era": some(("auto", "auto", "auto", "legacy", "modern")),
         "weather": {"delay": delay, "pieces": some((1, 2, 5)), "capacity": some((300, 1 << 16, 1 << 16))},
         "stalls": some((0, 0, 0, 0.5, 5)),
-        "limits": {"max_in_flight": some((1, 2, 256)), "max_queued": some((0, 2, 10_000)), **_rates(chance)},
+        "limits": {
+            **{"max_in_flight": some((1, 2, 256)), "max_queued": some((0, 2, 10_000))},
+            **{"progress_rate": some((1, 2, 20, None)), "log_rate": some((1, 3, 100, None))},
+        },
         "patience": {"timeout": some((2, 30, 60)), "max_time": some((10, 100, 600)), "max_extension": some((1.5, 3))},
         "clients": some((1, 1, 2)),
         "calls": [],
@@ -62,6 +65,9 @@ def make(seed: int) -> World:
         return world | {"hostile": hostile.make(chance, world["server"], world["speaks"]), **CALM}
     for number in range(chance.randint(1, 8)):
         world["calls"].append(_call(chance, number, world["clients"]))
+    if chance.random() < 0.15:
+        over_http = web.make(chance, world["calls"])
+        return world | {"web": over_http, "speaks": "all", **CALM, "limits": {"progress_rate": None}}
     if not world["stalls"] and delay < 10 and chance.random() < 0.3:
         world["limits"]["max_in_flight"] = 256
         world["patience"] |= {"timeout": 2000, "max_time": 5000}
@@ -77,10 +83,6 @@ def make(seed: int) -> World:
         for call in world["calls"][::3]:
             call["at"] = chance.choice((call["at"], at + chance.uniform(0, 1)))
     return world
-
-
-def _rates(chance: random.Random) -> dict[str, float | None]:
-    return {"progress_rate": chance.choice((1, 2, 20, None)), "log_rate": chance.choice((1, 3, 100, None))}
 
 
 def _call(chance: random.Random, number: int, clients: int) -> dict[str, Any]:
@@ -227,17 +229,22 @@ def run(world: World) -> tuple[list[Event], Loop]:
         server = make_server(world, history)
         log.handlers, log.propagate = [_Log(history)], False
         with net.open():
-            streams = [Stream(net, number, Weather(**world["weather"])) for number in range(world["clients"])]
+            streams = [
+                Stream(net, number, Weather(**world["weather"]))
+                for number in range(0 if "web" in world else world["clients"])
+            ]
             opened: dict[int, Any] = {}
             servers = [
                 asyncio.ensure_future(_serve(world["stop"], net.history, number, serving(s.server, server), opened))
                 for number, s in enumerate(streams)
             ]
-            if "hostile" in world:
+            if "web" in world:
+                await web.play(world, server, history)
+            elif "hostile" in world:
                 await _attack(world, history, streams[0])
             else:
                 await asyncio.gather(*(_live(world, history, number, s, opened) for number, s in enumerate(streams)))
-            await asyncio.wait(servers, timeout=1000)
+            await asyncio.gather(*servers)
             await asyncio.sleep(20 + (world["stop"] or 0) + (world["close"] or 0))
         left = asyncio.all_tasks() - {asyncio.current_task()}
         pipes = sum(pipe.is_open for stream in streams for pipe in (stream.there, stream.back))
@@ -255,16 +262,14 @@ def run(world: World) -> tuple[list[Event], Loop]:
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always", RuntimeWarning)
-            loop = simulate(lambda loop: _with(loop, main), world["seed"], world["stalls"])
+            simulate(main, world["seed"], world["stalls"])
     except Stuck:
         made[0].note("world", "is stuck")
-        loop = made[0].loop
     except Exception as error:
         made[0].note("world", "fails", repr(error))
-        loop = made[0].loop
     finally:
         log.handlers, log.propagate = before
-    return made[0], loop
+    return made[0], made[0].loop
 
 
 class _Log(logging.Handler):
@@ -276,11 +281,6 @@ class _Log(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._history.note("log", record.levelname, record.getMessage())
-
-
-async def _with(loop: Loop, main: Callable[[Loop], Any]) -> Loop:
-    await main(loop)
-    return loop
 
 
 async def _serve(stop: float | None, history: History, number: int, served: Any, opened: dict[int, Any]) -> None:

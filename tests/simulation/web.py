@@ -1,0 +1,159 @@
+"""A client over HTTP, in memory: it posts calls to the ASGI application, loses their streams, and resumes them."""
+
+import asyncio
+import json
+import random
+from typing import Any
+
+from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app
+from simulation.duties import MODERN, PREFIX
+from simulation.net import History
+
+WHO = "client 0"
+
+
+def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how a client uses HTTP; in each call, when it loses the stream and for how long."""
+    for call in calls:
+        call["cuts"] = [[chance.uniform(0, 4), chance.uniform(0, 6)] for _ in range(chance.choice((0, 0, 1, 1, 3)))]
+        call["client"] = 0
+        call["steps"] = [step for step in call["steps"] if step[0] not in ("log", "stubborn")]
+    return {
+        "revision": chance.choice(("2025-03-26", "2025-06-18", "2025-11-25", "2025-11-25", MODERN)),
+        "stream_after": chance.choice((0.02, 1.0)),
+        "slow": chance.choice((0, 0, 0.05)),
+        "delete": chance.choice((None, None, chance.uniform(0, 15))),
+    }
+
+
+class Client:
+    """One session of a client, or none in the modern era.
+
+    Attributes:
+        session: the headers of each request.
+    """
+
+    def __init__(self, web: dict[str, Any], app: Any, history: History) -> None:
+        self.web, self.app, self.history = web, app, history
+        self.session: dict[str, str] = {"mcp-protocol-version": web["revision"]}
+
+    async def begin(self) -> None:
+        """Start the session."""
+        params = {
+            "protocolVersion": self.web["revision"],
+            "capabilities": {},
+            "clientInfo": {"name": "w", "version": ""},
+        }
+        hello = Exchange(self)
+        await hello.run("POST", {}, {"id": "hello", "method": "initialize", "params": params})
+        self.session["mcp-session-id"] = hello.headers["mcp-session-id"]
+        await Exchange(self).run("POST", self.session, {"method": "notifications/initialized"})
+
+    async def call(self, number: int, plan: dict[str, Any]) -> None:
+        """Make a call, and resume its stream as often as it is lost."""
+        await asyncio.sleep(plan["at"])
+        tag, headers = plan["tag"], self.session
+        meta: dict[str, Any] = {"progressToken": tag}
+        if self.web["revision"] == MODERN:
+            meta |= {f"{PREFIX}protocolVersion": MODERN, f"{PREFIX}clientCapabilities": {}}
+            headers = {**headers, "mcp-method": "tools/call", "mcp-name": "run"}
+        params = {"name": "run", "arguments": {"tag": tag, "steps": plan["steps"]}, "_meta": meta}
+        self.history.note(WHO, "posts", {"tag": tag})
+        last_id = await Exchange(self, tag, *plan["cuts"][:1]).run(
+            "POST", headers, {"id": number, "method": "tools/call", "params": params}
+        )
+        for following in range(1, len(plan["cuts"]) + 1):
+            if last_id and self.web["revision"] != MODERN:
+                self.history.note(WHO, "gets", {"tag": tag})
+                exchange = Exchange(self, tag, *plan["cuts"][following : following + 1])
+                last_id = await exchange.run("GET", {**self.session, "last-event-id": last_id})
+
+    async def delete(self) -> None:
+        """End the session."""
+        await asyncio.sleep(self.web["delete"])
+        self.history.note(WHO, "deletes")
+        await Exchange(self).run("DELETE", self.session)
+
+
+class Exchange:
+    """One request and its response.
+
+    Args:
+        client: sends it.
+        tag: its call; empty for other requests, which are not recorded.
+        cut: after how many seconds the connection is lost, and for how long.
+    """
+
+    def __init__(self, client: Client, tag: str = "", cut: tuple[float, float] = (1e6, 0)) -> None:
+        self.headers: dict[str, str] = {}
+        self._client, self._tag, self._cut = client, tag, cut
+        self._rest, self._last_id = b"", ""
+        self._gone = asyncio.Event()
+        self._asked: list[Any] = []
+
+    async def run(self, method: str, headers: dict[str, str], message: dict[str, Any] | None = None) -> str:
+        """Record what arrives until the response ends or is lost; return the id of the last event, if it is lost."""
+        known = {"host": "localhost", "content-type": "application/json", **headers}
+        known["accept"] = "text/event-stream" if method == "GET" else "application/json, text/event-stream"
+        self._last_id = headers.get("last-event-id", "")
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode() if message else b""
+        self._asked.append({"type": "http.request", "body": body, "more_body": False})
+        scope = {"type": "http", "method": method, "path": "/mcp", "query_string": b"", "client": ("127.0.0.1", 1)}
+        encoded = [(name.encode(), value.encode()) for name, value in known.items()]
+        timer = self._client.history.loop.call_later(self._cut[0], self._lose)
+        await self._client.app({**scope, "headers": encoded}, self._receive, self._send)
+        timer.cancel()
+        if self._gone.is_set():
+            await asyncio.sleep(self._cut[1])
+            return self._last_id
+        self._note("is done")
+        return ""
+
+    def _note(self, what: str, **data: Any) -> None:
+        if self._tag:
+            self._client.history.note(WHO, what, {"tag": self._tag, **data})
+
+    def _lose(self) -> None:
+        self._note("loses")
+        self._gone.set()
+
+    async def _receive(self) -> Any:
+        if not self._asked:
+            await self._gone.wait()
+            return {"type": "http.disconnect"}
+        return self._asked.pop()
+
+    async def _send(self, message: Any) -> None:
+        if self._gone.is_set():
+            return
+        if message["type"] == "http.response.start":
+            self.headers = {name.decode().lower(): value.decode() for name, value in message["headers"]}
+            self._note("is answered", status=message["status"])
+            return
+        if not self.headers.get("content-type", "").startswith("text/event-stream"):
+            self._take(f"data: {message['body'].decode()}")
+        *lines, self._rest = (self._rest + message["body"]).split(b"\n")
+        for line in lines:
+            self._take(line.decode())
+        await asyncio.sleep(self._client.web["slow"])
+
+    def _take(self, line: str) -> None:
+        name, _, value = line.partition(": ")
+        if name == "id":
+            self._last_id = value
+        elif name == "data" and value.strip():
+            self._note("hears", message=json.loads(value))
+
+
+async def play(world: dict[str, Any], server: Any, history: History) -> None:
+    """Serve over HTTP, and be the client."""
+    web = world["web"]
+    app = asgi_app(server, events=MemoryEventStore(), limits=HttpLimits(stream_after=web["stream_after"]))
+    async with app.lifespan():
+        client = Client(web, app, history)
+        calls = [client.call(number, plan) for number, plan in enumerate(world["calls"])]
+        if web["revision"] != MODERN:
+            await client.begin()
+            calls += [client.delete()] if web["delete"] is not None else []
+        await asyncio.gather(*calls)
+        await asyncio.sleep(100)
