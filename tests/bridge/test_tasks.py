@@ -10,6 +10,7 @@ from bridge.conversation import converse
 from mcp_bindings import v2025_11_25 as old
 from mcp_bindings import v2026_07_28 as new
 from mcp_bindings.v2025_11_25.methods import TOOLS_CALL
+from mcp_bindings.v2026_07_28 import methods as new_calls
 from mcp_runtime.app import ask
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks import (
@@ -23,6 +24,8 @@ from mcp_runtime.extensions.tasks import (
     start_task,
 )
 from mcp_runtime.extensions.vendor import send_request, vendor_request
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.memory import connect_memory
 
 OLD, NEW = old.REVISION, new.REVISION
 
@@ -89,7 +92,7 @@ class TestSessionsOfAServerWithTheExtension:
         async with converse(bakery(), OLD, handlers=customer) as talk:
             assert talk.client.capabilities["tasks"] == {"requests": {"tools": {"call": {}}}, "list": {}, "cancel": {}}
             tools = {tool.name: tool for tool in (await talk.client.list_tools()).tools}
-            support = {name: tool.execution and tool.execution.task_support for name, tool in tools.items()}
+            support = {name: tool.execution.task_support if tool.execution else None for name, tool in tools.items()}
             assert support == {"bake": "optional", "wait": "required", "plain": None}
             result = await run_as_task(talk.client, TOOLS_CALL, order("bake", name="rye"), on_status=seen.append)
             assert result.structured_content == {"loaves": 3}
@@ -136,3 +139,57 @@ class TestSessionsOfAServerWithTheExtension:
         async with converse(bakery(), "2025-06-18") as talk:
             assert "tasks" not in talk.client.capabilities
             assert text_of(await talk.client.call_tool(name="plain")) == "plain"
+
+
+class Oven(old.Server):
+    """A server of 2025-11-25 whose tools are tasks."""
+
+    options = ServerOptions(extensions=[Tasks(MemoryTaskStore(poll_interval=0.05))], revisions="own")
+
+    async def list_tools(self, params: Any, ctx: old.Context) -> old.ListToolsResult:
+        execution = old.ToolExecution(task_support="optional")
+        return old.ListToolsResult(
+            tools=[old.Tool(name="bake", input_schema=old.ToolInputSchema(), execution=execution)]
+        )
+
+    async def call_tool(self, params: old.CallToolRequestParams, ctx: old.Context) -> old.CallToolResult:
+        match (params.arguments or {}).get("name"):
+            case "burnt":
+                raise PeerError(-7, "too late")
+            case "slow":
+                await asyncio.Event().wait()
+            case _:
+                schema = old.ElicitRequestFormParamsRequestedSchema(
+                    properties={"loaves": old.NumberSchema(type="number")}
+                )
+                answer = await ctx.client.elicit(message="how many?", requested_schema=schema)
+                return old.CallToolResult(content=[], structured_content=answer.content)
+        raise AssertionError
+
+
+class NewCustomer(new.ClientHandlers):
+    async def elicit(self, params: Any, ctx: new.ClientContext) -> new.ElicitResult:
+        return new.ElicitResult(action="accept", content={"loaves": 4})
+
+
+class TestClientsOfTheExtensionAtAServerOfSessions:
+    async def test_its_calls_are_tasks_of_2025_11_25(self) -> None:
+        seen: list[TaskRecord] = []
+        async with connect_memory(Oven()) as peer:
+            client = await new.Client.open(peer, handlers=NewCustomer(), extensions=[Tasks()])
+            assert client.connection.revision == OLD
+            call = new_calls.TOOLS_CALL
+            handle = await start_task(client, call, {"name": "bake", "arguments": {"name": "rye"}}, ttl=60)
+            assert handle.record.ttl == 60_000
+            result = await handle.result(on_status=seen.append)
+            assert result.structured_content == {"loaves": 4} and result.result_type == "complete"
+            params = new.CallToolRequestParams(
+                name="bake", arguments={"name": "burnt"}, meta=client.connection.plain_meta(new.RequestMetaObject)
+            )
+            with pytest.raises(PeerError, match="too late"):
+                await run_as_task(client, call, params)
+            slow = await start_task(client, call, {"name": "bake", "arguments": {"name": "slow"}})
+            assert (await slow.poll()).status is Status.WORKING
+            assert (await slow.cancel()).status is Status.CANCELLED
+            waited = await client.call_tool(name="bake", arguments={"name": "rye"})
+            assert waited.structured_content == {"loaves": 4}

@@ -17,7 +17,8 @@ from mcp_bindings.v2025_11_25.methods import TOOLS_CALL as OLDER_CALL
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.app import ask
 from mcp_runtime.errors import PeerError
-from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, defer, polling, resume_task, run_as_task, start_task
+from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, caller, defer, resume_task, start_task
+from mcp_runtime.extensions.tasks.polling import Watch
 from mcp_runtime.features.listen import Subscription, listen
 from mcp_runtime.transports.http import asgi_app, connect_http
 from mcp_runtime.transports.memory import connect_memory
@@ -86,7 +87,7 @@ async def opened(store: Any = None, count: int = 1) -> AsyncGenerator[list[Opene
 
         async def note(params: types.TaskStatusNotificationParams, ctx: Any) -> None:
             told.append((params.status, params.status_message))
-            await polling.Watch.take_in(client.connection, params, ctx)
+            await Watch.take_in(client.connection, params, ctx)
 
         client.connection.handle(types.METHODS["notifications/tasks"], note)
         if count == 1:
@@ -137,7 +138,7 @@ async def test_a_closed_subscription_tells_nothing() -> None:
 
 
 async def test_a_client_that_is_told_does_not_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
+    monkeypatch.setattr(caller, "MIN_INTERVAL", 0.01)
     async with opened() as [(oven, client, told)]:
         call = asyncio.ensure_future(client.call_tool(name="bake"))
         await until(told, ("working", None))
@@ -203,7 +204,7 @@ async def test_ids_that_are_unknown_are_not_agreed() -> None:
         assert changes.agreed == {"taskIds": []}
 
 
-async def test_defer_does_nothing_in_tasks_of_2025_11_25_which_their_client_has_started() -> None:
+async def test_defer_describes_tasks_of_2025_11_25_which_their_client_has_started() -> None:
     app = older.App("bakery", extensions=[Tasks(quick())])
 
     @app.tool(execution=older.ToolExecution(task_support="optional"))
@@ -215,7 +216,10 @@ async def test_defer_does_nothing_in_tasks_of_2025_11_25_which_their_client_has_
     async with connect_memory(app) as peer:
         client = await older.Client.open(peer, require=["tasks.requests.tools.call"])
         order = older.CallToolRequestParams(name="bake")
-        assert (await run_as_task(client, OLDER_CALL, order)).content[0].text == "baked None"  # type: ignore[union-attr]
+        handle = await start_task(client, OLDER_CALL, order)
+        result = await handle.result()
+        assert result.content[0].text == f"baked {handle.id}"  # type: ignore[union-attr]
+        assert (await client.list_tasks()).tasks[0].status == "completed"
         assert (await client.call_tool(name="bake")).content[0].text == "baked None"  # type: ignore[union-attr]
 
 

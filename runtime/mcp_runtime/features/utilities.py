@@ -109,14 +109,15 @@ def related_task(meta: Mapping[str, Any]) -> str | None:
     Args:
         meta: the `_meta` of the message.
     """
-    related: object = meta.get(RELATED)
-    task_id = related.get("taskId") if is_object(related) else None
+    task_id = related.get("taskId") if is_object(related := meta.get(RELATED)) else None
     return task_id if isinstance(task_id, str) else None
 
 
 def mark(result: Any, task_id: str) -> Any:
     """Return a result, a generated model, marked as belonging to a task."""
-    return result.model_copy(update={"meta": {**(result.meta or {}), **related_meta(task_id)}})
+    # Answers to questions have no `_meta` of their own in 2026-07-28.
+    name = "meta" if hasattr(result, "meta") else "_meta"
+    return result.model_copy(update={name: {**(getattr(result, name, None) or {}), **related_meta(task_id)}})
 
 
 @dataclass(frozen=True, slots=True)

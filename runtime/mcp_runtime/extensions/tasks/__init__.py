@@ -12,9 +12,9 @@ from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle
 from mcp_runtime.extensions.tasks.deferred import Deferred, defer
 from mcp_runtime.extensions.tasks.extension import Tasks
 from mcp_runtime.extensions.tasks.memory import MemoryTaskStore
-from mcp_runtime.extensions.tasks.polling import resume_task, run_as_task, start_task
 from mcp_runtime.extensions.tasks.receiver import OWNER
 from mcp_runtime.extensions.tasks.sqlite import SqliteTaskStore
+from mcp_runtime.extensions.tasks.starting import resume_task, run_as_task, start_task
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     InvalidTransition,

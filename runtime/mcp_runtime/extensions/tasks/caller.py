@@ -1,25 +1,29 @@
-"""The requesting side of tasks: start one, watch it, fetch its result (2025-11-25, basic/utilities/tasks)."""
+"""The requesting side of tasks: a handle of a task of 2025-11-25 (basic/utilities/tasks)."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar, cast
 
 from mcp_runtime import sources
-from mcp_runtime.errors import LocalProtocolError, McpError, RemoteProtocolError, RequestTimeout, clipped
+from mcp_runtime.errors import McpError, RemoteProtocolError, RequestTimeout, clipped
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
 from mcp_runtime.handlers import Stub
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.method import MethodTable, RequestMethod
 from mcp_runtime.options import CallOptions
+from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TASKS_RESULT
 
 P = TypeVar("P")
 R = TypeVar("R")
 
-DEFAULT_INTERVAL: Final = 1000
-"""The default interval in milliseconds between two polls of a task."""
-MIN_INTERVAL: Final = 10
+MIN_IN_SESSION: Final = 0.01
+"""The shortest interval in seconds between two polls of a task of 2025-11-25."""
+DEFAULT_INTERVAL: Final = 1.0
+"""The default interval in seconds between two polls of a task."""
+MIN_INTERVAL: Final = 0.1
+MAX_INTERVAL: Final = 60.0
 
 StatusHook = Callable[[TaskRecord], None]
 """Called with each observed state of a task."""
@@ -47,7 +51,7 @@ class TaskHandle(Generic[R]):
     Args:
         stub: the peer.
         method: the method of the request, a record of the revision's ``methods`` module.
-        task: the task, as in ``CreateTaskResult``.
+        task: the task, as in ``CreateTaskResult``, or its record.
 
     Attributes:
         record: the last known state of the task.
@@ -57,10 +61,11 @@ class TaskHandle(Generic[R]):
     """
 
     def __init__(self, stub: Stub, method: RequestMethod[Any, R], task: Any) -> None:
-        self.record = record_of(stub, task)
+        self.record: TaskRecord = task if isinstance(task, TaskRecord) else record_of(stub, task)
         self._stub = stub
         self._method = method
         self._stop_listening: Callable[[], None] | None = None
+        self._is_abandoned = False
 
     @property
     def id(self) -> str:
@@ -76,8 +81,7 @@ class TaskHandle(Generic[R]):
         Raises:
             PeerError: -32602, the task does not exist or has expired.
         """
-        task = await self._ask(TASKS_GET, options)
-        self.record = record_of(self._stub, task)
+        self.record = record_of(self._stub, await self._ask(TASKS_GET, options))
         return self.record
 
     async def result(self, options: CallOptions | None = None, *, on_status: StatusHook | None = None) -> R:
@@ -94,18 +98,7 @@ class TaskHandle(Generic[R]):
             PeerError: the error of the request, or -32602 if the task has expired.
             TaskFailed: it failed, and the peer does not have the error.
         """
-        while not self.record.status.is_terminal:
-            if on_status is not None:
-                on_status(self.record)
-            if self.record.status is Status.INPUT_REQUIRED:
-                with suppress(RequestTimeout):
-                    return await self._fetch(options)
-            else:
-                await asyncio.sleep(max(self.record.poll_interval or DEFAULT_INTERVAL, MIN_INTERVAL) / 1000)
-            await self.poll(options)
-        if on_status is not None:
-            on_status(self.record)
-        return await self._fetch(options)
+        return await self._follow(options, on_status)
 
     async def cancel(self, options: CallOptions | None = None) -> TaskRecord:
         """Cancel the task; raises like `Connection.request` as well.
@@ -117,8 +110,7 @@ class TaskHandle(Generic[R]):
             PeerError: -32602, it has already ended or has expired.
             MissingCapability: the peer cannot cancel tasks.
         """
-        task = await self._ask(TASKS_CANCEL, options)
-        self.record = record_of(self._stub, task)
+        self.record = record_of(self._stub, await self._ask(TASKS_CANCEL, options))
         self.close()
         return self.record
 
@@ -140,19 +132,38 @@ class TaskHandle(Generic[R]):
         """Cancel the task without waiting, as far as the peer can."""
         self.close()
         connection = self._stub.connection
-        if connection.closed_because is None:
+        if connection.closed_because is None and not self._is_abandoned:
+            self._is_abandoned = True
             connection.spawn(self._cancel_quietly())
 
-    async def _cancel_quietly(self) -> None:
-        with suppress(McpError):
-            await self.cancel()
+    async def _follow(self, options: CallOptions | None, on_status: StatusHook | None) -> R:
+        """Poll the task until it has ended, and let it ask in the meantime."""
+        while True:
+            if on_status is not None:
+                on_status(self.record)
+            if self.record.status.is_terminal:
+                return await self._fetch(options)
+            if (early := await self._meanwhile(options)) is not None:
+                return early
+            await self.poll(options)
+
+    async def _meanwhile(self, options: CallOptions | None) -> R | None:
+        """Wait until the next poll, or until the result has arrived."""
+        if self.record.status is Status.INPUT_REQUIRED:
+            with suppress(RequestTimeout):
+                return await self._fetch(options)
+        else:
+            await pause(self.record.poll_interval, MIN_IN_SESSION)
+        return None
 
     async def _fetch(self, options: CallOptions | None) -> R:
+        """Return the result of a task, which ends before this returns."""
         method = self._tasks_method(TASKS_RESULT)
         assert method.params is not None
         params = method.params.build({"taskId": self.id})
         try:
-            result = await self._stub.__caller__.request_as(method, params, self._method.result.load(), options)
+            kind: type[dict[str, Any]] = dict[str, Any]
+            result = self._read(await self._stub.__caller__.request_as(method, params, kind, options))
         except RequestTimeout:
             raise
         except RemoteProtocolError as error:
@@ -165,7 +176,23 @@ class TaskHandle(Generic[R]):
             self.close()
             raise
         self.close()
-        return cast(R, result)
+        return result
+
+    def _read(self, value: dict[str, Any]) -> R:
+        """Return a result of the revision in use as one of the request's own."""
+        connection, method = self._stub.connection, self._method
+        reader, wire = connection.requester.reader, connection.requester.wire
+        try:
+            if wire is not None:
+                value = wire.incoming(method, "result", value, dump(value), reader)
+            return reader.read(method.result, value, method.name)
+        except RemoteProtocolError as error:
+            connection.report_error(error)
+            raise
+
+    async def _cancel_quietly(self) -> None:
+        with suppress(McpError):
+            await self.cancel()
 
     async def _ask(self, name: str, options: CallOptions | None) -> Any:
         method = self._tasks_method(name)
@@ -173,44 +200,21 @@ class TaskHandle(Generic[R]):
         return await self._stub.__caller__.request(method, method.params.build({"taskId": self.id}), options)
 
     def _tasks_method(self, name: str) -> RequestMethod[Any, Any]:
-        return cast("RequestMethod[Any, Any]", self._stub.__binding__.methods[name])
+        return cast("RequestMethod[Any, Any]", spoken_methods(self._stub)[name])
 
 
-async def create_task(
-    stub: Stub,
-    method: RequestMethod[P, R],
-    params: P | Mapping[str, Any],
-    ttl: float | None,
-    options: CallOptions | None,
-) -> TaskHandle[R]:
-    """Send a request for the peer to run as a task; see `start_task`."""
-    connection = stub.connection
-    if not method.task_augmentable or method.params is None:
-        reason = "this request cannot be a task"
-        raise LocalProtocolError(revision=stub.__binding__.revision, method=method.name, pointer="/task", reason=reason)
-    given: Any = params
-    spelled: dict[str, Any] = {**params} if isinstance(params, Mapping) else given.model_dump(mode="json")
-    spelled["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
-    stop: Callable[[], None] | None = None
-    limits = options
-    if options is not None and options.progress is not None:
-        # The token of an ordinary request is its id, which is no longer valid once it is answered.
-        token = f"task-{sources.token_hex(8)}"
-        spelled["_meta"] = {**(spelled.get("_meta") or {}), "progressToken": token}
-        stop = connection.expect_progress(token, options.progress)
-        limits = CallOptions(timeout=options.timeout, max_time=options.max_time)
-    try:
-        created = await stub.__caller__.request_as(
-            method, method.params.build(spelled), method.alternatives[0].load(), limits
-        )
-        handle = TaskHandle(stub, method, created.task)
-    except BaseException:
-        if stop is not None:
-            stop()
-        raise
-    if stop is not None:
-        handle.listen(stop)
-    return handle
+async def pause(milliseconds: float | None, least: float | None = None) -> None:
+    """Wait until the next poll, so that clients that started together do not poll together."""
+    if milliseconds == 0:
+        return
+    seconds = DEFAULT_INTERVAL if milliseconds is None else milliseconds / 1000
+    seconds = max(seconds, MIN_INTERVAL if least is None else least)
+    await asyncio.sleep(min(seconds, MAX_INTERVAL) * sources.jitter(1, 1.1))
+
+
+def spoken_methods(stub: Stub) -> MethodTable:
+    """Return the methods of the revision in use."""
+    return (stub.connection.requester.spoken or stub.__binding__).methods
 
 
 def record_of(stub: Stub, task: Any) -> TaskRecord:
@@ -219,12 +223,13 @@ def record_of(stub: Stub, task: Any) -> TaskRecord:
     Raises:
         RemoteProtocolError: a time is not ISO 8601.
     """
+    is_extended = hasattr(task, "ttl_ms")
     return TaskRecord(
         id=task.task_id,
         created_at=_moment(stub, "createdAt", task.created_at),
         updated_at=_moment(stub, "lastUpdatedAt", task.last_updated_at),
-        ttl=task.ttl,
-        poll_interval=task.poll_interval,
+        ttl=task.ttl_ms if is_extended else task.ttl,
+        poll_interval=task.poll_interval_ms if is_extended else task.poll_interval,
         status=Status(task.status),
         message=task.status_message or "",
     )

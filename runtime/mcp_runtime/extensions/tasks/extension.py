@@ -12,8 +12,9 @@ from mcp_runtime.connection.requester import Handler
 from mcp_runtime.extensions.extension import Around, Extension
 from mcp_runtime.extensions.tasks.deferred import ID
 from mcp_runtime.extensions.tasks.engine import Engine
-from mcp_runtime.extensions.tasks.polling import PACKAGE, Watch, resume_call
+from mcp_runtime.extensions.tasks.polling import PACKAGE, Watch
 from mcp_runtime.extensions.tasks.receiver import ANSWERED, paths_of, receive
+from mcp_runtime.extensions.tasks.starting import resume_call
 from mcp_runtime.extensions.tasks.store import TaskStore
 from mcp_runtime.extensions.tasks.task_server import TaskServer, undeclared
 from mcp_runtime.extensions.tasks.watching import NOTIFICATIONS_TASKS

@@ -1,245 +1,27 @@
-"""The client of tasks: of 2026-07-28, whose calls are answered by tasks, and what starts tasks in either revision."""
+"""The requesting side of the extension (2026-07-28): polls a task, or listens for it, and answers what it asks."""
 
 import asyncio
-from collections.abc import Callable, Mapping
 from contextlib import suppress
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from importlib import import_module
-from types import SimpleNamespace
-from typing import Any, Final, NoReturn, TypeVar, cast
+from typing import Any, Final, TypeVar
 
-from mcp_runtime import sources
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.results import Interrupted
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, RequestTimeout
-from mcp_runtime.extensions.tasks.caller import StatusHook, TaskFailed, TaskHandle, create_task, record_of
-from mcp_runtime.extensions.tasks.states import timestamp
+from mcp_runtime.extensions.tasks.caller import MAX_INTERVAL, StatusHook, TaskFailed, TaskHandle, pause, record_of
+from mcp_runtime.extensions.tasks.states import Status, TaskRecord
 from mcp_runtime.features.inputs.questions import answer_all
 from mcp_runtime.features.listen import listen
 from mcp_runtime.handlers import Stub
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL
+from mcp_runtime.protocol.names import TASKS_GET, TOOLS_CALL
 
-P = TypeVar("P")
 R = TypeVar("R")
 
 PACKAGE: Final = "mcp_bindings.extensions.tasks"
-DEFAULT_INTERVAL: Final = 1.0
-"""The default interval in seconds between two polls of a task."""
-MIN_INTERVAL: Final = 0.1
-MAX_INTERVAL: Final = 60.0
 MAX_QUESTIONS: Final = 1_000
 """How many questions of one task are answered."""
-
-
-async def resume_call(connection: Connection, created: Any, call: Interrupted[Any, Any]) -> Any:
-    """Wait for a task; the timeout of the call counts from its beginning."""
-    if _STARTING.get() is call.method:
-        return created
-    timeout = call.options.timeout
-    ends = None if timeout is None else call.ends
-    return await _follow(connection, created.task_id, timeout, created.poll_interval_ms, ends=ends)
-
-
-_STARTING: Final[ContextVar[Any]] = ContextVar("mcp_starting_task", default=None)
-"""The method of a call whose task is returned instead of its result."""
-
-
-class DeferredTask(TaskHandle[R]):
-    """A task of 2026-07-28; its id is empty if the server answered the call without one."""
-
-    def __init__(self, stub: Stub, method: RequestMethod[Any, R], answer: Any) -> None:
-        self._tasks = import_module(PACKAGE).ClientMixin(stub.connection)
-        self._answer = None if hasattr(answer, "task_id") else answer
-        if self._answer is not None:
-            now = timestamp(datetime.now(UTC))
-            said = {"task_id": "", "status": "completed", "created_at": now, "last_updated_at": now}
-            answer = SimpleNamespace(**said, ttl_ms=None, poll_interval_ms=None, status_message=None)
-        super().__init__(stub, method, _as_older(answer))
-
-    async def _ask(self, name: str, options: CallOptions | None) -> Any:
-        if name == TASKS_CANCEL:
-            await self._tasks.cancel_task(task_id=self.id, options=options)
-        return _as_older(await self._tasks.get_task(task_id=self.id, options=options))
-
-    async def result(self, options: CallOptions | None = None, *, on_status: StatusHook | None = None) -> R:
-        """Wait until the task has ended, and return its result; the client's handlers answer what it asks.
-
-        Args:
-            options: `timeout` limits the whole; then the task is cancelled.
-            on_status: called with each observed state of the task.
-
-        Raises:
-            PeerError: the error of the call, or -32602 if the task has expired.
-            TaskFailed: it was cancelled.
-            RequestTimeout: it did not end in time.
-        """
-        if self._answer is not None:
-            return cast(R, self._answer)
-
-        def observe(task: Any) -> None:
-            self.record = record_of(self._stub, _as_older(task))
-            if on_status is not None:
-                on_status(self.record)
-
-        timeout = None if options is None else options.timeout
-        wait = self.record.poll_interval
-        return cast(R, await _follow(self._stub.connection, self.id, timeout, wait, observe))
-
-
-def _as_older(task: Any) -> Any:
-    """Return a task with the properties of 2025-11-25."""
-    return SimpleNamespace(**vars(task), ttl=task.ttl_ms, poll_interval=task.poll_interval_ms)
-
-
-async def _start(stub: Stub, method: RequestMethod[Any, R], params: Any, options: CallOptions | None) -> TaskHandle[R]:
-    """Send a call of 2026-07-28, and return its task if the server makes one."""
-    if isinstance(params, Mapping):
-        assert method.params is not None
-        given = cast("Mapping[str, Any]", params)
-        params = method.params.build({**given, "_meta": {**stub.connection.request_meta(), **given.get("_meta", {})}})
-    token = _STARTING.set(method)
-    try:
-        return DeferredTask(stub, method, await stub.__caller__.request(method, params, options))
-    finally:
-        _STARTING.reset(token)
-
-
-async def start_task(
-    stub: Stub,
-    method: RequestMethod[P, R],
-    params: P | Mapping[str, Any],
-    *,
-    ttl: float | None = None,
-    options: CallOptions | None = None,
-) -> TaskHandle[R]:
-    """Send a request for the peer to run as a task; raises like `Connection.request` as well.
-
-    In 2026-07-28 the server decides whether it becomes a task; without one, the handle has an empty id, and its result.
-
-    Args:
-        stub: the peer: a client's stub of the server, or ``ctx.client``.
-        method: the method of the request, a record of the revision's ``methods`` module.
-        params: its params, without ``task``: an object, or a mapping by wire names.
-        ttl: seconds to keep the task and its result; None to let the peer decide, as it always does in 2026-07-28.
-        options: timeouts of the request; `progress` is called for as long as the task runs.
-
-    Raises:
-        LocalProtocolError: the revision does not allow this request as a task.
-        MissingCapability: the peer did not declare tasks for this request.
-        PeerError: -32601, the peer does not run this as a task (tools may or may not allow it).
-    """
-    if TASKS_GET not in stub.__binding__.methods and method.name == TOOLS_CALL:
-        return await _start(stub, method, params, options)
-    return await create_task(stub, method, params, ttl, options)
-
-
-async def run_as_task(
-    stub: Stub,
-    method: RequestMethod[P, R],
-    params: P,
-    *,
-    ttl: float | None = None,
-    options: CallOptions | None = None,
-    on_status: StatusHook | None = None,
-) -> R:
-    """Send a request for the peer to run as a task, and wait for its result.
-
-    Cancelling this cancels the task too.
-
-    Args:
-        stub: the peer: a client's stub of the server, or ``ctx.client``.
-        method: the method of the request, a record of the revision's ``methods`` module.
-        params: its params, without ``task``.
-        ttl: seconds to keep the task and its result; None to let the peer decide.
-        options: timeouts of each request; `progress` is called for as long as the task runs.
-        on_status: called with each observed state of the task.
-
-    Raises:
-        LocalProtocolError: the revision does not allow this request as a task.
-        MissingCapability: the peer did not declare tasks for this request.
-        PeerError: the error of the request, -32601 if it cannot be a task, or -32602 if the task has expired.
-        TaskFailed: it failed, and the peer does not have the error.
-    """
-    handle = await start_task(stub, method, params, ttl=ttl, options=options)
-    limits = None if options is None else CallOptions(timeout=options.timeout, max_time=options.max_time)
-    try:
-        return await handle.result(limits, on_status=on_status)
-    except asyncio.CancelledError:
-        handle.abandon()
-        raise
-    finally:
-        handle.close()
-
-
-async def resume_task(client: Any, task_id: str, *, timeout: float | None = None) -> Any:
-    """Wait for a task of ``tools/call`` that an earlier call created, perhaps in another process (2026-07-28).
-
-    The client's handlers answer what the task asks. Cancelling this cancels the task.
-
-    Args:
-        client: the client, opened with ``extensions=[Tasks()]``.
-        task_id: the id of the task.
-        timeout: seconds to wait; then the task is cancelled. None for no limit.
-
-    Returns:
-        The result of the call.
-
-    Raises:
-        PeerError: the error of the call, or -32602 if there is no such task.
-        TaskFailed: it was cancelled.
-        RequestTimeout: it did not end in time.
-    """
-    return await _follow(client.connection, task_id, timeout, 0)
-
-
-async def _follow(
-    connection: Connection,
-    task_id: str,
-    timeout: float | None,
-    wait: float | None,
-    observe: Callable[[Any], None] = lambda _: None,
-    *,
-    ends: float | None = None,
-) -> Any:
-    """Poll a task until it has ended, and answer what it asks; return the result of its call."""
-    stub = import_module(PACKAGE).ClientMixin(connection)
-    assert connection.binding is not None
-    method: Any = connection.binding.methods[TOOLS_CALL]
-    answered: set[str] = set()
-    watch = Watch(connection, task_id)
-    if ends is None and timeout is not None:
-        ends = asyncio.get_running_loop().time() + timeout
-    try:
-        async with asyncio.timeout_at(ends):
-            await _pause(wait)
-            while True:
-                task: Any = watch.take() or await stub.get_task(task_id=task_id)
-                observe(task)
-                if task.status == "completed":
-                    result = task.model_dump(mode="json", by_alias=True)["result"]
-                    return connection.requester.reader.read(method.result, result, TOOLS_CALL)
-                if task.status in ("failed", "cancelled"):
-                    _fail(stub, task)
-                asked: dict[str, Any] = task.input_requests if task.status == "input_required" else {}
-                if new := {key: request for key, request in asked.items() if key not in answered}:
-                    answered.update(new)
-                    if len(answered) > MAX_QUESTIONS:
-                        raise _too_many(connection)
-                    answers = await answer_all(connection, method, new)
-                    await stub.update_task(task_id=task_id, input_responses=answers)
-                await watch.pause(task.poll_interval_ms)
-    except TimeoutError:
-        connection.spawn(_cancel(stub, task_id))
-        raise RequestTimeout(TOOLS_CALL, timeout or 0) from None
-    except (asyncio.CancelledError, RemoteProtocolError):
-        if connection.closed_because is None:
-            connection.spawn(_cancel(stub, task_id))
-        raise
-    finally:
-        watch.close()
 
 
 class Watch:
@@ -276,7 +58,7 @@ class Watch:
         if self._listening is None and not self._connection.features.get(_MUTE):
             self._all[self._id] = self
             self._listening = self._connection.spawn(self._listen())
-        waiting = asyncio.ensure_future(_pause(MAX_INTERVAL * 1000 if self._is_told else milliseconds))
+        waiting = asyncio.ensure_future(pause(MAX_INTERVAL * 1000 if self._is_told else milliseconds))
         news = asyncio.ensure_future(self._news.wait())
         try:
             await asyncio.wait((waiting, news), return_when=asyncio.FIRST_COMPLETED)
@@ -313,29 +95,118 @@ _MUTE: Final = "tasks.mute"
 """The connection feature that is set when the server has refused to report tasks."""
 
 
-async def _pause(milliseconds: float | None) -> None:
-    """Wait until the next poll, so that clients that started together do not poll together."""
-    if milliseconds == 0:
-        return
-    seconds = DEFAULT_INTERVAL if milliseconds is None else milliseconds / 1000
-    await asyncio.sleep(min(max(seconds, MIN_INTERVAL), MAX_INTERVAL) * sources.jitter(1, 1.1))
+class DeferredTask(TaskHandle[R]):
+    """A task of the extension.
 
+    Args:
+        stub: the peer.
+        method: the method of the request.
+        task: the task, as in ``CreateTaskResult`` or in the result of ``tasks/get``.
+    """
 
-def _too_many(connection: Connection) -> RemoteProtocolError:
-    reason = f"the task asks more than {MAX_QUESTIONS:,} questions"
-    error = RemoteProtocolError(revision=connection.revision, method=TASKS_GET, pointer="/inputRequests", reason=reason)
-    connection.report_error(error)
-    return error
+    def __init__(self, stub: Stub, method: RequestMethod[Any, R], task: Any) -> None:
+        super().__init__(stub, method, task)
+        self._tasks = import_module(PACKAGE).ClientMixin(stub.connection)
+        self._watch = Watch(stub.connection, self.id)
+        self._state = task
+        self._answered: set[str] = set()
+        self._is_polled = False
 
+    async def poll(self, options: CallOptions | None = None) -> TaskRecord:
+        """Request the state of the task, or take the one that the server reported; see `TaskHandle.poll`."""
+        self._is_polled = True
+        self._state = self._watch.take() or await self._tasks.get_task(task_id=self.id, options=options)
+        self.record = record_of(self._stub, self._state)
+        return self.record
 
-async def _cancel(stub: Any, task_id: str) -> None:
-    with suppress(McpError):
-        await stub.cancel_task(task_id=task_id)
+    async def result(self, options: CallOptions | None = None, *, on_status: StatusHook | None = None) -> R:
+        """Wait until the task has ended, and return its result; the client's handlers answer what it asks.
 
+        Args:
+            options: `timeout` limits the whole; then the task is cancelled.
+            on_status: called with each observed state of the task.
 
-def _fail(stub: Stub, task: Any) -> NoReturn:
-    if task.status == "failed":
-        error = PeerError(task.error.code, task.error.message, task.error.data)
+        Raises:
+            PeerError: the error of the call, or -32602 if the task has expired.
+            TaskFailed: it was cancelled.
+            RequestTimeout: it did not end in time.
+        """
+        timeout = None if options is None else options.timeout
+        return await self.within(timeout, ends_of(timeout), on_status)
+
+    async def within(self, timeout: float | None, ends: float | None, on_status: StatusHook | None = None) -> R:
+        """Wait for the result; see `result`.
+
+        Args:
+            timeout: the timeout of the call in seconds, for the error.
+            ends: when it ends, by the event loop's clock; None for no limit.
+            on_status: called with each observed state of the task.
+        """
+        try:
+            async with asyncio.timeout_at(ends):
+                return await self._follow(None, on_status)
+        except TimeoutError:
+            self.abandon()
+            raise RequestTimeout(TOOLS_CALL, timeout or 0) from None
+        except (asyncio.CancelledError, RemoteProtocolError):
+            self.abandon()
+            raise
+        finally:
+            self._watch.close()
+
+    async def cancel(self, options: CallOptions | None = None) -> TaskRecord:
+        """Cancel the task; see `TaskHandle.cancel`. A task that has ended stays as it is."""
+        await self._tasks.cancel_task(task_id=self.id, options=options)
+        return await self.poll(options)
+
+    async def _cancel_quietly(self) -> None:
+        with suppress(McpError):
+            await self._tasks.cancel_task(task_id=self.id)
+
+    async def _meanwhile(self, options: CallOptions | None) -> R | None:
+        asked: dict[str, Any] = getattr(self._state, "input_requests", None) or {}
+        if new := {key: request for key, request in asked.items() if key not in self._answered}:
+            self._answered.update(new)
+            if len(self._answered) > MAX_QUESTIONS:
+                raise self._too_many()
+            answers = await answer_all(self._stub.connection, self._method, new)
+            await self._tasks.update_task(task_id=self.id, input_responses=answers)
+        await (self._watch.pause if self._is_polled else pause)(self.record.poll_interval)
+        return None
+
+    async def _fetch(self, options: CallOptions | None) -> R:
+        if not hasattr(self._state, "result" if self.record.status is Status.COMPLETED else "error"):
+            await self.poll(options)  # the server created a task that had ended
+        if self.record.status is Status.COMPLETED:
+            return self._read(self._state.model_dump(mode="json", by_alias=True)["result"])
+        if self.record.status is Status.CANCELLED:
+            raise TaskFailed(self.record)
+        error = PeerError(self._state.error.code, self._state.error.message, self._state.error.data)
         error.is_from_peer = True
         raise error
-    raise TaskFailed(record_of(stub, _as_older(task)))
+
+    def _too_many(self) -> RemoteProtocolError:
+        connection, reason = self._stub.connection, f"the task asks more than {MAX_QUESTIONS:,} questions"
+        place = {"revision": connection.revision, "method": TASKS_GET, "pointer": "/inputRequests"}
+        error = RemoteProtocolError(**place, reason=reason)
+        connection.report_error(error)
+        return error
+
+
+class Answered(TaskHandle[R]):
+    """What a server answered without a task."""
+
+    def __init__(self, stub: Stub, method: RequestMethod[Any, R], answer: R) -> None:
+        now = datetime.now(UTC)
+        super().__init__(
+            stub, method, TaskRecord(id="", created_at=now, updated_at=now, ttl=None, status=Status.COMPLETED)
+        )
+        self._answer = answer
+
+    async def _fetch(self, options: CallOptions | None) -> R:
+        return self._answer
+
+
+def ends_of(timeout: float | None) -> float | None:
+    """Return when a timeout that begins now ends, by the event loop's clock."""
+    return None if timeout is None else asyncio.get_running_loop().time() + timeout

@@ -58,9 +58,10 @@ class TaskServer:
         Raises:
             PeerError: it must, and the client does not know tasks.
         """
-        if (call := call_of(ctx)) is not None:
+        call = call_of(ctx)
+        if isinstance(call, DeferrableCall):
             call.may_defer, call.restarts = support is not None, restarts
-        elif support == "required":
+        elif call is None and support == "required":
             raise undeclared() if ctx.requester.is_modern else PeerError(METHOD_NOT_FOUND, "this tool needs tasks")
 
     async def call(self, params: Any, ctx: Context[Any], proceed: Handler) -> Any:
