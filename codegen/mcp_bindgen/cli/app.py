@@ -11,7 +11,7 @@ from mcp_bindgen.cli.docs import docs
 from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.export import export
 from mcp_bindgen.cli.generate import generate
-from mcp_bindgen.cli.help import CommandGroup, Task, more
+from mcp_bindgen.cli.help import CommandGroup, StartsCommand, Task, more
 from mcp_bindgen.cli.host import host
 from mcp_bindgen.cli.impact import impact
 from mcp_bindgen.cli.inspect import inspect
@@ -25,7 +25,6 @@ from mcp_bindgen.cli.revisions import list_revisions
 from mcp_bindgen.cli.rules import rules
 from mcp_bindgen.cli.serving import run_server
 from mcp_bindgen.cli.show import show
-from mcp_bindgen.cli.split import StartsCommand
 from mcp_bindgen.cli.tools import tools
 from mcp_bindgen.cli.validate import validate
 from mcp_bindgen.cli.verify import verify

@@ -13,9 +13,9 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import BaselineOption, OutputOption, revision_option
 from mcp_bindgen.cli.output import answer_document, table
-from mcp_bindgen.cli.split import words_behind
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url

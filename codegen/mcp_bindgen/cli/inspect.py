@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, MaskOption, PackageOption, revision_option
 from mcp_bindgen.cli.output import Format, answer, answer_json, table
-from mcp_bindgen.cli.split import words_behind
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, Location, printable
 

@@ -14,9 +14,9 @@ from typing import Annotated, Final
 
 import typer
 
+from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, MaskOption
 from mcp_bindgen.cli.output import Format
-from mcp_bindgen.cli.split import words_behind
 from mcp_bindgen.cli.tool_sources import HeaderOption
 from mcp_bindgen.diagnostics import InputError, count
 

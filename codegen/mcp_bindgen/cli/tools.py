@@ -162,8 +162,8 @@ def check(
 ) -> None:
     """Compare servers with their lock files, and show what breaks callers."""
     from mcp_bindgen.live.listing import contract_of
+    from mcp_bindgen.tool_clients.compare import make
     from mcp_bindgen.tool_clients.contract import read_contract, refuse_other_server
-    from mcp_bindgen.tool_clients.report import make
     from mcp_bindgen.tool_clients.servers import servers_of_project
 
     one = sources.described(command, from_, env=env, cwd=cwd, header=header)

@@ -29,8 +29,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.json_values import is_number
-from mcp_bindgen.tool_clients.keywords import MAX_TEXT
-from mcp_bindgen.tool_clients.kinds import default, description
+from mcp_bindgen.tool_clients.keywords import MAX_TEXT, default, description
 from mcp_bindgen.tool_clients.names import class_word, unique
 from mcp_bindgen.tool_clients.shape import ORIGIN, Shape
 

@@ -1,9 +1,10 @@
 """The keywords of JSON Schema, by what they mean to types, and the limits of what becomes types."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_bindgen.json_values import is_list
+from mcp_bindgen.json_values import is_list, is_object
 
 MAX_DEPTH = 48
 """The maximum nesting depth of a schema that becomes types."""
@@ -48,3 +49,18 @@ def is_choice(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= MAX_TEXT
     return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < MAX_INTEGER)
+
+
+MAX_DESCRIPTION = 4_000
+"""How much of a description becomes documentation, in characters."""
+
+
+def default(schema: object) -> str:
+    """Return the default of a property, as JSON; empty if its schema has none."""
+    return json.dumps(schema["default"]) if is_object(schema) and "default" in schema else ""
+
+
+def description(schema: object) -> str:
+    """Return the description in a schema; may be empty."""
+    found = schema.get("description") if is_object(schema) else None
+    return found.strip()[:MAX_DESCRIPTION] if isinstance(found, str) else ""
