@@ -8,6 +8,7 @@ does not widen it, unless it was required.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Flag, StrEnum, auto
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_bindgen.diff.sites import SourceSite
@@ -132,6 +133,9 @@ class Rule:
         """The kind of site that the rule checks."""
         return self.check.site if self.check else None
 
+
+SourceBreak = partial(Rule, severity=Severity.WARNING, breaks_source=True)
+"""A rule on changes that break Python source, but no peer."""
 
 _OPPOSITE = {Change.NARROWS: Change.WIDENS, Change.WIDENS: Change.NARROWS}
 

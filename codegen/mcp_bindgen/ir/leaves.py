@@ -17,6 +17,8 @@ from mcp_bindgen.ir.nodes import (
     Struct,
     TypeRef,
     Union,
+    parts,
+    types_of,
 )
 from mcp_bindgen.ir.scalars import fits
 
@@ -124,7 +126,8 @@ def constants(struct: Struct) -> frozenset[tuple[str, Literal]]:
 def selectors(protocol: Protocol) -> frozenset[tuple[str, str]]:
     """Return the discriminator properties of all unions, each with the name of its struct."""
     found: set[tuple[str, str]] = set()
-    for union in _unions(protocol):
+    stated = (type_ for definition in protocol.definitions.values() for type_ in types_of(definition))
+    for union in (part for type_ in stated for part in parts(type_) if isinstance(part, Union)):
         structs = [s for leaf in leaves(union, protocol) if isinstance(s := protocol.resolve(leaf), Struct)]
         values: dict[str, set[Literal]] = {}
         for struct in structs:
@@ -133,18 +136,3 @@ def selectors(protocol: Protocol) -> frozenset[tuple[str, str]]:
         for struct in structs:
             found.update((struct.name, name) for name, _ in constants(struct) if len(values[name]) > 1)
     return frozenset(found)
-
-
-def _unions(protocol: Protocol) -> Iterator[Union]:
-    pending: list[TypeRef] = []
-    for definition in protocol.definitions.values():
-        pending += [f.type for f in definition.fields] if isinstance(definition, Struct) else [definition.type]
-    while pending:
-        match pending.pop():
-            case Union(members=inner) as union:
-                yield union
-                pending += inner
-            case ListOf(item=inner) | MapOf(value=inner):
-                pending.append(inner)
-            case _:
-                continue

@@ -3,20 +3,7 @@
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-from mcp_bindgen.ir.nodes import (
-    AllOf,
-    Definition,
-    ListOf,
-    Literal,
-    MapOf,
-    Object,
-    Primitive,
-    Ref,
-    Shape,
-    Struct,
-    TypeRef,
-    Union,
-)
+from mcp_bindgen.ir.nodes import Definition, Object, Ref, Shape, Struct, TypeRef, parts, types_of
 
 ENVELOPE = ("id", "jsonrpc")
 """The properties of JSON-RPC that a message has, and whose declaration differs by revision."""
@@ -66,27 +53,16 @@ def reference(type_: TypeRef) -> str | None:
 
 def references(type_: Shape) -> Iterator[str]:
     """Iterate over the names that a type refers to, those of its bases included."""
-    match type_:
-        case Primitive() | Literal():
-            return
-        case Ref(name=name):
-            yield name
-        case ListOf(prefix=(_, *_) as members) | Union(members=members) | AllOf(members=members):
-            for member in members:
-                yield from references(member)
-        case ListOf(item=inner) | MapOf(value=inner):
-            yield from references(inner)
-        case Object(properties=properties, bases=bases, extra=extra):
-            yield from (base.name for base in bases)
-            for inner in (*(property_.type for property_ in properties), *([extra] if extra else [])):
-                yield from references(inner)
+    for part in parts(type_):
+        if isinstance(part, Ref):
+            yield part.name
+        elif isinstance(part, Object):
+            yield from (base.name for base in part.bases)
 
 
 def contained(definition: Definition) -> Iterator[str]:
     """Iterate over the names that a definition refers to: in its properties, or in its type."""
-    types = [definition.type] if not isinstance(definition, Struct) else [f.type for f in definition.fields]
-    extra = [definition.extra] if isinstance(definition, Struct) and definition.extra else []
-    return (name for type_ in (*types, *extra) for name in references(type_))
+    return (name for type_ in types_of(definition) for name in references(type_))
 
 
 def lineage(name: str, definitions: Mapping[str, Definition]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Opaque, Primitive, Protocol, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import Opaque, Protocol, Struct, TypeRef, parts
 from mcp_bindgen.ir.spell import spell
 
 
@@ -41,13 +41,6 @@ def opaque_text(type_: TypeRef | Struct) -> str:
 
 
 def _of(name: str, type_: TypeRef) -> Iterator[OpaqueFact]:
-    if type_.opaque:
-        yield OpaqueFact(name=name, accepted=spell(type_), opaque=type_.opaque)
-    match type_:
-        case Primitive() | Literal() | Ref():
-            return
-        case ListOf(item=inner) | MapOf(value=inner):
-            yield from _of(name, inner)
-        case Union(members=members):
-            for member in members:
-                yield from _of(name, member)
+    for part in parts(type_):
+        if part.opaque:
+            yield OpaqueFact(name=name, accepted=spell(part), opaque=part.opaque)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, added, changed, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, SourceBreak, added, changed, mirrors, on
 from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
@@ -103,21 +103,17 @@ DEFAULT_CHANGED = Rule(
 )
 CONSTANT_ADDED, CONSTANT_REMOVED = mirrors(
     Rule(id="constant-added", purpose="A constant other than an error code was added.", check=added(ConstantSite)),
-    Rule(
+    SourceBreak(
         id="constant-removed",
         purpose="A constant other than an error code was removed.",
         advice="Remove imports of it.",
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
 )
-CONSTANT_CHANGED = Rule(
+CONSTANT_CHANGED = SourceBreak(
     id="constant-changed",
     purpose="The value of a constant other than an error code changed.",
     advice="Use the constant's name, not its value.",
     check=on(ConstantSite, lambda site: (site.before, site.after) if site.before and site.after else None),
-    severity=Severity.WARNING,
-    breaks_source=True,
 )
 
 

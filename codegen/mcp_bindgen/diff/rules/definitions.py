@@ -7,7 +7,7 @@ envelopes.
 
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, added, changed, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, SourceBreak, added, changed, mirrors, on
 from mcp_bindgen.diff.rules.properties import now_required
 from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, ReferenceSite, UnsentSite
 from mcp_bindgen.ir.nodes import Field
@@ -15,30 +15,24 @@ from mcp_bindgen.ir.spell import spell
 
 DEFINITION_ADDED, DEFINITION_REMOVED = mirrors(
     Rule(id="definition-added", purpose="A definition was added.", check=changed(DefinitionSite)),
-    Rule(
+    SourceBreak(
         id="definition-removed",
         purpose="A definition was removed, and its class with it.",
         advice="Remove imports of it.",
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
 )
-DEFINITION_RENAMED = Rule(
+DEFINITION_RENAMED = SourceBreak(
     id="definition-renamed",
     purpose="A definition was renamed.",
     advice="Import it under its new name.",
     check=changed(DefinitionSite),
-    severity=Severity.WARNING,
-    breaks_source=True,
 )
 DEFINITION_SPLIT, DEFINITION_MERGED = mirrors(
-    Rule(
+    SourceBreak(
         id="definition-split",
         purpose="A definition was split into several.",
         advice="Use the one that applies.",
         check=changed(DefinitionSite),
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
     Rule(
         id="definition-merged",
@@ -46,22 +40,18 @@ DEFINITION_SPLIT, DEFINITION_MERGED = mirrors(
         advice="Use the remaining one.",
     ),
 )
-DEFINITION_NAME_REUSED = Rule(
+DEFINITION_NAME_REUSED = SourceBreak(
     id="definition-name-reused",
     purpose="A name was reused for a different definition; code that uses it may fail silently.",
     advice="Check every use of the name.",
     check=changed(DefinitionSite),
-    severity=Severity.WARNING,
-    breaks_source=True,
 )
 BASE_ADDED, BASE_REMOVED = mirrors(
     Rule(id="base-added", purpose="A definition now extends an additional base.", check=added(BaseSite)),
-    Rule(
+    SourceBreak(
         id="base-removed",
         purpose="A definition no longer extends a base.",
         advice="Annotate with both classes where either is accepted.",
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
 )
 
@@ -73,12 +63,10 @@ TYPE_NAMED, TYPE_INLINED = mirrors(
         advice="No action needed: the class keeps its name unless another finding says otherwise.",
         check=changed(ReferenceSite),
     ),
-    Rule(
+    SourceBreak(
         id="type-inlined",
         purpose="A definition became an inline type.",
         advice="If the old class was removed, use the class generated for the property.",
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
 )
 REF_RETARGETED = Rule(
@@ -89,13 +77,11 @@ REF_RETARGETED = Rule(
     breaks_source=True,
 )
 OBJECT_DECLARED, OBJECT_UNDECLARED = mirrors(
-    Rule(
+    SourceBreak(
         id="object-declared",
         purpose="An object with arbitrary properties now declares some: a dict became a class.",
         advice="Construct the class and read its attributes.",
         check=changed(ReferenceSite),
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
     Rule(
         id="object-undeclared",
@@ -129,22 +115,18 @@ MEMBER_ADDED_OPTIONAL, MEMBER_REMOVED_OPTIONAL = mirrors(
         purpose="An optional field was added to a class that no message uses.",
         check=on(UnsentSite, _added(demanded=False)),
     ),
-    Rule(
+    SourceBreak(
         id="member-removed-optional",
         purpose="An optional field was removed from a class that no message uses.",
         advice="Stop using it.",
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
 )
 MEMBER_ADDED_REQUIRED, MEMBER_REMOVED_REQUIRED = mirrors(
-    Rule(
+    SourceBreak(
         id="member-added-required",
         purpose="A required field was added to a class that no message uses.",
         advice="Pass it.",
         check=on(UnsentSite, _added(demanded=True)),
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
     Rule(
         id="member-removed-required",
@@ -153,13 +135,11 @@ MEMBER_ADDED_REQUIRED, MEMBER_REMOVED_REQUIRED = mirrors(
     ),
 )
 MEMBER_NOW_REQUIRED, MEMBER_NOW_OPTIONAL = mirrors(
-    Rule(
+    SourceBreak(
         id="member-now-required",
         purpose="A field of a class that no message uses became required.",
         advice="Pass it.",
         check=on(UnsentSite, now_required),
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
     Rule(
         id="member-now-optional",
@@ -167,19 +147,15 @@ MEMBER_NOW_REQUIRED, MEMBER_NOW_OPTIONAL = mirrors(
         advice="Check it for None.",
     ),
 )
-MEMBER_TYPE_CHANGED = Rule(
+MEMBER_TYPE_CHANGED = SourceBreak(
     id="member-type-changed",
     purpose="The type of a field of a class that no message uses changed.",
     advice="Check every use of it.",
     check=on(UnsentSite, _retyped),
-    severity=Severity.WARNING,
-    breaks_source=True,
 )
-ALIAS_CHANGED = Rule(
+ALIAS_CHANGED = SourceBreak(
     id="alias-changed",
     purpose="The target of a type alias that no message uses changed.",
     advice="Check every use of the name.",
     check=changed(AliasSite),
-    severity=Severity.WARNING,
-    breaks_source=True,
 )

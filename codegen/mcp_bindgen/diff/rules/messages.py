@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, added, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, SourceBreak, added, mirrors, on
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, ErrorSite, FrameSite, MethodSite, ResultTypeSite
 from mcp_bindgen.ir.spell import spell
 
@@ -41,13 +41,11 @@ NOTIFICATION_METHOD_ADDED, NOTIFICATION_METHOD_REMOVED = mirrors(
         purpose="A notification, or a direction for one, was added. Older receivers ignore it.",
         check=on(MethodSite, _added(request=False)),
     ),
-    Rule(
+    SourceBreak(
         id="notification-method-removed",
         purpose="A notification was removed, or is no longer sent in this direction."
         " Peers that still send it are ignored.",
         advice="Use another way to detect the event.",
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
 )
 
@@ -122,13 +120,11 @@ JSONRPC_MESSAGE_FORM_ADDED, JSONRPC_MESSAGE_FORM_REMOVED = mirrors(
     ),
 )
 ENVELOPE_MEMBER_DECLARED, ENVELOPE_MEMBER_UNDECLARED = mirrors(
-    Rule(
+    SourceBreak(
         id="envelope-member-declared",
         purpose="The definition of a message now declares a JSON-RPC frame property.",
         advice="Pass the property if you build whole messages yourself.",
         check=added(EnvelopeSite),
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
     Rule(
         id="envelope-member-undeclared",

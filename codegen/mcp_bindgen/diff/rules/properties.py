@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, changed, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, SourceBreak, changed, mirrors, on
 from mcp_bindgen.diff.sites import Ground, MoveSite, PropertySite, RestSite, UnsentSite
 from mcp_bindgen.ir.spell import spell
 
@@ -34,12 +34,10 @@ PROPERTY_ADDED_OPTIONAL, PROPERTY_REMOVED_OPTIONAL = mirrors(
         purpose="An optional property was added.",
         check=on(PropertySite, _added(Ground.OPEN, required=(False,))),
     ),
-    Rule(
+    SourceBreak(
         id="property-removed-optional",
         purpose="An optional property was removed. Peers that still send it are ignored.",
         advice="Do not rely on it.",
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
 )
 PROPERTY_ADDED_REQUIRED, PROPERTY_REMOVED_REQUIRED = mirrors(
@@ -154,11 +152,9 @@ CAPABILITY_ADDED, CAPABILITY_REMOVED = mirrors(
         advice="Declare it if your program supports it.",
         check=on(PropertySite, _added(Ground.CAPABILITIES, required=(False,))),
     ),
-    Rule(
+    SourceBreak(
         id="capability-removed",
         purpose="A capability was removed.",
         advice="Do not rely on the feature that it announced.",
-        severity=Severity.WARNING,
-        breaks_source=True,
     ),
 )

@@ -12,7 +12,7 @@ from mcp_bindgen.diff.sites import AliasSite, UnsentSite
 from mcp_bindgen.diff.source.matched import Matched
 from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.ir.leaves import leaves
-from mcp_bindgen.ir.names import lineage, method_constant, references
+from mcp_bindgen.ir.names import closure, contained, lineage, method_constant, references
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, MapOf, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell
 
@@ -113,16 +113,9 @@ def _carried(sides: Matched) -> tuple[set[str], set[str]]:
 
 
 def _reached(protocol: Protocol, methods: set[str]) -> set[str]:
-    pending: list[str] = []
-    for method in protocol.methods:
-        if method.name in methods:
-            pending += [n for n in (method.params, method.result, *method.alternatives) if n]
-    reached: set[str] = set()
-    while pending:
-        name = pending.pop()
-        if name not in reached and name in protocol.definitions:
-            reached.add(name)
-            pending += {ref for type_ in _types(protocol.definitions[name]) for ref in references(type_)}
+    ends = [(m.params, m.result, *m.alternatives) for m in protocol.methods if m.name in methods]
+    roots = [name for names in ends for name in names if name]
+    reached = closure(roots, lambda name: contained(protocol.definitions[name]))
     messages = {name for name, definition in protocol.definitions.items() if method_constant(definition)}
     return reached | messages | _lists(protocol, messages) | _frames(protocol)
 
@@ -139,23 +132,12 @@ def _lists(protocol: Protocol, messages: set[str]) -> set[str]:
 
 def _frames(protocol: Protocol) -> set[str]:
     """The JSON-RPC frames and their content, except for what depends on the method."""
-    pending, found = [FRAMES], set[str]()
-    while pending:
-        name = pending.pop()
-        if name in protocol.definitions and name not in found:
-            found.add(name)
-            definition = protocol.definitions[name]
-            if isinstance(definition, Alias):
-                pending += references(definition.type)
-            else:
-                pending += (n for f in definition.fields if f.wire_name not in _BY_METHOD for n in references(f.type))
-    return found
 
+    def used(name: str) -> Iterator[str]:
+        definition = protocol.definitions[name]
+        if isinstance(definition, Alias):
+            return references(definition.type)
+        fields = (field for field in definition.fields if field.wire_name not in _BY_METHOD)
+        return (name for field in fields for name in references(field.type))
 
-def _types(definition: Definition) -> Iterator[TypeRef]:
-    if isinstance(definition, Alias):
-        yield definition.type
-        return
-    yield from (field.type for field in definition.fields)
-    if definition.extra is not None:
-        yield definition.extra
+    return closure({FRAMES} & protocol.definitions.keys(), used)
