@@ -21,10 +21,8 @@ from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
-from mcp_bindgen.ir.capabilities import CapabilityBook, add_capabilities
-from mcp_bindgen.ir.defaults import add_defaults
-from mcp_bindgen.ir.docs import DocBook
-from mcp_bindgen.ir.document import document
+from mcp_bindgen.ir.capabilities import CapabilityBook, add_capabilities, add_defaults
+from mcp_bindgen.ir.document import DocBook, document
 from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.methods import Senders, derive_methods

@@ -14,8 +14,7 @@ import pytest
 from differential.subjects import REFUSED, Judge, subject
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.emit.python.render import Templates
-from mcp_bindgen.export.examples import Examples
-from mcp_bindgen.export.reference import SHELF, reference
+from mcp_bindgen.export.reference import SHELF, Examples, reference
 from mcp_bindgen.ir.facts import result_struct
 from mcp_bindgen.load import load_released
 from support.command import Cli

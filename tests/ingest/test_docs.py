@@ -11,8 +11,7 @@ import pytest
 
 from mcp_bindgen.ingest.rows import read_docs
 from mcp_bindgen.ingest.typescript_types import TsObject
-from mcp_bindgen.ir.docs import DocBook, Key
-from mcp_bindgen.ir.document import document
+from mcp_bindgen.ir.document import DocBook, Key, document
 from mcp_bindgen.ir.nodes import Literal, Struct
 from mcp_bindgen.load import doc_book, load_released
 from support.doc_keys import used_keys

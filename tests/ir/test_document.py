@@ -1,8 +1,7 @@
 """The documentation of a definition comes from the input file, or from docs.toml if the file has none."""
 
 from mcp_bindgen.ingest.rows import read_docs
-from mcp_bindgen.ir.docs import DocBook
-from mcp_bindgen.ir.document import document, owners
+from mcp_bindgen.ir.document import DocBook, document, owners
 from mcp_bindgen.ir.nodes import Protocol, Struct
 from support.doc_keys import used_keys
 from support.samples import HANDSHAKE_TS, load, typescript_source

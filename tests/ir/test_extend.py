@@ -12,7 +12,7 @@ from mcp_bindgen.extend import extend, load_extension
 from mcp_bindgen.ingest.extensions import read_table, shipped_extensions
 from mcp_bindgen.ingest.rows import read_docs
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
-from mcp_bindgen.ir.docs import DocBook
+from mcp_bindgen.ir.document import DocBook
 from mcp_bindgen.ir.nodes import Alias, Kind, Primitive, Ref, Struct, Union
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.load import load_released

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from mcp_bindgen.ir.docs import DocBook, Key
-from mcp_bindgen.ir.document import owners
+from mcp_bindgen.ir.document import DocBook, Key, owners
 from mcp_bindgen.ir.nodes import Protocol, Struct
 
 

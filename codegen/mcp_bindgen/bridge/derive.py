@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mcp_bindgen.bridge.rows import RULE_SESSION, RULE_SPLIT, Entry, Row, Rows
 from mcp_bindgen.bridge.shapes import Shapes, call
-from mcp_bindgen.diff.types.likeness import renamed
+from mcp_bindgen.diff.types.equality import renamed
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.walk import Sides
 from mcp_bindgen.emit.python.views import Call

@@ -23,11 +23,18 @@ from mcp_bindgen.cli.proposal import proposal
 from mcp_bindgen.cli.proxy import proxy
 from mcp_bindgen.cli.revisions import list_revisions
 from mcp_bindgen.cli.rules import rules
-from mcp_bindgen.cli.serving import run_server
 from mcp_bindgen.cli.show import show
 from mcp_bindgen.cli.tools import tools
 from mcp_bindgen.cli.validate import validate
 from mcp_bindgen.cli.verify import verify
+
+
+def run_server(context: typer.Context) -> None:
+    """Serve an App or a Server that a file defines: run server.py[:name] [--http]."""
+    from mcp_bindgen.live.serving import serve_file
+
+    raise typer.Exit(serve_file(context.args))
+
 
 app = typer.Typer(
     name="mcp-bindgen",

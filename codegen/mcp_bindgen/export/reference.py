@@ -4,22 +4,73 @@ What is the same in several revisions is on the page once. All text goes through
 Content-Security-Policy admits only its own style sheet and script, by their digests.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import NOTHING, Rule
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python.render import Page, Templates, inlined
-from mcp_bindgen.export.examples import Example, Examples
 from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFacts
 from mcp_bindgen.ir.facts import leaves
 from mcp_bindgen.ir.history import History
-from mcp_bindgen.ir.nodes import Constant, Protocol, Ref, Struct
+from mcp_bindgen.ir.nodes import Constant, Direction, Method, Protocol, Ref, Struct
 from mcp_bindgen.load import replacements
+from mcp_bindgen.values.builder import Builder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One message; `type` is the definition of the `value` in it, ``params`` or ``result``, empty without any."""
+
+    title: str
+    message: dict[str, Any]
+    type: str = ""
+    value: Any = None
+
+    @property
+    def text(self) -> str:
+        """The message as indented JSON."""
+        return json.dumps(self.message, indent=1, ensure_ascii=False)
+
+
+class Examples:
+    """Makes the examples of one revision."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._builder = Builder(protocol, ())
+
+    def of(self, method: Method) -> Iterator[Example]:
+        """Iterate over the messages of a method: what is sent, and each result."""
+        kind = "request" if method.is_request else "notification"
+        frame: dict[str, Any] = {"jsonrpc": "2.0", **({"id": 1} if method.is_request else {}), "method": method.name}
+        if method.direction is Direction.EMBEDDED:
+            frame = {"method": method.name}
+        if method.params is None or not method.params_required:
+            yield Example(title=f"Smallest {kind}", message=frame)
+        if method.params is not None:
+            for size, value in self._values(method.params):
+                if size == "Full" or method.params_required:
+                    message = {**frame, "params": value}
+                    yield Example(title=f"{size} {kind}", message=message, type=method.params, value=value)
+        for name in (method.result, *method.alternatives):
+            for size, value in self._values(name) if name else ():
+                title = f"{size} result" if name == method.result else f"{size} result: {name}"
+                message = {"jsonrpc": "2.0", "id": 1, "result": value}
+                is_embedded = method.direction is Direction.EMBEDDED
+                yield Example(title=title, message=value if is_embedded else message, type=name or "", value=value)
+
+    def _values(self, name: str) -> Iterator[tuple[str, Any]]:
+        smallest, full = self._builder.smallest(Ref(name=name)), self._builder.full(Ref(name=name))
+        yield "Smallest", smallest
+        if full != smallest:
+            yield "Full", full
+
 
 SHELF = "reference"
 """The folder of the templates, below ``templates``."""

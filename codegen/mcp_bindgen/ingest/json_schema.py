@@ -17,6 +17,7 @@ from mcp_bindgen.ingest.json_keywords import (
     TYPES,
     TYPING,
     Node,
+    Places,
     is_pattern,
     opaque_text,
     opaque_words,
@@ -25,7 +26,6 @@ from mcp_bindgen.ingest.json_keywords import (
     type_names,
     warn_idle,
 )
-from mcp_bindgen.ingest.json_places import Places
 from mcp_bindgen.ingest.shapes import Declaration, any_of, never, with_opaque
 from mcp_bindgen.ir.nodes import (
     ANY,

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mcp_bindgen.ir.docs import Key
+from mcp_bindgen.ir.document import Key
 from mcp_bindgen.json_values import is_object
 
 

@@ -8,8 +8,16 @@ from tree_sitter import Node
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript_expressions import TypeReader
-from mcp_bindgen.ingest.typescript_source import Place, SourceFile, parse_source
-from mcp_bindgen.ingest.typescript_syntax import not_read, read_identifier, read_literal, significant, spelled
+from mcp_bindgen.ingest.typescript_source import (
+    Place,
+    SourceFile,
+    not_read,
+    parse_source,
+    read_identifier,
+    read_literal,
+    significant,
+    spelled,
+)
 from mcp_bindgen.ingest.typescript_types import (
     Constant,
     Span,

@@ -5,8 +5,8 @@ from typing import get_args
 
 from tree_sitter import Node
 
-from mcp_bindgen.ingest.typescript_source import SourceFile
-from mcp_bindgen.ingest.typescript_syntax import (
+from mcp_bindgen.ingest.typescript_source import (
+    SourceFile,
     not_read,
     read_identifier,
     read_literal,

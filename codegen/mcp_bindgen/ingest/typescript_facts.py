@@ -11,8 +11,7 @@ from itertools import zip_longest
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript import read_placed
-from mcp_bindgen.ingest.typescript_source import MAX_ERRORS
-from mcp_bindgen.ingest.typescript_syntax import one_line
+from mcp_bindgen.ingest.typescript_source import MAX_ERRORS, one_line
 from mcp_bindgen.ingest.typescript_types import Span, Tags, TsDeclaration, TsMember, TsObject, TypeScriptDocument
 from mcp_bindgen.json_values import is_list, is_object
 

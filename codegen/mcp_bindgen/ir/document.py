@@ -1,11 +1,39 @@
 """Fill the gaps in the documentation of a protocol from schema/docs.toml."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from mcp_bindgen.ir.docs import DocBook, Key
 from mcp_bindgen.ir.names import lineage
 from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
+
+Key: TypeAlias = tuple[str, ...]
+"""The path of a line in docs.toml: ("properties", "Tool", "name"), perhaps below ("revisions", REVISION)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocBook:
+    """The lines of docs.toml by their path."""
+
+    lines: Mapping[Key, str] = field(default_factory=dict[Key, str])
+
+    def definition(self, revision: str, name: str) -> tuple[Key, str] | None:
+        """Return the line of a definition, and the key it was found under."""
+        return self._first([("revisions", revision, "definitions", name), ("definitions", name)])
+
+    def constant(self, name: str) -> tuple[Key, str] | None:
+        """Return the line of a constant, and the key it was found under."""
+        return self._first([("constants", name)])
+
+    def property(self, revision: str, owners: Iterable[str], name: str) -> tuple[Key, str] | None:
+        """Return the line of a property: `owners` are the struct and its ancestors, nearest first."""
+        keys: list[Key] = []
+        for owner in (*owners, "*"):
+            keys += [("revisions", revision, "properties", owner, name), ("properties", owner, name)]
+        return self._first(keys)
+
+    def _first(self, keys: Iterable[Key]) -> tuple[Key, str] | None:
+        return next(((key, self.lines[key]) for key in keys if key in self.lines), None)
 
 
 def document(protocol: Protocol, book: DocBook) -> tuple[Protocol, tuple[str, ...]]:
@@ -31,8 +59,8 @@ def _docs(protocol: Protocol) -> Iterator[tuple[str, str]]:
     """Iterate over everything that can be described, each by its name, and what describes it."""
     for name, definition in protocol.definitions.items():
         yield name, definition.doc
-        for field in definition.fields if isinstance(definition, Struct) else ():
-            yield f"{name}.{field.wire_name}", field.doc
+        for member in definition.fields if isinstance(definition, Struct) else ():
+            yield f"{name}.{member.wire_name}", member.doc
     for constant in protocol.constants:
         yield constant.name, constant.doc
 

@@ -16,8 +16,7 @@ from mcp_bindgen.emit.python.stubs import OPTIONS
 from mcp_bindgen.ir.facts import admits, admits_null
 from mcp_bindgen.ir.nodes import Field, Ref, Scalar, Struct, TypeRef
 from mcp_bindgen.json_values import is_object
-from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, digest
-from mcp_bindgen.tool_clients.hints import describe, effective
+from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, describe, digest, effective
 from mcp_bindgen.tool_clients.keywords import MAX_DESCRIPTION
 from mcp_bindgen.tool_clients.names import convention
 from mcp_bindgen.tool_clients.plan import BOX, UNTYPED, Half, Plan, Planned

@@ -15,8 +15,7 @@ from mcp_bindgen.diff.report.places import SourceFile
 from mcp_bindgen.diff.rule import NOTHING, Severity, View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
-from mcp_bindgen.tool_clients.contract import Contract, Tool
-from mcp_bindgen.tool_clients.hints import HINTS
+from mcp_bindgen.tool_clients.contract import HINTS, Contract, Tool
 from mcp_bindgen.tool_clients.narrowing import Gap, gaps, meaning, smallest
 from mcp_bindgen.values.builder import Step
 

@@ -7,8 +7,7 @@ What is omitted either has no effect (annotations) or makes the shape inexact: t
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_bindgen.ingest.json_keywords import TYPES
-from mcp_bindgen.ingest.json_places import find
+from mcp_bindgen.ingest.json_keywords import TYPES, find
 from mcp_bindgen.json_values import is_list, is_number, is_object
 from mcp_bindgen.tool_clients.keywords import (
     ALL_BOUNDS,

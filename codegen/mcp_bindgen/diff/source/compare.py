@@ -21,9 +21,8 @@ from mcp_bindgen.diff.rules.definitions import (
 )
 from mcp_bindgen.diff.sites import BaseSite, DefinitionSite
 from mcp_bindgen.diff.source.annotations import compare_annotations, compare_files
-from mcp_bindgen.diff.source.bodies import Bodies
+from mcp_bindgen.diff.source.bodies import INLINE, Bodies, compare_references
 from mcp_bindgen.diff.source.matched import Matched, in_order, is_inline, is_typescript
-from mcp_bindgen.diff.source.references import INLINE, compare_references
 from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.names import lineage
 from mcp_bindgen.ir.nodes import Alias, Protocol, Struct

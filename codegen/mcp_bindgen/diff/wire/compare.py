@@ -8,10 +8,9 @@ from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, OpaqueSite, PropertySite
 from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, result_tag, settle
 from mcp_bindgen.diff.types.pointers import Pointers
-from mcp_bindgen.diff.wire.changes import Changes
 from mcp_bindgen.diff.wire.frames import FRAME, compare_errors, compare_frames, compare_result_types
 from mcp_bindgen.diff.wire.gates import Gates, needs_of_result
-from mcp_bindgen.diff.wire.spot import Spot, root
+from mcp_bindgen.diff.wire.spot import Changes, Spot, root
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.names import ENVELOPE
 from mcp_bindgen.ir.nodes import Direction, Field, Literal, Method, Protocol, Ref, Struct, Union

@@ -8,8 +8,7 @@ from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import ErrorSite, FrameSite, PropertySite, ResultTypeSite
-from mcp_bindgen.diff.wire.changes import Changes
-from mcp_bindgen.diff.wire.spot import Spot, root, through
+from mcp_bindgen.diff.wire.spot import Changes, Spot, root, through
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.leaves import forms, leaves
 from mcp_bindgen.ir.nodes import ANY, Field, Literal, Protocol, Ref, Struct, TypeRef

@@ -13,8 +13,7 @@ from mcp_bindgen.diff.rule import Change
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import FormSite, Ground, MoveSite, OpaqueSite, PropertySite, RestSite, TypeSite
 from mcp_bindgen.diff.types.containment import Containment, said
-from mcp_bindgen.diff.types.equality import Assumptions, untouched
-from mcp_bindgen.diff.types.likeness import Likeness, renamed
+from mcp_bindgen.diff.types.equality import Assumptions, Likeness, renamed, untouched
 from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.gates import needs_of_form
 from mcp_bindgen.diff.wire.pairing import Object, Pairing

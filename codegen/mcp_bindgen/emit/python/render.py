@@ -1,10 +1,14 @@
 """Render pages through the templates, and format them."""
 
+import signal
+import threading
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from jinja2 import (
@@ -21,12 +25,39 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from mcp_bindgen.diagnostics import InputError, Location, printable
-from mcp_bindgen.emit.bounded import TimeIsUp, limited_time
 from mcp_bindgen.emit.header import commented
 from mcp_bindgen.emit.python.docstrings import docstring, summary
 from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.scope import Scope
 from mcp_bindgen.paths import shipped
+
+
+class TimeIsUp(Exception):
+    """The work did not end in time."""
+
+
+@contextmanager
+def limited_time(seconds: float) -> Generator[None]:
+    """Raise `TimeIsUp` once the process has used so many seconds of CPU time.
+
+    It needs signals: POSIX, and the main thread. Elsewhere there is no limit.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def expire(number: int, frame: FrameType | None) -> None:
+        raise TimeIsUp
+
+    # The virtual timer (CPU time), so that a real-time timer of other code is not replaced.
+    before = signal.signal(signal.SIGVTALRM, expire)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
 
 LINE_LENGTH = 120
 FOLDER = "python"
