@@ -39,8 +39,8 @@ from mcp_bindgen.ir.nodes import (
     Scalar,
     Source,
 )
-from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.ir.scalars import Numbers
+from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Difference
 from mcp_bindgen.merge.lower import lower

@@ -21,7 +21,7 @@ from functional.generated import REVISION, emitted
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.sources import read_source
 from mcp_bindgen.ir.nodes import Protocol
-from mcp_bindgen.ir.opaque import opaque_facts
+from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.load import load_sources
 from support.official import upstream
 from support.sampling import sampled

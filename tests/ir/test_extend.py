@@ -14,7 +14,7 @@ from mcp_bindgen.ingest.rows import read_docs
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.document import DocBook
 from mcp_bindgen.ir.nodes import Alias, Kind, Primitive, Ref, Struct, Union
-from mcp_bindgen.ir.opaque import opaque_facts
+from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.load import load_released
 from mcp_bindgen.paths import shipped
 from support.doc_keys import used_keys

@@ -1,4 +1,4 @@
-"""The layout of help: commands grouped by task, and at the end of each page an example and the documentation."""
+"""The layout of help: commands grouped by task, with an example and the documentation, and a command after ``--``."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -36,8 +36,7 @@ def show(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show a method or a definition of a revision, or of an extension."""
-    from mcp_bindgen.export.facts import Facts
-    from mcp_bindgen.export.text import method_text, type_text
+    from mcp_bindgen.export.facts import Facts, method_text, type_text
     from mcp_bindgen.load import history
 
     protocol = load(revision, extension, schema, quiet=quiet)

@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema (draft-07 and 2020-12) by what they do to a type, and the values they take."""
+"""The keywords of JSON Schema (draft-07 and 2020-12), and the places that a schema.json refers to."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The text of a schema.ts: its syntax tree, its syntax errors, and the comments that document it."""
+"""The text of a schema.ts: its syntax tree, its literals and names, its errors, and its comments."""
 
 import re
 import time

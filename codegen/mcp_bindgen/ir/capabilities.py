@@ -1,4 +1,4 @@
-"""Which capability a message needs: the rows of schema/capabilities.toml that apply to a revision."""
+"""What applies to one revision: the rows of schema/capabilities.toml and schema/defaults.toml."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from mcp_bindgen.ir.names import parts, types_of
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
@@ -17,8 +18,6 @@ from mcp_bindgen.ir.nodes import (
     Struct,
     TypeRef,
     Union,
-    parts,
-    types_of,
 )
 from mcp_bindgen.ir.scalars import fits
 

@@ -1,9 +1,24 @@
-"""Names of the IR: those of inline objects, and the era and messages that names and constants reveal."""
+"""Names of the IR: those of inline objects, those that types refer to, and what names and constants reveal."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import overload
 
-from mcp_bindgen.ir.nodes import Definition, Object, Ref, Shape, Struct, TypeRef, parts, types_of
+from mcp_bindgen.ir.nodes import (
+    Alias,
+    AllOf,
+    Definition,
+    ListOf,
+    Literal,
+    MapOf,
+    Object,
+    Primitive,
+    Ref,
+    Shape,
+    Struct,
+    TypeRef,
+    Union,
+)
 
 ENVELOPE = ("id", "jsonrpc")
 """The properties of JSON-RPC that a message has, and whose declaration differs by revision."""
@@ -49,6 +64,36 @@ def method_constant(definition: Definition | None) -> str | None:
 def reference(type_: TypeRef) -> str | None:
     """Return the name that a type refers to, or None if it is not a reference."""
     return type_.name if isinstance(type_, Ref) else None
+
+
+def types_of(definition: Definition) -> tuple[TypeRef, ...]:
+    """Return the types that a definition states: that of an alias, those of the properties of an object."""
+    if isinstance(definition, Alias):
+        return (definition.type,)
+    declared = tuple(field.type for field in definition.fields)
+    return declared if definition.extra is None else (*declared, definition.extra)
+
+
+@overload
+def parts(type_: TypeRef) -> Iterator[TypeRef]: ...
+@overload
+def parts(type_: Shape) -> Iterator[Shape]: ...
+def parts(type_: Shape) -> Iterator[Shape]:
+    """Iterate over a type and everything that it is made of; references are not followed."""
+    yield type_
+    match type_:
+        case Primitive() | Literal() | Ref():
+            inner: tuple[Shape, ...] = ()
+        case ListOf(item=item, prefix=prefix):
+            inner = (*prefix, item)
+        case MapOf(value=value):
+            inner = (value,)
+        case Union(members=members) | AllOf(members=members):
+            inner = members
+        case Object(properties=properties, extra=extra):
+            inner = (*(property_.type for property_ in properties), *([extra] if extra else []))
+    for part in inner:
+        yield from parts(part)
 
 
 def references(type_: Shape) -> Iterator[str]:

@@ -7,7 +7,7 @@ intersections and inline objects besides.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeAlias, overload
+from typing import Any, Generic, TypeAlias
 
 from typing_extensions import TypeVar
 
@@ -250,36 +250,6 @@ class Alias:
 
 
 Definition: TypeAlias = Struct | Alias
-
-
-def types_of(definition: Definition) -> tuple[TypeRef, ...]:
-    """Return the types that a definition states: that of an alias, those of the properties of an object."""
-    if isinstance(definition, Alias):
-        return (definition.type,)
-    declared = tuple(field.type for field in definition.fields)
-    return declared if definition.extra is None else (*declared, definition.extra)
-
-
-@overload
-def parts(type_: TypeRef) -> Iterator[TypeRef]: ...
-@overload
-def parts(type_: Shape) -> Iterator[Shape]: ...
-def parts(type_: Shape) -> Iterator[Shape]:
-    """Iterate over a type and everything that it is made of; references are not followed."""
-    yield type_
-    match type_:
-        case Primitive() | Literal() | Ref():
-            inner: tuple[Shape, ...] = ()
-        case ListOf(item=item, prefix=prefix):
-            inner = (*prefix, item)
-        case MapOf(value=value):
-            inner = (value,)
-        case Union(members=members) | AllOf(members=members):
-            inner = members
-        case Object(properties=properties, extra=extra):
-            inner = (*(property_.type for property_ in properties), *([extra] if extra else []))
-    for part in inner:
-        yield from parts(part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

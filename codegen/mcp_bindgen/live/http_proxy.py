@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.proxy import Passed, Record, Tell
+from mcp_bindgen.live.proxy import Passed, Record, Tally, Tell
 
 if TYPE_CHECKING:
     import httpx2
@@ -42,13 +42,12 @@ class Relay:
 
     def __init__(self, url: str, tell: Tell, record: Record | None = None) -> None:
         self._url = url
-        self._tell = tell
-        self._record = record
+        self.tally = Tally(tell, record)
         self._numbers: WeakKeyDictionary[Observer, int] = WeakKeyDictionary()
         self._conversations = 0
         self._bindings = [package.BINDING for package in packages_of(revisions())]
         self._sessions: dict[bytes, Observer] = {}
-        self.messages = self.broken = self.unjudged = 0
+        self.unjudged = 0
 
     async def __call__(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         """Answer one request."""
@@ -114,14 +113,8 @@ class Relay:
             return
         from mcp_runtime.protocol.legacy import Side
 
-        self.messages += 1
-        if self._record is not None:
-            self._record(self._number(observer), sender, text)
-        if observer is None:
-            self.unjudged += 1
-        elif found := observer.take(Side(sender), text):
-            self.broken += 1
-            self._tell(text, found)
+        self.unjudged += observer is None
+        self.tally.take(observer, self._number(observer), Side(sender), text)
 
     def _number(self, observer: "Observer | None") -> int:
         """Return the number of a conversation; 0 for those that are not followed."""
@@ -159,8 +152,7 @@ def run_http_proxy(
         pass
     except (SystemExit, OSError):
         raise InputError.at("--port", f"{port} cannot be used; is another program using it?") from None
-    left = relay.messages, relay.broken, relay.unjudged
-    return Passed(messages=left[0], broken=left[1], unjudged=left[2], server="the proxy was stopped", is_stuck=False)
+    return relay.tally.passed("the proxy was stopped", relay.unjudged)
 
 
 async def _answer(send: Callable[[Any], Any], status: int, text: bytes) -> None:

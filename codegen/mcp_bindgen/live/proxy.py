@@ -15,7 +15,7 @@ from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.pump import Copies, Pump
 
 if TYPE_CHECKING:
-    from mcp_runtime.observe.observer import Finding
+    from mcp_runtime.observe.observer import Finding, Observer
     from mcp_runtime.protocol.legacy import Side
     from mcp_runtime.transports.process import Child
 
@@ -55,6 +55,37 @@ Record = Callable[[int, str, bytes], None]
 """Called for each message that passes, with the number of its conversation, its sender and its text."""
 
 
+class Tally:
+    """Counts, records and judges the messages that pass.
+
+    Args:
+        tell: is called for each message that violates the protocol.
+        record: is called for each message.
+    """
+
+    def __init__(self, tell: Tell, record: Record | None) -> None:
+        self._tell = tell
+        self._record = record
+        self.messages = self.broken = 0
+
+    def take(self, observer: "Observer | None", number: int, sender: "Side", text: bytes) -> None:
+        """Take a message of a conversation, which no observer follows where there are too many."""
+        self.messages += 1
+        if self._record is not None:
+            self._record(number, sender.value, text)
+        if observer is not None and (found := observer.take(sender, text)):
+            self.found(text, found)
+
+    def found(self, text: bytes, found: "Sequence[Finding]") -> None:
+        """Take a message that violates the protocol."""
+        self.broken += 1
+        self._tell(text, found)
+
+    def passed(self, server: str, unjudged: int, *, is_stuck: bool = False) -> Passed:
+        """Return what passed, and how it ended."""
+        return Passed(messages=self.messages, broken=self.broken, unjudged=unjudged, server=server, is_stuck=is_stuck)
+
+
 class Watcher(threading.Thread):
     """Judges what passed, behind the bytes.
 
@@ -73,10 +104,7 @@ class Watcher(threading.Thread):
         self._observer = Observer(package.BINDING for package in packages_of(revisions()))
         self._framers = {side: LineFramer(MAX_JUDGED) for side in Side}
         self._copies = copies
-        self._tell = tell
-        self._record = record
-        self.messages = 0
-        self.broken = 0
+        self.tally = Tally(tell, record)
         self.defect: Exception | None = None
 
     @property
@@ -87,8 +115,8 @@ class Watcher(threading.Thread):
     def finish(self) -> None:
         """Wait until all is judged, or nobody takes the report any more."""
         seen = -1
-        while self.is_alive() and self.messages > seen:
-            seen = self.messages
+        while self.is_alive() and self.tally.messages > seen:
+            seen = self.tally.messages
             self.join(PATIENCE)
 
     def run(self) -> None:
@@ -105,22 +133,15 @@ class Watcher(threading.Thread):
         if data:
             self._judge(sender, data)
         elif self._framers[sender].unfinished:
-            self._found(b"", [self._observer.cut_off(sender)])
+            self.tally.found(b"", [self._observer.cut_off(sender)])
 
     def _judge(self, sender: "Side", data: bytes) -> None:
         for line in self._framers[sender].feed(data):
-            self.messages += 1
-            if not isinstance(line, bytes):
+            if isinstance(line, bytes):
+                self.tally.take(self._observer, 1, sender, line)
+            else:
+                self.tally.messages += 1
                 self._observer.skip(sender, line.start, line.end)
-                continue
-            if self._record is not None:
-                self._record(1, sender, line)
-            if found := self._observer.take(sender, line):
-                self._found(line, found)
-
-    def _found(self, text: bytes, found: "Sequence[Finding]") -> None:
-        self.broken += 1
-        self._tell(text, found)
 
 
 def run_proxy(words: Sequence[str], tell: Tell, record: Record | None = None) -> Passed:
@@ -169,13 +190,8 @@ async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Pas
     await asyncio.to_thread(watcher.finish)
     if watcher.defect is not None:
         raise watcher.defect
-    return Passed(
-        messages=watcher.messages,
-        broken=watcher.broken,
-        unjudged=watcher.unjudged,
-        is_stuck=watcher.is_alive(),
-        server=f"the server {how_it_ended(child.exited.result() if child.exited.done() else None)}",
-    )
+    ended = how_it_ended(child.exited.result() if child.exited.done() else None)
+    return watcher.tally.passed(f"the server {ended}", watcher.unjudged, is_stuck=watcher.is_alive())
 
 
 def _detached(child: "Child") -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, failure, id_in, line_of, messages_in, object_in
-from mcp_bindgen.live.proxy import Passed, Record, Tell
+from mcp_bindgen.live.proxy import Passed, Record, Tally, Tell
 from mcp_bindgen.live.target import Target, connect
 from mcp_runtime.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
 from mcp_runtime.observe.observer import Observer
@@ -30,13 +30,11 @@ class _Relay:
 
     def __init__(self, server: Transport, tell: Tell, record: Record | None) -> None:
         self._server = server
-        self._tell = tell
-        self._record = record
+        self._tally = Tally(tell, record)
         self._client = StdioServerTransport(max_message_bytes=MAX_MESSAGE_BYTES)
         self._observer = Observer(package.BINDING for package in packages_of(revisions()))
         self._open: set[int | str] = set()
         self._left = asyncio.Event()
-        self.messages = self.broken = 0
 
     async def run(self) -> Passed:
         """Relay until the client has left."""
@@ -49,16 +47,10 @@ class _Relay:
             while self._open and loop.time() < deadline:
                 await asyncio.sleep(0.05)
             await self._client.close()
-        return Passed(
-            messages=self.messages,
-            broken=self.broken,
-            unjudged=self._observer.unjudged,
-            server="the client has left",
-            is_stuck=False,
-        )
+        return self._tally.passed("the client has left", self._observer.unjudged)
 
     def _from_client(self, line: bytes) -> None:
-        self._judge(Side.CLIENT, line)
+        self._tally.take(self._observer, 1, Side.CLIENT, line)
         messages = messages_in(line) or ()
         for message in messages:
             method, id_, params = message.get("method"), id_in(message), object_in(message, "params")
@@ -75,7 +67,7 @@ class _Relay:
 
     def _from_server(self, message: bytes) -> Outcome:
         line = message.replace(b"\r", b" ").replace(b"\n", b" ")
-        self._judge(Side.SERVER, line)
+        self._tally.take(self._observer, 1, Side.SERVER, line)
         self._client.send(line)
         answered = [id_in(each) for each in messages_in(line) or () if "method" not in each]
         self._open.difference_update(answered)
@@ -85,14 +77,6 @@ class _Relay:
         if id_ in self._open:  # transports also tell this of requests that were answered
             self._open.discard(id_)
             self._client.send(line_of(failure(id_, reason)))
-
-    def _judge(self, sender: Side, text: bytes) -> None:
-        self.messages += 1
-        if self._record is not None:
-            self._record(1, sender, text)
-        if found := self._observer.take(sender, text):
-            self.broken += 1
-            self._tell(text, found)
 
 
 def run_stdio_to_http(target: Target, tell: Tell, record: Record | None = None) -> Passed:

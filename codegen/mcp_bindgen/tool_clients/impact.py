@@ -19,11 +19,10 @@ from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
 from mcp_bindgen.impact.stubs import Stubs
 from mcp_bindgen.ir.history import Lifetime
-from mcp_bindgen.tool_clients.calls import MODULE, client_view
 from mcp_bindgen.tool_clients.compare import compare
 from mcp_bindgen.tool_clients.contract import Contract
 from mcp_bindgen.tool_clients.names import client_name, convention
-from mcp_bindgen.tool_clients.plan import plan
+from mcp_bindgen.tool_clients.plan import MODULE, client_view, plan
 from mcp_bindgen.tool_clients.servers import Server
 
 

@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema, by what they mean to types, and the limits of what becomes types."""
+"""The keywords of JSON Schema by what they mean to types, the limits of types, and what a schema says for people."""
 
 import json
 from collections.abc import Mapping

@@ -28,8 +28,8 @@ from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS
 from mcp_bindgen.ingest.json_schema import read_type
 from mcp_bindgen.ir.nodes import Kind, Protocol, Ref, TypeRef, protocol_of
-from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.ir.scalars import matcher
+from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.tool_clients.keywords import texts

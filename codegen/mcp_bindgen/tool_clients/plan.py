@@ -1,14 +1,26 @@
 """From a contract to the types of its module: those of each tool's arguments and structured content."""
 
+import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.ir.nodes import ANY, Definition, MapOf, Protocol, Ref, Struct, TypeRef, protocol_of
+from mcp_bindgen.diagnostics import Diagnostics, printable
+from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.classes import ClassViews
+from mcp_bindgen.emit.python.expressions import Expression, Symbol, expression
+from mcp_bindgen.emit.python.inheritance import Inheritance
+from mcp_bindgen.emit.python.names import Names
+from mcp_bindgen.emit.python.spelling import ABSENT_TYPE, NONE, Speller, constant, either, generic
+from mcp_bindgen.emit.python.stubs import OPTIONS
+from mcp_bindgen.ir.facts import admits, admits_null
+from mcp_bindgen.ir.nodes import ANY, Definition, Field, MapOf, Protocol, Ref, Scalar, Struct, TypeRef, protocol_of
 from mcp_bindgen.json_values import is_list, is_object
-from mcp_bindgen.tool_clients.contract import Contract, Tool, dump
+from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, describe, digest, dump, effective
 from mcp_bindgen.tool_clients.engine import Types, types_of
-from mcp_bindgen.tool_clients.names import class_word, method_names, unique
+from mcp_bindgen.tool_clients.keywords import MAX_DESCRIPTION
+from mcp_bindgen.tool_clients.names import class_word, convention, method_names, unique
 from mcp_bindgen.tool_clients.shape import Schema, Shape, Untypable, shape_of
 
 MAX_SCHEMA = 100_000
@@ -174,3 +186,162 @@ def _boxed(schema: Schema) -> Schema:
     shared: Schema = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
     value = {name: schema[name] for name in schema if name not in shared}
     return {**shared, "type": "object", "properties": {BOX: value}, "required": [BOX]}
+
+
+MODULE = "tools"
+MAX_DEFAULT = 200
+"""The maximum length of a default that is filled in, in characters; the server fills in longer ones."""
+WRAPS = "x-fastmcp-wrap-result"
+"""The keyword by which FastMCP marks an output that it wrapped because it is not an object."""
+_WRAPPED = "result"
+_MODEL = expression(Symbol("mcp_runtime.tools"), ".ToolModel")
+_RESULT = Symbol("mcp_runtime.tools.ToolResult")
+
+
+def client_view(contract: Contract, client: str, plan: Plan, diagnostics: Diagnostics) -> views.ToolClient:
+    """Return the view of the client of a contract."""
+    return _Views(contract, client, plan, diagnostics).client()
+
+
+class _Views:
+    def __init__(self, contract: Contract, client: str, plan: Plan, diagnostics: Diagnostics) -> None:
+        self._contract = contract
+        self._client = client
+        self._plan = plan
+        types = plan.types
+        self._names = Names(types, contract.server, diagnostics, convention(types.definitions))
+        modules = dict.fromkeys(types.definitions, MODULE)
+        self._speller = Speller(types, self._names, modules)
+        self._classes = ClassViews(types, self._names, self._speller, Inheritance(types, self._names), modules)
+
+    def client(self) -> views.ToolClient:
+        definitions = [definition for module in self._classes.modules() for definition in module.definitions]
+        models = {view.name: _of_tools(view) for view in definitions}
+        defaults = {name: self._defaults(view) for name, view in models.items() if isinstance(view, views.Class)}
+        return views.ToolClient(
+            name=self._client,
+            server=_line(f"{self._contract.server} {self._contract.version}".strip()),
+            definitions=tuple(models.values()),
+            defaults={name: found for name, found in defaults.items() if found},
+            tools=tuple(self._tool(one, models, defaults) for one in self._plan.tools),
+            exports=tuple(sorted([self._client, *models])),
+        )
+
+    def _defaults(self, view: views.Class) -> dict[str, Scalar]:
+        """Return the values that a model's constructor fills in, by field."""
+        definition = self._plan.types.definitions[view.definition]
+        fields = definition.fields if isinstance(definition, Struct) else ()
+        stated = {field.wire_name: _scalar(field.default) for field in fields}
+        given = {field: stated[field.wire_name] for field in view.fields if not field.is_required}
+        return {field.name: value for field, value in given.items() if self._is_default(field.schema_type, value)}
+
+    def _is_default(self, type_: TypeRef, value: Any) -> bool:
+        """Whether a default is a short scalar that a type allows; the server fills in others."""
+        if value is None:
+            return admits_null(self._plan.types, type_)
+        is_short = isinstance(value, str | int | float) and len(str(value)) <= MAX_DEFAULT
+        return is_short and admits(self._plan.types, type_, value)
+
+    def _tool(
+        self,
+        one: Planned,
+        models: Mapping[str, views.Class | views.Alias],
+        defaults: Mapping[str, Mapping[str, Scalar]],
+    ) -> views.Tool:
+        tool = one.tool
+        model = models.get(one.arguments.type.name) if isinstance(one.arguments.type, Ref) else None
+        fields = model.fields if isinstance(model, views.Class) else None
+        stated: Mapping[str, Scalar] = defaults.get(model.name if model else "", {})
+        parameters = [_parameter(field, stated) for field in fields or ()]
+        wrapped = self._wrapped(one)
+        data = self._plain(one.output) if wrapped is None else self._speller.static(wrapped.type)
+        return views.Tool(
+            name=tool.name,
+            method=one.method,
+            record=f"_{one.method.upper()}",
+            signature=views.Signature(
+                parameters=(*sorted(parameters, key=_has_default), OPTIONS), result=generic(_RESULT, data)
+            ),
+            arguments=tuple(views.Argument(name=field.name, value=field.name) for field in fields or ()),
+            whole=None if fields is not None else self._plain(one.arguments),
+            input=None if one.arguments.type == UNTYPED else self._exact(one.arguments),
+            output=self._exact(one.output),
+            data=data,
+            is_bare=one.output.is_bare,
+            wrapped="" if wrapped is None else self._names.attribute(self._struct(one.output), wrapped.wire_name),
+            input_schema=one.arguments.schema,
+            output_schema=one.output.schema,
+            digests={member: digest(tool.raw[member]) for member in DIGESTED if tool.raw.get(member) is not None},
+            hints=effective(tool),
+            task=tool.task,
+            is_gated=tool.is_gated,
+            doc="\n\n".join(_doc(tool, fields or ())),
+        )
+
+    def _plain(self, half: Half) -> Expression:
+        return NONE if half.type is None else self._speller.static(half.type)
+
+    def _exact(self, half: Half) -> Expression | None:
+        return None if half.type is None else self._speller.annotation(half.type)
+
+    def _struct(self, half: Half) -> Struct:
+        found = self._plan.types.resolve(half.type) if half.type is not None else None
+        return found if isinstance(found, Struct) else Struct(name="", fields=(), own=())
+
+    def _wrapped(self, one: Planned) -> Field | None:
+        """Return the property that holds the data, if the server wrapped it."""
+        schema = one.tool.output_schema
+        if one.output.is_bare:
+            return self._struct(one.output).field(BOX)
+        if not is_object(schema) or schema.get(WRAPS) is not True:
+            return None
+        return self._struct(one.output).field(_WRAPPED)
+
+
+def _of_tools(view: views.Class | views.Alias) -> views.Class | views.Alias:
+    """Return a model as one of a tool: with the base for tools, and without a link to the specification."""
+    if isinstance(view, views.Alias):
+        return replace(view, link="")
+    return replace(view, bases=(_MODEL,), link="")
+
+
+def _parameter(field: views.Field, defaults: Mapping[str, Scalar]) -> views.Parameter:
+    type_, default = field.plain, field.default
+    if not field.is_required:
+        # If the schema states a default, ABSENT is not needed even if null is a valid value.
+        has_own = field.name in defaults
+        type_ = type_ if field.is_nullable and has_own else either(type_, ABSENT_TYPE if field.is_nullable else NONE)
+        default = constant(defaults[field.name]) if has_own else default
+    return views.Parameter(
+        name=field.name, field=field.name, type=type_, schema_type=field.schema_type, default=default, doc=field.doc
+    )
+
+
+def _scalar(default: str) -> Any:
+    """Return a list with the default as a Python value, or an empty one; in JSON Schema, 1.0 is an integer."""
+    value: Any = json.loads(default or "[]")
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _has_default(parameter: views.Parameter) -> bool:
+    return parameter.default is not None
+
+
+def _doc(tool: Tool, fields: tuple[views.Field, ...]) -> Iterator[str]:
+    """Iterate over the paragraphs of the documentation of a tool."""
+    yield tool.description[:MAX_DESCRIPTION].strip() or f"Call the tool `{_line(tool.name)}`."
+    described = [f"    {field.name}: {_line(' '.join(field.doc.split()))}" for field in fields if field.doc]
+    if described:
+        yield "\n".join(["Args:", *described])
+    yield f"Tool ``{_line(tool.name)}``."
+    if tool.is_gated:
+        yield "The server shows it only to clients that declare capabilities (sampling, elicitation or roots)."
+    if tool.task:
+        yield f"Running as a task is {tool.task}."
+    stated = describe(tool)
+    if stated:
+        yield f"The server says: {stated}."
+
+
+def _line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")

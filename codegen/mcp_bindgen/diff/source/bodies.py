@@ -1,4 +1,4 @@
-"""Compare definitions that no message carries in both revisions: abstract bases, envelopes, kinds of errors.
+"""Compare what the wire view does not: definitions that no message carries, and the names in references.
 
 The wire view follows messages from their roots. These definitions are compared separately, with their own rules
 (such as ``member-now-required``): a wire rule would imply that a peer is affected.

@@ -1,4 +1,4 @@
-"""Decide whether types of two revisions are equivalent, whatever their names and notation."""
+"""Decide whether types of two revisions are equivalent or alike, whatever their names and notation."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -6,9 +6,8 @@ from difflib import SequenceMatcher
 from mcp_bindgen.ir.leaves import constants, forms, members, rest_of
 from mcp_bindgen.ir.names import contained
 from mcp_bindgen.ir.nodes import Field, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
-from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.ir.scalars import fits
-from mcp_bindgen.ir.spell import spell
+from mcp_bindgen.ir.spell import opaque_facts, spell
 
 
 class Assumptions:

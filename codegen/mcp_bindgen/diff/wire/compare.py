@@ -14,7 +14,7 @@ from mcp_bindgen.diff.wire.spot import Changes, Spot, root
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.names import ENVELOPE
 from mcp_bindgen.ir.nodes import Direction, Field, Literal, Method, Protocol, Ref, Struct, Union
-from mcp_bindgen.ir.opaque import opaque_text
+from mcp_bindgen.ir.spell import opaque_text
 
 TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
     Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),

@@ -1,4 +1,4 @@
-"""The current position of a comparison: the place on each side, the message, and the path from its root."""
+"""The current position of a comparison (place on each side, message, path), and the changes seen so far."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

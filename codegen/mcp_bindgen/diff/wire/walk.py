@@ -20,8 +20,7 @@ from mcp_bindgen.diff.wire.pairing import Object, Pairing
 from mcp_bindgen.diff.wire.spot import Spot, root, through
 from mcp_bindgen.ir.leaves import forms, rest_of, selectors
 from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Ref, Struct, TypeRef, Union
-from mcp_bindgen.ir.opaque import opaque_text
-from mcp_bindgen.ir.spell import is_never, spell
+from mcp_bindgen.ir.spell import is_never, opaque_text, spell
 
 MAX_VISITS = 8
 """How often the same two types are compared at one property, where aliases may be recursive."""

@@ -1,6 +1,8 @@
 """Render pages through the templates, and format them."""
 
+import re
 import signal
+import textwrap
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -26,10 +28,57 @@ from markupsafe import Markup
 
 from mcp_bindgen.diagnostics import InputError, Location, printable
 from mcp_bindgen.emit.header import commented
-from mcp_bindgen.emit.python.docstrings import docstring, summary
 from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.scope import Scope
 from mcp_bindgen.paths import shipped
+
+WIDTH = 110
+
+_QUOTES = re.compile(r'"{3,}')
+_LAST_QUOTES = re.compile(r'"{3,}|"\Z')
+
+
+def docstring(paragraphs: str, indent: int = 0) -> str:
+    """Return documentation as the content of a docstring that is indented by so many spaces.
+
+    The content cannot end the docstring early. If it has several lines, the closing quotes are on a separate line.
+    """
+    lines = _wrapped(printable(paragraphs.strip()), WIDTH - indent) or [""]
+    escaped = [_without_quotes(line, _QUOTES) for line in lines[:-1]] + [_without_quotes(lines[-1], _LAST_QUOTES)]
+    if len(escaped) == 1:
+        return escaped[0]
+    margin = " " * indent
+    rest = [f"{margin}{line}" if line else "" for line in escaped[1:]]
+    return "\n".join([escaped[0], *rest, margin])
+
+
+def summary(paragraphs: str) -> str:
+    """Return the first paragraph of documentation on one line."""
+    return " ".join(paragraphs.strip().partition("\n\n")[0].split())
+
+
+def _without_quotes(line: str, quotes: re.Pattern[str]) -> str:
+    return quotes.sub(lambda found: '\\"' * len(found[0]), line.replace("\\", "\\\\"))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Wrap lines that are too long; others stay unchanged, and continuation lines of list items are indented."""
+    wrapped: list[str] = []
+    for line in text.splitlines():
+        if len(line) <= width:
+            wrapped.append(line.rstrip())
+            continue
+        lead = line[: len(line) - len(line.lstrip())]
+        folded = textwrap.wrap(
+            line.strip(),
+            width,
+            initial_indent=lead,
+            subsequent_indent=f"{lead}    " if lead else "",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        wrapped += folded or [""]
+    return wrapped
 
 
 class TimeIsUp(Exception):
