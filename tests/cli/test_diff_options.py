@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from xml.etree import ElementTree
 
 import jsonschema
@@ -150,7 +150,7 @@ def test_quiet_prints_nothing(cli: Cli, sides: tuple[str, str]) -> None:
     assert (outcome.out, outcome.err) == ("", "")
 
 
-@pytest.mark.parametrize("format_", ReportFormat)
+@pytest.mark.parametrize("format_", get_args(ReportFormat))
 def test_every_format_reports_real_revisions(cli: Cli, format_: ReportFormat) -> None:
     out = cli("diff", "2025-06-18", "2025-11-25", "--format", format_, expect=1).out
     assert "tasks/list" in out
@@ -165,7 +165,7 @@ def test_json_for_real_revisions_matches_its_schema(cli: Cli) -> None:
 def test_output_does_not_depend_on_hash_seeds() -> None:
     code = (
         "import sys\nfrom mcp_bindgen.cli.run import run\n"
-        f"for format_ in {[*map(str, ReportFormat)]}:\n"
+        f"for format_ in {get_args(ReportFormat)}:\n"
         "    run(['diff', '2025-11-25', '2026-07-28', '--all', '--format', format_])\n"
     )
     outs = {
@@ -183,7 +183,7 @@ def test_the_documentation_names_every_option_and_format(cli: Cli) -> None:
     options = set(re.findall(r"--[a-z-]+", cli("diff", "--help").out)) - {"--help"}
     assert len(options) > 10
     assert {option for option in options if option not in documented} == set()
-    assert set(re.findall(r"^\| `(\w+)` \|", documented, re.MULTILINE)) == set(ReportFormat)
+    assert set(re.findall(r"^\| `(\w+)` \|", documented, re.MULTILINE)) == set(get_args(ReportFormat))
 
 
 @pytest.mark.parametrize("role", ["client", "server"])

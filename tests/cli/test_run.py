@@ -13,7 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, get_args
 
 import pytest
 
@@ -215,7 +215,10 @@ class TestUrls:
             cli("generate", "2099-01-01", "--schema", f"{server}/absent.ts{secret}", expect=2),
             cli("verify", "2024-11-05", "--against", place, expect=1),
             cli("migrate", place, "2025-11-25"),
-            *(cli("diff", place, "2025-11-25", "--format", name, "--fail-on", "never") for name in ReportFormat),
+            *(
+                cli("diff", place, "2025-11-25", "--format", name, "--fail-on", "never")
+                for name in get_args(ReportFormat)
+            ),
         ]
         assert all(run.out or run.err for run in runs)
         written = [path.read_text("utf-8") for path in Path().rglob("*") if path.is_file()]

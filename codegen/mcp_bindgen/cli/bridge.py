@@ -7,6 +7,7 @@ handles.
 """
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,7 +29,7 @@ def bridge(
     new: Annotated[str, revision_argument("NEW", "Another one.")],
     output: OutputOption = None,
     quiet: QuietOption = False,
-    format_: Annotated[PageFormat, typer.Option("--format", help="Output format.")] = PageFormat.TEXT,
+    format_: Annotated[PageFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Print how messages of one revision become messages of another, and what is lost in each direction.
 
@@ -37,10 +38,10 @@ def bridge(
     from mcp_bindgen.bridge import report
 
     found = _between(old, new)
-    text = {
-        PageFormat.JSON: lambda: json.dumps([report.as_json(pair) for pair in found], indent=2),
-        PageFormat.MARKDOWN: lambda: report.markdown(found),
-        PageFormat.TEXT: lambda: "\n".join(report.text(found)),
+    text: dict[PageFormat, Callable[[], str]] = {
+        "json": lambda: json.dumps([report.as_json(pair) for pair in found], indent=2),
+        "markdown": lambda: report.markdown(found),
+        "text": lambda: "\n".join(report.text(found)),
     }
     answer_page(format_, text, output, quiet=quiet)
 

@@ -6,10 +6,9 @@ The JSON output is described by diff.schema.json, next to `mcp_bindgen.diff.repo
 import re
 import shutil
 import sys
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -32,34 +31,16 @@ _COLORS = {"error": 31, "warning": 33, "info": 34, "accepted": 32}
 _HEADING = re.compile(r"^(error|warning|info|accepted) [a-z -]+(?=:)", re.MULTILINE)
 
 
-class FailOn(StrEnum):
-    """What makes the exit status 1: a minimum severity, or the verdict for schema authors."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-    NEW_REVISION = "new-revision"
-    NEVER = "never"
+FailOn: TypeAlias = Literal["error", "warning", "info", "new-revision", "never"]
+"""What makes the exit status 1: a minimum severity, or the verdict for schema authors."""
 
 
-class ReportFormat(StrEnum):
-    """The formats of a report, each named after the module in `mcp_bindgen.diff.report` that renders it."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    SARIF = "sarif"
-    GITHUB = "github"
-    JUNIT = "junit"
+ReportFormat: TypeAlias = Literal["text", "json", "markdown", "html", "sarif", "github", "junit"]
+"""The formats of a report, each named after the module in `mcp_bindgen.diff.report` that renders it."""
 
 
-class ViewOption(StrEnum):
-    """Which changes to show: in messages, in definitions and Python source, or all."""
-
-    WIRE = "wire"
-    SOURCE = "source"
-    ALL = "all"
+ViewOption: TypeAlias = Literal["wire", "source", "all"]
+"""Which changes to show: in messages, in definitions and Python source, or all."""
 
 
 def diff(
@@ -73,13 +54,13 @@ def diff(
     ] = Peer.NEWER,
     view: Annotated[
         ViewOption, typer.Option(help="Show changes in messages, changes in definitions and Python source, or all.")
-    ] = ViewOption.ALL,
+    ] = "all",
     assume_gates: Annotated[
         bool, typer.Option("--assume-gates", help="Report breaks that need a declared capability as warnings.")
     ] = False,
     fail_on: Annotated[
         FailOn, typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is or may be needed.")
-    ] = FailOn.ERROR,
+    ] = "error",
     extension: Annotated[str | None, typer.Option(metavar="ID", help="Compare two states of this extension.")] = None,
     revision: Annotated[str | None, options.revision_option("The revision that the extension extends.")] = None,
     baseline: options.BaselineOption = None,
@@ -87,7 +68,7 @@ def diff(
     strict: options.StrictOption = False,
     quiet: options.QuietOption = False,
     verbose: options.VerboseOption = False,
-    format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.TEXT,
+    format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Show what breaks between two revisions, and for which programs."""
     from mcp_bindgen.diff.report.sides import compared, extension_loader
@@ -95,12 +76,12 @@ def diff(
     diagnostics = Diagnostics(strict=strict)
     known = read_baseline_file(baseline)
     chosen = Options(
-        view=None if view is ViewOption.ALL else View(view.value),
+        view=None if view == "all" else View(view),
         role=role,
         peer=peer,
         assume_gates=assume_gates,
-        fail_on=Severity(fail_on.value) if fail_on.value in [*Severity] else None,
-        new_revision=fail_on is FailOn.NEW_REVISION,
+        fail_on=Severity(fail_on) if fail_on in [*Severity] else None,
+        new_revision=fail_on == "new-revision",
         severities=known.severities,
     )
     load = extension_loader(extension, revision, new) if extension or revision else None
@@ -117,16 +98,16 @@ def publish(found: "Report", format_: ReportFormat, output: Path | None, *, ever
         write_file(output, text)
         if not quiet:
             answer(f"wrote {output}")
-    elif format_ is not ReportFormat.TEXT:
+    elif format_ != "text":
         answer_verbatim(text)
     elif not quiet:
         answer_verbatim(_HEADING.sub(_colored, text) if in_color() else text)
 
 
 def _render(found: "Report", format_: ReportFormat, *, everything: bool) -> str:
-    renderer: Any = import_module(f"mcp_bindgen.diff.report.{format_.value}")
+    renderer: Any = import_module(f"mcp_bindgen.diff.report.{format_}")
     width = {}
-    if format_ is ReportFormat.TEXT and sys.stdout.isatty():
+    if format_ == "text" and sys.stdout.isatty():
         width = {"width": max(MIN_WIDTH, shutil.get_terminal_size().columns)}
     return str(renderer.render(found, everything=everything, **width))
 

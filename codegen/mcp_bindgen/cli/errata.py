@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mcp_bindgen.cli.options import QuietOption, SchemaOption, load, revision_argument
-from mcp_bindgen.cli.output import Format, IssueFormat, answer_as, answer_verbatim, table
+from mcp_bindgen.cli.output import IssueFormat, answer_as, answer_verbatim, table
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Erratum
@@ -21,9 +21,7 @@ def errata(
     schema: SchemaOption = None,
     all_: Annotated[bool, typer.Option("--all", help="Print every difference in every revision.")] = False,
     quiet: QuietOption = False,
-    format_: Annotated[
-        IssueFormat, typer.Option("--format", help="issue is Markdown to file upstream.")
-    ] = IssueFormat.TEXT,
+    format_: Annotated[IssueFormat, typer.Option("--format", help="issue is Markdown to file upstream.")] = "text",
 ) -> None:
     """List the differences between the official schema.json and schema.ts.
 
@@ -31,17 +29,17 @@ def errata(
     """
     from mcp_bindgen.merge.reconcile import facts_of, lines_of  # as in `load`
 
-    if schema and format_ is IssueFormat.ISSUE:
+    if schema and format_ == "issue":
         raise InputError.at("--schema", "issues are about released revisions; leave it out")
     names = [revision] if revision or schema else list(released())
     loaded = [load(name, schema=schema, quiet=quiet) for name in names]
     found = {protocol.revision: sorted(protocol.errata, key=_order) for protocol in loaded}
-    if format_ is IssueFormat.ISSUE:
+    if format_ == "issue":
         answer_verbatim("\n".join(line for name, rows in found.items() for line in _issues(name, rows)))
         return
     every = all_ or len(names) == 1
     answer_as(
-        Format(format_.value),
+        format_,
         lambda: [{"revision": name, "errata": [facts_of(e) for e in rows]} for name, rows in found.items()],
         lambda: "\n".join(line for name, rows in found.items() for line in lines_of(name, rows, table, every=every)),
         quiet=quiet,

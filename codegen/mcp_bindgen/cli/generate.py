@@ -37,7 +37,7 @@ def generate(
     strict: options.StrictOption = False,
     quiet: options.QuietOption = False,
     verbose: options.VerboseOption = False,
-    format_: options.FormatOption = Format.TEXT,
+    format_: options.FormatOption = "text",
 ) -> None:
     """Write the bindings of revisions, or those of an extension.
 
@@ -63,7 +63,7 @@ def generate(
 def _check(run: Run, *, quiet: bool, verbose: bool, format_: Format) -> int:
     """Print how the files on disk differ; return the exit status."""
     total = sum(len(drift.paths) for _, drift in run.drifts)
-    if format_ is Format.JSON:
+    if format_ == "json":
         answer_json({"up_to_date": not total, **run.drifted(), "warnings": warnings_json(run.diagnostics)})
     elif not quiet:
         for tree, drift in run.drifts:

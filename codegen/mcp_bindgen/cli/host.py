@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mcp_bindgen.cli.options import FormatOption
-from mcp_bindgen.cli.output import Format, answer_as, table
+from mcp_bindgen.cli.output import answer_as, table
 from mcp_bindgen.cli.tool_sources import TimeoutOption
 from mcp_bindgen.diagnostics import InputError, Location
 
@@ -18,7 +18,7 @@ from mcp_bindgen.diagnostics import InputError, Location
 def host(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A configuration with mcpServers or servers.")],
     timeout: TimeoutOption = 30,
-    format_: FormatOption = Format.TEXT,
+    format_: FormatOption = "text",
 ) -> None:
     """Start or reach all servers of a configuration, and show their states and tools.
 

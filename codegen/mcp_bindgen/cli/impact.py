@@ -4,9 +4,8 @@ The JSON output is that of `mcp_bindgen.impact.report.as_json`.
 """
 
 import gc
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import typer
 
@@ -16,30 +15,16 @@ from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_en
 from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.settings import find_settings
 
-
-class ImpactFormat(StrEnum):
-    """Output formats."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
+ImpactFormat: TypeAlias = Literal["text", "json", "sarif"]
+"""Output formats."""
 
 
-class CheckerName(StrEnum):
-    """The type checkers that can infer the types of the code."""
-
-    TY = "ty"
-    PYRIGHT = "pyright"
-    PYREFLY = "pyrefly"
+CheckerName: TypeAlias = Literal["ty", "pyright", "pyrefly"]
+"""The type checkers that can infer the types of the code."""
 
 
-class FailOn(StrEnum):
-    """The minimum severity of a change affecting a line that makes the exit status 1."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-    NEVER = "never"
+FailOn: TypeAlias = Literal["error", "warning", "info", "never"]
+"""The minimum severity of a change affecting a line that makes the exit status 1."""
 
 
 def impact(
@@ -53,20 +38,18 @@ def impact(
     ],
     new: Annotated[str, revision_option("The version to move to, given the same way.", "--to", metavar="NEW")],
     package: PackageOption = None,
-    checker: Annotated[CheckerName, typer.Option(help="The type checker that infers types.")] = CheckerName.TY,
+    checker: Annotated[CheckerName, typer.Option(help="The type checker that infers types.")] = "ty",
     marks: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write stubs that mark in an editor what changes, and check nothing."),
     ] = None,
-    fail_on: Annotated[
-        FailOn, typer.Option(help="Exit with status 1 for changes at this severity or worse.")
-    ] = FailOn.INFO,
+    fail_on: Annotated[FailOn, typer.Option(help="Exit with status 1 for changes at this severity or worse.")] = "info",
     skip_unreadable: Annotated[
         bool, typer.Option("--skip-unreadable", help="Do not fail if files cannot be read.")
     ] = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
-    format_: Annotated[ImpactFormat, typer.Option("--format", help="Output format.")] = ImpactFormat.TEXT,
+    format_: Annotated[ImpactFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """List the lines of your code that are affected by the differences between two revisions.
 
@@ -96,18 +79,18 @@ def impact(
         return
     gc.disable()  # All syntax trees are needed to the end: to look for garbage among them takes half of the time.
     try:
-        found = find_impact(Stubs(changes), paths or [], packages, CHECKERS[checker.value], diagnostics)
+        found = find_impact(Stubs(changes), paths or [], packages, CHECKERS[checker], diagnostics)
     finally:
         gc.enable()
     if not found.imports:
         where = Location(source=", ".join(str(path) for path in paths or []))
         diagnostics.warning(where, f"does not use {packages[0]}: check --from and --package")
-    if format_ is ImpactFormat.TEXT and not quiet:
+    if format_ == "text" and not quiet:
         answer(render(found, verbose=verbose))
-    elif format_ is not ImpactFormat.TEXT:
-        answer_json(as_json(found) if format_ is ImpactFormat.JSON else as_sarif(found))
+    elif format_ != "text":
+        answer_json(as_json(found) if format_ == "json" else as_sarif(found))
     report(diagnostics, verbose=verbose or not found.imports or bool(found.unread), quiet=quiet)
-    levels = [level.value for level in FailOn]
-    failing = levels[: levels.index(fail_on.value) + 1] if fail_on is not FailOn.NEVER else []
-    unread = bool(found.unread) and not skip_unreadable and fail_on is not FailOn.NEVER
+    levels: tuple[str, ...] = get_args(FailOn)
+    failing = levels[: levels.index(fail_on) + 1] if fail_on != "never" else ()
+    unread = bool(found.unread) and not skip_unreadable and fail_on != "never"
     raise typer.Exit(int(unread or worst(found.touched) in failing))

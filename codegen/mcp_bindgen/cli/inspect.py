@@ -13,7 +13,7 @@ import typer
 
 from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, MaskOption, PackageOption, revision_option
-from mcp_bindgen.cli.output import Format, answer, answer_json, table
+from mcp_bindgen.cli.output import answer, answer_json, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, Location, printable
 
@@ -48,7 +48,7 @@ def inspect(
     header: HeaderOption = None,
     timeout: TimeoutOption = 30,
     mask: MaskOption = True,
-    format_: FormatOption = Format.TEXT,
+    format_: FormatOption = "text",
 ) -> None:
     """Show what a server offers, or call a tool, read a resource or get a prompt."""
     from mcp_bindgen.live.bindings import own_package, packages_of, revisions
@@ -95,9 +95,9 @@ def inspect(
     for complaint in complaints:
         _tell(f"warning: {masking.text(complaint)}")
     is_done = call is not None or read is not None or prompt is not None or (skills and bool(pairs))
-    given = found if format_ is Format.JSON else shortened(found)
+    given = found if format_ == "json" else shortened(found)
     shown = masking.result(given) if is_done else masking.listing(given)
-    if format_ is Format.JSON:
+    if format_ == "json":
         answer_json(shown)
     else:
         answer(contents_text(shown) if is_done else (skills_text if skills else seen_text)(shown, table))

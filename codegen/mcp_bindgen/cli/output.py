@@ -8,9 +8,8 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 
 from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, Level, count, printable
 from mcp_bindgen.paths import write_file
@@ -28,27 +27,16 @@ _DIFF_COLORS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 _PLAIN = "\x1b[0m"
 
 
-class Format(StrEnum):
-    """The output formats: text for people, JSON for programs."""
-
-    TEXT = "text"
-    JSON = "json"
+Format: TypeAlias = Literal["text", "json"]
+"""The output formats: text for people, JSON for programs."""
 
 
-class IssueFormat(StrEnum):
-    """The formats of facts about a schema that is maintained elsewhere: issue is Markdown to file there."""
-
-    TEXT = "text"
-    JSON = "json"
-    ISSUE = "issue"
+IssueFormat: TypeAlias = Literal["text", "json", "issue"]
+"""The formats of facts about a schema that is maintained elsewhere: issue is Markdown to file there."""
 
 
-class PageFormat(StrEnum):
-    """The output formats of what is also a page of the project's documentation."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
+PageFormat: TypeAlias = Literal["text", "json", "markdown"]
+"""The output formats of what is also a page of the project's documentation."""
 
 
 class ReaderLeft(Exception):
@@ -90,7 +78,7 @@ def answer_json(value: object) -> None:
 
 def answer_as(format_: Format, facts: Callable[[], object], text: Callable[[], str], *, quiet: bool) -> None:
     """Print facts as JSON, or their text unless the command is to be quiet."""
-    if format_ is Format.JSON:
+    if format_ == "json":
         answer_json(facts())
     elif not quiet:
         answer(text())
@@ -103,7 +91,7 @@ def answer_page(
     page = text[format_]().rstrip("\n") + "\n"
     if output:
         write_file(output, page)
-    elif not quiet or format_ is not PageFormat.TEXT:
+    elif not quiet or format_ != "text":
         answer(page)
 
 

@@ -55,9 +55,7 @@ def proposal(
     everything: AllOption = False,
     output: OutputOption = None,
     quiet: QuietOption = False,
-    format_: Annotated[
-        IssueFormat, typer.Option("--format", help="issue is Markdown to file upstream.")
-    ] = IssueFormat.TEXT,
+    format_: Annotated[IssueFormat, typer.Option("--format", help="issue is Markdown to file upstream.")] = "text",
 ) -> None:
     """Show what a proposal changes, what its text leaves out, what peers of its base get, and what is left to write.
 
@@ -71,16 +69,16 @@ def proposal(
     with refuse_endless_chains(public_name(sides.head.name)):
         found = _findings(sides, prose)
     written = _write(sides.head.source, out) if out else ()
-    if format_ is IssueFormat.JSON:
+    if format_ == "json":
         lines = [json.dumps({**found.as_json(), "written": list(written)}, indent=2)]
-    elif format_ is IssueFormat.ISSUE:
+    elif format_ == "issue":
         lines = list(of_proposal(found))
     else:
         lines = [*found.lines(everything=everything), *(f"wrote {place}" for place in written)]
     page = "\n".join(lines) + "\n"
     if output:
         write_file(output, page)
-    elif not quiet or format_ is not IssueFormat.TEXT:
+    elif not quiet or format_ != "text":
         answer_verbatim(page)
 
 

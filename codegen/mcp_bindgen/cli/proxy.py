@@ -16,7 +16,6 @@ import typer
 
 from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, MaskOption
-from mcp_bindgen.cli.output import Format
 from mcp_bindgen.cli.tool_sources import HeaderOption
 from mcp_bindgen.diagnostics import InputError, count
 
@@ -42,7 +41,7 @@ def proxy(
     ] = None,
     fail: Annotated[bool, typer.Option("--fail", help="Exit with 1 if a message violates the protocol.")] = False,
     mask: MaskOption = True,
-    format_: FormatOption = Format.TEXT,
+    format_: FormatOption = "text",
 ) -> None:
     """Relay messages between a client and a server, and report each one that violates the protocol.
 
@@ -68,7 +67,7 @@ def proxy(
     if stdio and url is None:
         raise InputError.at("--stdio", "is for a server with a URL: proxy --stdio URL")
     with _opened(log) as out:
-        report = Report(out, mask=mask, as_json=format_ is Format.JSON)
+        report = Report(out, mask=mask, as_json=format_ == "json")
         recorder = None if record is None else Recorder(record, mask=mask)
         take = None if recorder is None else recorder.take
         if url is not None and stdio:

@@ -7,11 +7,11 @@ The JSON output is a list, oldest revision first, of objects with ``revision``, 
 from dataclasses import asdict
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, load
-from mcp_bindgen.cli.output import Format, answer_as, progress, table
+from mcp_bindgen.cli.output import answer_as, progress, table
 from mcp_bindgen.ingest.revisions import released
 
 
-def list_revisions(quiet: QuietOption = False, format_: FormatOption = Format.TEXT) -> None:
+def list_revisions(quiet: QuietOption = False, format_: FormatOption = "text") -> None:
     """List the released revisions: era, definitions, methods, and the sha256 of the official files."""
     found: list[dict[str, object]] = []
     with progress(len(released()), quiet=quiet) as step:

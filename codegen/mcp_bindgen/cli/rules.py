@@ -6,7 +6,7 @@ break), ``breaks_source``, ``purpose``, ``advice``, ``mirror`` and ``unmirrored`
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,17 +33,17 @@ def rules(
     ] = None,
     output: OutputOption = None,
     quiet: QuietOption = False,
-    format_: Annotated[PageFormat, typer.Option("--format", help="Output format.")] = PageFormat.TEXT,
+    format_: Annotated[PageFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """List the rules of `diff`: what each finds, which programs break, and what to do."""
     from mcp_bindgen.diff.report import catalogue as spell
     from mcp_bindgen.diff.rules import CATALOGUE
 
     found = _chosen(id_, CATALOGUE)
-    text = {
-        PageFormat.JSON: lambda: json.dumps([spell.as_json(rule) for rule in found], indent=2),
-        PageFormat.MARKDOWN: lambda: spell.markdown(found),
-        PageFormat.TEXT: lambda: "\n".join(spell.text(found)),
+    text: dict[PageFormat, Callable[[], str]] = {
+        "json": lambda: json.dumps([spell.as_json(rule) for rule in found], indent=2),
+        "markdown": lambda: spell.markdown(found),
+        "text": lambda: "\n".join(spell.text(found)),
     }
     answer_page(format_, text, output, quiet=quiet)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_bindgen.cli.options import ExtensionOption, FormatOption, QuietOption, SchemaOption, load, revision_option
-from mcp_bindgen.cli.output import Format, answer_as, table
+from mcp_bindgen.cli.output import answer_as, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def show(
     schema: SchemaOption = None,
     extension: ExtensionOption = None,
     quiet: QuietOption = False,
-    format_: FormatOption = Format.TEXT,
+    format_: FormatOption = "text",
 ) -> None:
     """Show a method or a definition of a revision, or of an extension."""
     from mcp_bindgen.export.facts import Facts, method_text, type_text

@@ -19,7 +19,7 @@ from mcp_bindgen.cli import options
 from mcp_bindgen.cli import tool_sources as sources
 from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_file
 from mcp_bindgen.cli.help import CommandGroup, Task, more
-from mcp_bindgen.cli.output import Format, answer, answer_document, answer_json, print_diff, report, table
+from mcp_bindgen.cli.output import answer, answer_document, answer_json, print_diff, report, table
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, count, warnings_json
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.ingest.sources import is_url
@@ -63,7 +63,7 @@ def generate(
     timeout: sources.TimeoutOption = 60,
     quiet: options.QuietOption = False,
     verbose: options.VerboseOption = False,
-    format_: options.FormatOption = Format.TEXT,
+    format_: options.FormatOption = "text",
 ) -> None:
     """Write a typed client for a server's tools, and the lock file with their contract."""
     from mcp_bindgen.live.listing import contract_of
@@ -92,7 +92,7 @@ def generate(
         made.append(make(found, contract, diagnostics, keep_lock=lock is None, command=None if check else again))
     for each in made if not check else ():
         _write(each)
-    if format_ is Format.JSON:
+    if format_ == "json":
         answers = [each.as_json(check=check) | {"warnings": warnings_json(diagnostics)} for each in made]
         answer_json(answers[0] if one is not None else answers)
     elif not quiet:
@@ -113,7 +113,7 @@ def list_(
     timeout: sources.TimeoutOption = 60,
     quiet: options.QuietOption = False,
     verbose: options.VerboseOption = False,
-    format_: options.FormatOption = Format.TEXT,
+    format_: options.FormatOption = "text",
 ) -> None:
     """List the tools of a server with their arguments."""
     from mcp_bindgen.live.listing import contract_of
@@ -126,7 +126,7 @@ def list_(
         contract_of(found, timeout, diagnostics, find_gated=True)
         for found in ((one,) if one else servers_of_project(server))
     ]
-    if format_ is Format.JSON:
+    if format_ == "json":
         answer_json([dict(tool.raw) for contract in contracts for tool in contract.tools])
     else:
         found = [row for contract in contracts for row in rows(contract)]
@@ -152,13 +152,13 @@ def check(
     everything: options.AllOption = False,
     fail_on: Annotated[
         FailOn, typer.Option(help="What makes the exit status 1; unproven breaks are warnings.")
-    ] = FailOn.WARNING,
+    ] = "warning",
     baseline: options.BaselineOption = None,
     output: options.OutputOption = None,
     timeout: sources.TimeoutOption = 60,
     quiet: options.QuietOption = False,
     verbose: options.VerboseOption = False,
-    format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.TEXT,
+    format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Compare servers with their lock files, and show what breaks callers."""
     from mcp_bindgen.live.listing import contract_of
@@ -170,13 +170,13 @@ def check(
     servers = (replace(one, lock=lock or one.lock),) if one else servers_of_project(server)
     if one is None:
         _refuse_options(lock=lock)
-    if impact and format_ not in (ReportFormat.TEXT, ReportFormat.JSON):
+    if impact and format_ not in ("text", "json"):
         raise InputError.at("--impact", "choose the format text or json")
-    if len(servers) > 1 and (output or format_ not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
+    if len(servers) > 1 and (output or format_ not in ("text", "github")):
         raise InputError.at("--format", "this format reports on one server; choose it with --server")
     diagnostics = Diagnostics()
     known = read_baseline_file(baseline)
-    severity = Severity(fail_on.value) if fail_on.value in [*Severity] else None
+    severity = Severity(fail_on) if fail_on in [*Severity] else None
     fails = False
     for each in servers:
         if not each.lock.exists():
@@ -185,7 +185,7 @@ def check(
         new = contract_of(each, timeout, diagnostics)
         refuse_other_server(each.lock, old, new)
         found = make(old, new, lock=each.lock, fail_on=severity, baseline=known)
-        if not impact or format_ is ReportFormat.TEXT:
+        if not impact or format_ == "text":
             publish(found, format_, output, everything=everything, quiet=quiet)
         lines = _callers(each, old, new, impact, diagnostics, format_=format_, quiet=quiet) if impact else 0
         fails = fails or found.fails or bool(lines and severity)
@@ -265,7 +265,7 @@ def _callers(
     from mcp_bindgen.tool_clients.impact import callers
 
     found = callers(server, old, new, paths, checker=CHECKERS[DEFAULT], diagnostics=diagnostics)
-    if format_ is ReportFormat.JSON:
+    if format_ == "json":
         answer_json(as_json(found))
     elif not quiet:
         answer(f"\n{render(found, verbose=False)}".rstrip())

@@ -15,7 +15,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, revision_option
-from mcp_bindgen.cli.output import Format, answer, answer_verbatim
+from mcp_bindgen.cli.output import answer, answer_verbatim
 from mcp_bindgen.diagnostics import InputError, count
 
 
@@ -23,7 +23,7 @@ def validate(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="A file with one message, or a log with one per line.")],
     revision: Annotated[str | None, revision_option("The revision of all messages.")] = None,
     quiet: QuietOption = False,
-    format_: FormatOption = Format.TEXT,
+    format_: FormatOption = "text",
 ) -> None:
     """Show which revisions accept messages, as what types, and why the others reject them."""
     from mcp_bindgen.live.bindings import revisions
@@ -40,13 +40,13 @@ def validate(
                 reading = reader.read(text, logged.line)
                 messages += 1
                 invalid += not reading.is_valid
-                if format_ is Format.JSON:
+                if format_ == "json":
                     answer_verbatim(json.dumps(facts_of(file, logged.line, reading)))
                 elif not (quiet and reading.is_valid):
                     answer("\n".join(lines_of(file, logged.line, reading)))
     if not messages and not too_long:
         raise InputError.at(file, "contains no protocol message")
-    if format_ is Format.TEXT and not quiet:
+    if format_ == "text" and not quiet:
         left = f"; {count(empty, 'line')} without one" if empty else ""
         left += f"; {count(too_long, 'line')} too large to validate" if too_long else ""
         answer(f"\n{count(messages, 'message')}, {invalid} invalid{left}")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, revision_argument
-from mcp_bindgen.cli.output import Format, answer_as, report, table
+from mcp_bindgen.cli.output import answer_as, report, table
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.ingest.sources import read_source
 
@@ -22,7 +22,7 @@ def verify(
     ],
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
-    format_: FormatOption = Format.TEXT,
+    format_: FormatOption = "text",
 ) -> None:
     """Compare the shipped structure of a revision or extension with an official file; exit with 1 if they differ."""
     from mcp_bindgen import verify as verification
