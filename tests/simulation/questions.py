@@ -63,7 +63,9 @@ class Questions(Duties):
         """The server sends a question as the result of a request."""
         call.received.step("ask")
         call.request_state = result["requestState"]
-        [call.question_id] = result["inputRequests"]
+        call.question_id, *others = result["inputRequests"]
+        if others:
+            self.fault(f"{call.tag}: more than the question is asked: {result}")
         self._is_sent(call, result["inputRequests"][call.question_id]["params"])
 
     def _is_sent(self, call: Call, params: Any) -> None:
