@@ -98,15 +98,11 @@ class Reference:
                 return
             case "no json" | "duplicate key":
                 yield at, [self._no_id(), PARSE]
-            case "a number":
-                yield at, [self._no_id(), INVALID]
             case "batch" | "empty batch" | "batch of nothing":
                 yield from self._batch(at, kind, value)
-            case "null id" | "half id" | "true id":
+            case "a number" | "null id" | "half id" | "true id":
                 yield at, [self._no_id(), INVALID]
-            case "old jsonrpc":
-                yield at, [id_, INVALID]
-            case "list params":
+            case "old jsonrpc" | "list params":
                 yield at, [id_, INVALID]
             case "cancel":
                 self.cancelled.append(value["params"]["requestId"])

@@ -52,7 +52,7 @@ class Loop(asyncio.BaseEventLoop):
         self.failures: list[str] = []
         self.stalled: list[tuple[float, float]] = []
         self._stalls = stalls
-        self._now = 0.0
+        self._now, self._drawn_at = 0.0, -1.0
         self._turns = 0
         self._arrivals: list[tuple[float, float, Callable[[], None]]] = []
         self._ready_if: dict[int, Callable[[], bool]] = {}
@@ -101,8 +101,11 @@ class Loop(asyncio.BaseEventLoop):
         if self._turns > MOST_TURNS:
             raise Stuck
         until = NEVER if timeout is None else self._now + timeout + (LATENESS if timeout > 0 else 0)
-        if self._stalls and self.random.random() < 0.02:
-            self._stall(self.random.uniform(0, self._stalls))
+        # Once per time, since Pythons take more or fewer turns for the same work.
+        if self._stalls and self._now > self._drawn_at:
+            self._drawn_at = self._now
+            if self.random.random() < 0.04:
+                self._stall(self.random.uniform(0, self._stalls))
         self._take_arrivals(self._now)
         while not (ready := self._ready_descriptors()) and until > self._now:
             following = self._arrivals[0][0] if self._arrivals else NEVER

@@ -3,11 +3,12 @@
 import argparse
 import json
 import pathlib
+import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import count, islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from simulation import hostile
@@ -20,8 +21,6 @@ FOUND: Final = pathlib.Path(__file__).parent / "found"
 """Worlds that have found something, as data, since a seed means another world after any change here."""
 LAST: Final = 20
 
-Path: TypeAlias = tuple[str | int, ...]
-
 
 def judge(world: World) -> tuple[list[str], set[tuple[str, str, str]], str, int]:
     """Play a world; return its faults, the rows of the tables used, its trace, and how many messages were sent."""
@@ -32,57 +31,44 @@ def judge(world: World) -> tuple[list[str], set[tuple[str, str, str]], str, int]
 
 
 def smaller(world: World) -> Iterator[World]:
-    """Yield worlds with a little less in them: without one thing, or with the plainest value for it."""
-    for path, value in list(_places(world)):
-        parent: Any = world
-        key = path[-1]
-        for part in path[:-1]:
-            parent = parent[part]
-        if isinstance(parent, list):
-            yield _changed(world, path, None)
-        elif value not in (None, 0, False) and key in _PLAIN and parent is not world.get("patience"):
-            yield _changed(world, path, [_PLAIN[key]])
+    """Yield worlds with less in them: fewer calls, steps and clients, or the plainest value for something."""
+    for number, place in enumerate(_places(world)):
+        for key, value in place.items():
+            for plainer in _plainer(key, value):
+                copy: World = json.loads(json.dumps(world))
+                _places(copy)[number][key] = plainer
+                yield copy
 
 
-_PLAIN: Final[dict[str | int, object]] = {
-    **{"delay": 0, "cut": None, "stalls": 0, "close": None, "at": 0, "cancel": None, "timeout": None, "max_time": None},
-    **{"progress": False, "pieces": 1, "capacity": 1 << 16, "progress_rate": None, "log_rate": None},
+_PLAIN: Final[dict[str, object]] = {
+    **{"delay": 0, "cut": None, "stalls": 0, "close": None, "stop": None, "at": 0, "cancel": None, "client": 0},
+    **{"progress": False, "pieces": 1, "capacity": 1 << 16, "progress_rate": None, "log_rate": None, "clients": 1},
+    **{"slow": 0, "delete": None, "stream_after": 0.02, "log_level": None, "era": "auto", "speaks": "all"},
 }
 
 
-def _places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    items: Iterable[tuple[str | int, Any]] = ()
-    if is_object(value):
-        items = value.items()
-    elif is_array(value):
-        items = enumerate(value)
-    for key, inner in items:
-        yield (*path, key), inner
-        if not (path and path[-1] == "steps"):
-            yield from _places(inner, (*path, key))
+def _places(world: World) -> list[dict[str, Any]]:
+    return [world, *(value for value in world.values() if is_object(value)), *world["calls"]]
 
 
-def _changed(world: World, path: Path, value: list[object] | None) -> World:
-    copy: World = json.loads(json.dumps(world))
-    parent: Any = copy
-    for part in path[:-1]:
-        parent = parent[part]
-    if value is None:
-        del parent[path[-1]]
-    else:
-        parent[path[-1]] = value[0]
-    return copy
+def _plainer(key: str, value: Any) -> Iterator[Any]:
+    if is_array(value):
+        half = len(value) // 2
+        yield from (value[:half], value[half:]) if half else ()
+        yield from (value[:number] + value[number + 1 :] for number in range(len(value)))
+    elif key in _PLAIN and value != _PLAIN[key]:
+        yield _PLAIN[key]
 
 
 def shrink(world: World, tries: int = 400) -> World:
-    """Return the smallest world found that still fails."""
-    is_smaller = True
+    """Return the smallest world found that still fails, and in the same way."""
+    kind, is_smaller = _kind(world), True
     while is_smaller and tries > 0:
         is_smaller = False
         for candidate in smaller(world):
             # What is left draws other numbers, so the same coincidence may need another seed.
             again = (candidate | {"seed": seed} for seed in (world["seed"], 1, 2))
-            found = next((one for one in again if _fails(one)), None)
+            found = next((one for one in again if _kind(one) == kind), None)
             tries -= 1
             if found is not None:
                 world, is_smaller = found, True
@@ -90,11 +76,12 @@ def shrink(world: World, tries: int = 400) -> World:
     return world
 
 
-def _fails(world: World) -> bool:
+def _kind(world: World) -> str:
+    """Return the first fault without its numbers; empty if there is none, or if what is left is not a world."""
     try:
-        return bool(judge(world)[0])
-    except (KeyError, IndexError):  # what is left is not a world
-        return False
+        return "".join(re.findall(r"[a-z ]+", (judge(world)[0] or [""])[0].partition("{")[0]))
+    except (KeyError, IndexError):
+        return ""
 
 
 def main(arguments: list[str]) -> int:
@@ -123,8 +110,8 @@ def main(arguments: list[str]) -> int:
             print(trace)
         if chosen.seconds is not None and time.process_time() - began > chosen.seconds:
             break
-    rows = {(t.name, state, event) for t in LIFECYCLES for state in t.rows for event in t.events}
-    used = {row for row in rows if next(t for t in LIFECYCLES if t.name == row[0]).rows[row[1]][row[2]] != FORBIDDEN}
+    rows = [(t.name, state, t.rows[state]) for t in LIFECYCLES for state in t.rows]
+    used = {(name, state, event) for name, state, row in rows for event in row if row[event] != FORBIDDEN}
     print(
         f"{played:,} worlds, {messages:,} messages, {time.process_time() - began:.1f} s of CPU; "
         f"{len(seen & used)} of {len(used)} rows of the tables were used"

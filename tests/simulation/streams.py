@@ -31,9 +31,8 @@ class Streams(Judge):
             self._must("begin", tag)
 
     def _client_is_answered(self, _: Connection, data: Any) -> None:
-        status = self._status[data["tag"]]
-        if self._web["revision"] == MODERN and self._made[data["tag"]] == [-32602]:
-            status = 400
+        is_bad = self._web["revision"] == MODERN and self._made[data["tag"]] == [-32602]
+        status = 400 if is_bad else self._status[data["tag"]]
         if data["status"] != status:
             self.fault(f"{data['tag']}: the status is {data['status']}, not {status}")
 

@@ -184,6 +184,8 @@ class Wire(Questions):
         elif message["method"] == "notifications/progress":
             self._sends_progress(one, params)
         elif message["method"] == "notifications/message":
+            if one.logs is not None and self._now >= one.ends:
+                one.logs.flush(self._now)
             if one.logs is None or not one.logs.took(self._now, [params["level"], params["data"]], self._slack):
                 self.fault(f"server {one.number}: this log message is not due: {params}")
         else:

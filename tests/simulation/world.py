@@ -77,9 +77,7 @@ def make(seed: int) -> World:
                 call |= {"steps": _dialogue(chance), "progress": False}
     end = chance.choice((None, None, "cut", "close", "stop"))
     if end is not None:
-        at = world["weather"][end] = chance.choice((1, 2, chance.uniform(0, 40)))
-        if end != "cut":
-            world[end] = world["weather"].pop(end)
+        at = (world["weather"] if end == "cut" else world)[end] = chance.choice((1, 2, chance.uniform(0, 40)))
         for call in world["calls"][::3]:
             call["at"] = chance.choice((call["at"], at + chance.uniform(0, 1)))
     return world
