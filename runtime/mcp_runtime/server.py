@@ -12,7 +12,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.transport import Transport
 from mcp_runtime.errors import LifespanError, MissingCapability
-from mcp_runtime.functions import SCOPES, ScopeRule, blocks, check_scope_names
+from mcp_runtime.functions import SCOPES, ScopeRule, check_scope_names
 from mcp_runtime.handlers import LIFESPANS, Context, ServerHandlers, connections_of
 from mcp_runtime.handshake.offer import check_handlers
 from mcp_runtime.handshake.server import start_server
@@ -57,20 +57,12 @@ def requires(*capabilities: str, only: Collection[str] = ()) -> Callable[[Handle
     names = frozenset(only)
 
     def decorate(handler: HandlerT) -> HandlerT:
-        def check(*args: Any) -> None:
+        @wraps(handler)
+        def checked(*args: Any) -> Any:
             _check(capabilities, names, *args[-2:])
-
-        @wraps(handler)
-        async def checked(*args: Any) -> Any:
-            check(*args)
-            return await handler(*args)
-
-        @wraps(handler)
-        def checked_in_thread(*args: Any) -> Any:
-            check(*args)
             return handler(*args)
 
-        return cast("HandlerT", checked_in_thread if blocks(handler) else checked)
+        return cast("HandlerT", checked)
 
     return decorate
 

@@ -12,12 +12,13 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.connection.calls import LIGHT, ReservedBytes, weight
+from mcp_runtime.connection.calls import LIGHT, Call, ReservedBytes, weight
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.features import catalogue
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.middleware.trace import Tracer
 from mcp_runtime.protocol import calls
+from mcp_runtime.protocol.jsonrpc import Notification
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import memory_pair
 from support.talk import Raw, raw, talk
@@ -154,7 +155,7 @@ async def test_a_stream_of_notifications_is_bounded_in_bytes() -> None:
             sent.clear()
         await asyncio.sleep(0.05)
         assert stream.dropped
-        assert sum(len(item.data) for item in stream._items if item is not None) <= LIMIT
+        assert sum(len(item.data) for item, _ in stream._items if item is not None) <= LIMIT
 
 
 async def test_unread_results_stop_the_work() -> None:
@@ -345,9 +346,10 @@ def test_the_weight_of_a_message_is_about_what_it_takes() -> None:
 
 def test_a_load_is_released_once() -> None:
     load = ReservedBytes(LIGHT)
-    one = load.reserve(b"x" * LIGHT, 1, None)
-    assert one is not None
+    call = Call(None, Notification("tools/call", None), memory_pair()[0])
+    call.held = load.reserve(b"x" * LIGHT, 1, None)
+    assert call.held is not None
     assert load.reserve(b"x", 1, None) is None
-    one.release()
-    one.release()
+    call.release()
+    call.release()
     assert load.used == 0

@@ -71,34 +71,18 @@ class Pool:
                 self._by_peer[peer] = left
 
 
-class Reservation:
-    """What one message has of a `ReservedBytes`, until it is released."""
-
-    __slots__ = ("_peer", "_reserved", "_weight")
-
-    def __init__(self, reserved: "ReservedBytes", peer: str | None, weight: int) -> None:
-        self._reserved = reserved
-        self._peer = peer
-        self._weight = weight
-
-    def release(self) -> None:
-        """Make room for others; safe to call again."""
-        self._reserved.add(self._peer, -self._weight)
-        self._weight = 0
-
-
 class ReservedBytes(Pool):
     """The approximate memory in bytes taken by the messages of a connection; a single message may exceed the size."""
 
     __slots__ = ()
 
-    def reserve(self, text: bytes, parts: int, peer: str | None) -> Reservation | None:
-        """Count a message, or one of `parts` in a batch; return None if there is no room."""
+    def reserve(self, text: bytes, parts: int, peer: str | None) -> Callable[[], None] | None:
+        """Count a message, or one of `parts` in a batch; return what releases it, or None if there is no room."""
         more = weight(text) // parts
         if self.used and not self.has_room(peer, more):
             return None
         self.add(peer, more)
-        return Reservation(self, peer, more)
+        return partial(self.add, peer, -more)
 
 
 T = TypeVar("T")
@@ -188,7 +172,7 @@ class Call(ReceivedCall):
         self.way = _RECEIVED
         self.text = b""
         self.parts = 1
-        self.held: Reservation | None = None
+        self.held: Callable[[], None] | None = None
         self.gate: Gate[tuple[float, float | None, str | None]] | None = None
         self.cancel_reason: str | None = None
         self.resumed: asyncio.Future[Any] | None = None
@@ -204,8 +188,9 @@ class Call(ReceivedCall):
 
     def release(self) -> None:
         """Give back its share of the limit on held messages."""
-        if self.held is not None:
-            self.held.release()
+        release, self.held = self.held, None
+        if release is not None:
+            release()
 
     def keep_open(self, keeper: Keeper) -> None:
         """Stay open after the handler has returned.

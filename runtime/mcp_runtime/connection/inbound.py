@@ -44,23 +44,6 @@ class Inbound:
         subscriptions: receives the notifications that belong to a request of this side; None before the first.
     """
 
-    __slots__ = (
-        "_ending",
-        "_kept",
-        "_link",
-        "_middleware",
-        "_notification_queue",
-        "_outbound",
-        "_queue",
-        "_reports",
-        "_reserved",
-        "_running",
-        "_settled",
-        "_streams",
-        "_waiting",
-        "subscriptions",
-    )
-
     def __init__(
         self, link: Link, outbound: Outbound, reports: Reports, middleware: AnyMiddleware, settled: Callable[[], None]
     ) -> None:
@@ -384,8 +367,7 @@ class Inbound:
     def _release(self, call: Call) -> None:
         del self._running[call]
         self._ending.pop(call, None)
-        if call.held is not None:
-            call.held.release()
+        call.release()
         if self._waiting and call.name in WAITING:
             self._waiting -= 1
         if call.gate is not None:

@@ -13,7 +13,7 @@ from contextvars import Context, copy_context
 from math import isfinite
 from typing import Any, Final, Generic, TypeAlias, TypeGuard, TypeVar, get_args
 
-from mcp_runtime.connection.calls import LIGHT, Call, Reservation, ReservedBytes
+from mcp_runtime.connection.calls import LIGHT, Call, ReservedBytes
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.timers import Gate
@@ -38,9 +38,8 @@ class NotificationStream(Generic[P]):
         self._limit = limit
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._sizes: deque[int] = deque()
         self._forget = forget
-        self._items: deque[P | None] = deque()
+        self._items: deque[tuple[P | None, int]] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._is_closed = False
 
@@ -54,14 +53,14 @@ class NotificationStream(Generic[P]):
         while self._items and (len(self._items) >= self._limit or self._bytes + size > self._max_bytes):
             self._take()
             self.dropped += 1
-        self._items.append(params)
-        self._sizes.append(size)
+        self._items.append((params, size))
         self._bytes += size
         self._wake()
 
     def _take(self) -> P | None:
-        self._bytes -= self._sizes.popleft()
-        return self._items.popleft()
+        params, size = self._items.popleft()
+        self._bytes -= size
+        return params
 
     def close(self) -> None:
         """Stop receiving; what has arrived can still be read."""
@@ -121,7 +120,7 @@ class NotificationQueue:
         self._link = link
         self._reserved = reserved
         self._running = 0
-        self._waiting: deque[tuple[Run, Reservation | None, Context]] = deque()
+        self._waiting: deque[tuple[Run, Callable[[], None] | None, Context]] = deque()
 
     def take(self, text: bytes, parts: int, peer: str | None, run: Run) -> bool:
         """Run a handler now or later; return whether there is room.
@@ -150,17 +149,17 @@ class NotificationQueue:
         """Drop the queued handlers."""
         self._waiting.clear()
 
-    def _begin(self, run: Run, held: Reservation | None) -> None:
+    def _begin(self, run: Run, held: Callable[[], None] | None) -> None:
         self._running += 1
         self._link.background.spawn(self._take_turn(run, held))
 
-    async def _take_turn(self, run: Run, held: Reservation | None) -> None:
+    async def _take_turn(self, run: Run, held: Callable[[], None] | None) -> None:
         try:
             await run()
         finally:
             self._running -= 1
             if held is not None:
-                held.release()
+                held()
             while self._waiting and self._running < self._link.limits.max_in_flight:
                 following, its, context = self._waiting.popleft()
                 context.run(self._begin, following, its)

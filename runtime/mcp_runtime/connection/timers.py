@@ -136,19 +136,6 @@ class Deadlines:
         max_extension: how many times its value a timeout may take because of the peer's requests; None for no limit.
     """
 
-    __slots__ = (
-        "_asked",
-        "_expire",
-        "_loop",
-        "_max_extension",
-        "_pause_ends",
-        "_pauses",
-        "_since",
-        "_timer",
-        "_until",
-        "_wakes_at",
-    )
-
     def __init__(
         self, loop: asyncio.AbstractEventLoop, expire: Callable[[Id], None], max_extension: float | None = None
     ) -> None:

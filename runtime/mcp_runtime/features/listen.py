@@ -4,17 +4,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.jsonrpc import Id, meta_of
-
-if TYPE_CHECKING:
-    from mcp_runtime.connection.calls import Call
 
 MAX_WAITING: Final = 1_000
 """How many changes are buffered for a slow reader; the oldest are dropped and counted."""
@@ -145,7 +143,7 @@ class _Streams:
         self.open: dict[Id, Subscription] = {}
         self._connection = connection
 
-    def take(self, received: "Call") -> None:
+    def take(self, received: Call) -> None:
         """Dispatch a notification, if it belongs to a subscription."""
         message, binding = received.message, self._connection.requester.spoken
         params = message.params or {}

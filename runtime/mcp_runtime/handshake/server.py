@@ -11,14 +11,7 @@ from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.features.subscriptions import remember
 from mcp_runtime.handlers import ServerHandlers, answer_with
-from mcp_runtime.handshake.offer import (
-    Offer,
-    Served,
-    check_handlers,
-    identity_of,
-    server_features,
-    warn_of_gaps,
-)
+from mcp_runtime.handshake.offer import Offer, Served, check_handlers, identity_of, server_features, warn_of_gaps
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Request
@@ -31,8 +24,7 @@ from mcp_runtime.settings import ServerOptions
 async def start_server(transport: Transport, *servers: ServerHandlers) -> Connection:
     """Begin to serve one client, each message in the era that it is of; see `mcp_runtime.server.serve`."""
     legacy, modern = by_era(servers)
-    newest = max(legacy or modern)
-    first = (legacy or modern)[newest].server
+    first = (legacy or modern)[max(legacy or modern)].server
     options = first.effective_options()
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start(

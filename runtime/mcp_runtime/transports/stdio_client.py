@@ -163,13 +163,12 @@ class StdioClientTransport(StdioTransport):
         """
         if self._is_started or self._is_closed:
             raise TransportError("a transport can be started only once; create a new one for another connection")
-        callback = self._stderr_callback
-        child = Child(self._command, env=self._env, cwd=self._cwd, capture=callback is not None)
+        child = Child(self._command, env=self._env, cwd=self._cwd, capture=self._stderr_callback is not None)
         try:
             process, self._child = child.process, child
             assert process.stdin is not None and process.stdout is not None
-            if process.stderr is not None and callback is not None:
-                self._stderr = StderrReader(_descriptor_of(process.stderr), callback)
+            if process.stderr is not None and self._stderr_callback is not None:
+                self._stderr = StderrReader(_descriptor_of(process.stderr), self._stderr_callback)
             self._begin(receiver, _descriptor_of(process.stdout), _descriptor_of(process.stdin))
             child.exited.add_done_callback(self._child_exited)
         except BaseException:

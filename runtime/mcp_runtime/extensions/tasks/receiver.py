@@ -122,8 +122,7 @@ class _SessionRun(Run):
         """Stop reporting progress, and release the params."""
         super().ended()
         self._exchange.stop()
-        if self._exchange.held is not None:
-            self._exchange.held.release()
+        self._exchange.release()
 
 
 class _Receiver:

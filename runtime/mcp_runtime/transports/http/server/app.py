@@ -1,7 +1,7 @@
 """One endpoint of Streamable HTTP: the body of a POST determines the era, and each era answers in its own way."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.connection.calls import Pool
@@ -12,13 +12,7 @@ from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.transports.http.events import EventLog, MemoryEventStore
 from mcp_runtime.transports.http.server.access import Application, HttpServerOptions
-from mcp_runtime.transports.http.server.asgi import (
-    HIGH_WATER,
-    Headers,
-    HttpRequest,
-    until,
-    watch,
-)
+from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, until, watch
 from mcp_runtime.transports.http.server.checks import (
     EITHER,
     ONLY_EVENTS,
@@ -31,13 +25,7 @@ from mcp_runtime.transports.http.server.checks import (
     read_body,
 )
 from mcp_runtime.transports.http.server.modern import ModernEndpoint, ModernStream
-from mcp_runtime.transports.http.server.sessions import (
-    ASSUMED,
-    HttpSession,
-    Sessions,
-    method_of,
-    missing_before,
-)
+from mcp_runtime.transports.http.server.sessions import ASSUMED, HttpSession, Sessions, method_of, missing_before
 from mcp_runtime.transports.http.server.streams import Stream, pump
 from mcp_runtime.transports.http.statuses import STATUSES, Case, Refusal
 
@@ -132,12 +120,8 @@ class HttpApp(Application):
                 stream, after = await session.find(last.decode("latin-1"))
             except LookupError:
                 raise Refusal(Case.NO_EVENT) from None
-        session.enter()
-        try:
-            with until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
-                await pump(stream, request, self._delays, after=after)
-        finally:
-            session.leave()
+        with session, until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
+            await pump(stream, request, self._delays, after=after)
 
     async def _post(self, request: HttpRequest) -> None:
         """Answer a POST.
@@ -261,20 +245,9 @@ class HttpApp(Application):
 
     async def _answer_alone(self, stream: ModernStream, request: HttpRequest) -> None:
         """Answer a request that is cancelled when its client disconnects."""
-        # Most handlers finish in their first step, before a client can disconnect.
-        await asyncio.sleep(0)
-        watcher = None
         try:
-            if not stream.is_finished:
-                watcher = asyncio.ensure_future(watch(request.receive, stream.leave))
-                await stream.first(self._delays.first)
-            if stream.is_finished and (answer := stream.sole) is not None:
-                await self._write(answer, stream, request, status=STATUSES.get(stream.code, Case.ANSWERED.status))
-            else:
-                await pump(stream, request, self._delays, watcher=watcher)
+            await self._respond(stream, request, left=stream.leave)
         finally:
-            if watcher is not None:
-                watcher.cancel()
             if not stream.is_finished:
                 stream.finish()
 
@@ -309,11 +282,8 @@ class HttpApp(Application):
         outcome = session.receiver.message_received(body, stream)
         if session.connection.state is State.INITIALIZED:
             self.sessions.keep(session)
-            session.enter()
-            try:
+            with session:
                 await self._respond(stream, request, [(SESSION, session.id.encode())])
-            finally:
-                session.leave()
             return
         answer = stream.sole
         await self.sessions.end(session, "the handshake failed")
@@ -323,8 +293,7 @@ class HttpApp(Application):
 
     async def _take(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
         stream = session.stream(request.headers, request.sender)
-        session.enter()
-        try:
+        with session:
             outcome = session.receiver.message_received(body, stream)
             if outcome.is_answered:
                 await self._respond(stream, request)
@@ -337,8 +306,6 @@ class HttpApp(Application):
                 # Some messages of a batch may have been accepted, and others refused.
                 case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
                 await request.reply.respond(case.status, refused or outcome.error)
-        finally:
-            session.leave()
 
     async def _take_alone(self, body: bytes, request: HttpRequest, *, method: Any) -> None:
         """Answer a request in a separate session, which is set up silently and ends with the answer."""
@@ -351,27 +318,35 @@ class HttpApp(Application):
         finally:
             await session.connection.aclose("the request was answered")
 
-    async def _respond(self, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
-        """Answer a POST with what is sent on its stream: as JSON if that is the answer alone."""
-        # Most handlers finish in their first step, and need no timeout.
-        await asyncio.sleep(0)
-        if not stream.is_finished:
-            await stream.first(self._delays.first)
-        if stream.is_finished and (answer := stream.sole) is not None:
-            await self._write(answer, stream, request, headers)
-        else:
-            await pump(stream, request, self._delays, headers=headers)
-
-    async def _write(
+    async def _respond(
         self,
-        answer: bytes,
         stream: Stream,
         request: HttpRequest,
         headers: Iterable[tuple[bytes, bytes]] = (),
         *,
-        status: int = 200,
+        left: Callable[[], None] | None = None,
+    ) -> None:
+        """Answer with the result alone, or with a stream; `left` is called if the client disconnects first."""
+        # Most handlers finish in their first step.
+        await asyncio.sleep(0)
+        watcher = None
+        try:
+            if not stream.is_finished:
+                watcher = None if left is None else asyncio.ensure_future(watch(request.receive, left))
+                await stream.first(self._delays.first)
+            if stream.is_finished and (answer := stream.sole) is not None:
+                await self._write(answer, stream, request, headers)
+            else:
+                await pump(stream, request, self._delays, watcher=watcher, headers=headers)
+        finally:
+            if watcher is not None:
+                watcher.cancel()
+
+    async def _write(
+        self, answer: bytes, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]]
     ) -> None:
         """Answer a POST with JSON; a long answer counts as unread until it is written."""
+        status = stream.statuses.get(stream.code, Case.ANSWERED.status)
         if stream.lacking and stream.code:
             status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
         size = len(answer) if len(answer) > HIGH_WATER else 0

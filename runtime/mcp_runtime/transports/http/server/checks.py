@@ -14,15 +14,7 @@ from mcp_runtime.connection.journal import Journal, endpoint_journal, log
 from mcp_runtime.errors import clipped
 from mcp_runtime.json_text import ENDS
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
-from mcp_runtime.transports.http.server.asgi import (
-    EVENTS,
-    JSON,
-    Delays,
-    Disconnected,
-    Headers,
-    Receive,
-    Scope,
-)
+from mcp_runtime.transports.http.server.asgi import EVENTS, JSON, Delays, Disconnected, Headers, Receive, Scope
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 MAX_REFUSED_HOSTS: Final = 20

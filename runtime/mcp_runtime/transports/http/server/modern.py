@@ -25,6 +25,7 @@ from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, p
 from mcp_runtime.transports.http.server.asgi import Headers, Outlet, Sender
 from mcp_runtime.transports.http.server.checks import Shared
 from mcp_runtime.transports.http.server.streams import Stream
+from mcp_runtime.transports.http.statuses import STATUSES
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
@@ -147,6 +148,8 @@ class ModernStream(Stream):
     """The stream of one request, which is cancelled when its client disconnects."""
 
     __slots__ = ()
+
+    statuses = STATUSES
 
     @property
     def headers(self) -> Mapping[str, str]:

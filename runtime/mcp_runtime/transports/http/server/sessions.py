@@ -75,25 +75,6 @@ class HttpSession(Transport):
         last_used: when the last request ended, by the event loop's clock in seconds.
     """
 
-    __slots__ = (
-        "_loop",
-        "_next",
-        "_silent",
-        "_streams",
-        "address",
-        "common",
-        "connection",
-        "exchanges",
-        "id",
-        "is_closed",
-        "last_used",
-        "primes",
-        "principal",
-        "receiver",
-        "sender",
-        "shared",
-    )
-
     connection: Connection
     receiver: Receiver
 
@@ -164,11 +145,11 @@ class HttpSession(Transport):
                 self._silent = (*self._silent[-99:], stream.number)
             self.receiver.channel_lost(stream, None)
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         """Record the start of an HTTP request."""
         self.exchanges += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         """Record the end of an HTTP request."""
         self.exchanges -= 1
         self.last_used = self._loop.time()

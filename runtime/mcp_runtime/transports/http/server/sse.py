@@ -41,8 +41,6 @@ class SseSession(HttpSession):
         headers: the headers of that request.
     """
 
-    __slots__ = ("_readable",)
-
     def __init__(self, id_: str, shared: Shared, sender: Sender, *, endpoint: bytes, headers: Headers) -> None:
         super().__init__(id_, shared, sender)
         self.common = SseStream(self, endpoint, headers)
@@ -206,11 +204,8 @@ class SseApp(Application):
         check_content_type(request.headers)
         if session.exchanges >= self.limits.max_session_requests:
             raise Refusal(Case.BUSY)
-        session.enter()
-        try:
+        with session:
             await self._take(session, request)
-        finally:
-            session.leave()
 
     async def _take(self, session: SseSession, request: HttpRequest) -> None:
         # Before the body is read, so that what waits stays with the client.

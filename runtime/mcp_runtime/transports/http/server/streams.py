@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.requester import Principal
@@ -78,6 +78,9 @@ class Stream(Channel):
         "principal",
         "sender",
     )
+
+    statuses: ClassVar[Mapping[int, int]] = {}
+    """The HTTP statuses of errors, by code."""
 
     def __init__(self, owner: Owner, number: int, headers: Headers, sender: Sender) -> None:
         self.number = number
