@@ -5,11 +5,8 @@ import os
 import pty
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +20,7 @@ from mcp_bindgen.cli.diff import ReportFormat
 from mcp_bindgen.ingest import sources
 from support.command import Cli, start
 from support.samples import HANDSHAKE_TS
+from support.web import FileHandler, serving
 
 VERSION_LINE = f"mcp-bindgen {version('mcp-bindgen')}\n"
 
@@ -171,18 +169,11 @@ def test_progress_is_shown_on_terminals(tmp_path: Path, arguments: tuple[str, ..
     assert b"\x1b" not in done.stdout
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Print nothing."""
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """Serves the current folder; yields the address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(tmp_path))) as serving:
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{serving.server_port}"
-        serving.shutdown()
+    with serving(tmp_path) as url:
+        yield url
 
 
 class TestUrls:
@@ -230,7 +221,7 @@ class TestUrls:
         [
             ("openapi.json", '{"openapi": "3.1.0", "paths": {}, "components": {"schemas": {}}}', "no definitions"),
             ("other.json", '{"$defs": {"Cat": {"type": "object"}}}', "no message was found in it (an object that"),
-            ("page.html", "<!doctype html><html><body>Not found</body></html>", "syntax error"),
+            ("page.html", "<!doctype html><html><body>Not found</body></html>", "this is a web page"),
             ("empty.ts", "export interface Cat { name: string }", "no message was found in it (an object that"),
         ],
     )
@@ -246,13 +237,13 @@ class TestUrls:
     ) -> None:
         """Each read is fast, but the download is slow: the timeout covers all of it."""
         monkeypatch.setattr(sources, "TIMEOUT", 0.5)
-        monkeypatch.setattr(_Quiet, "copyfile", _trickle)
+        monkeypatch.setattr(FileHandler, "copyfile", _trickle)
         Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")
         done = cli("generate", "2099-01-01", "--schema", f"{server}/schema.ts?token=hush", expect=2)
         assert done.err == f"error: {server}/schema.ts: not downloaded within 0.5 seconds\n"
 
 
-def _trickle(self: _Quiet, source: BinaryIO, outputfile: BinaryIO) -> None:
+def _trickle(self: FileHandler, source: BinaryIO, outputfile: BinaryIO) -> None:
     try:
         while byte := source.read(1):
             outputfile.write(byte)

@@ -57,7 +57,7 @@ def test_types_are_written(name: str) -> None:
 
 def test_objects_are_written() -> None:
     fields = (Field(wire_name="a", type=STRING, required=True), Field(wire_name="b", type=ANY, required=False))
-    written = json_schema(_with(Struct(name="T", fields=fields, own=("a", "b"), extra=None)))
+    written = json_schema(_with(Struct(name="T", fields=fields, own=frozenset({"a", "b"}), extra=None)))
     assert written["$defs"]["T"] == {
         "type": "object",
         "properties": {"a": {"type": "string"}, "b": {}},

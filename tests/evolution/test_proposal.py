@@ -1,5 +1,6 @@
 """`mcp-bindgen proposal`: what changes, what the text leaves out, bindings, the bridge, and what is left to write."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 
 from mcp_bindgen.evolution.read import read_sides
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.sources import MAX_BYTES
 from support.command import Cli
 from support.official import upstream
+from support.web import serving
 
 NEWEST = list(released())[-1]
 PROPOSALS = upstream() / "proposals"
@@ -62,6 +65,20 @@ async def main():
 asyncio.run(main())
 '''
 """A client and a server, both written against the bindings of a proposal."""
+MOCKED = """
+import asyncio, sys
+from mcp_runtime.transports.stdio import connect_stdio
+from proposal_bindings import Client
+
+async def main():
+    async with connect_stdio(sys.executable, "-m", "mcp_bindgen", "mock", *sys.argv[1:]) as peer:
+        client = await Client.open(peer)
+        print([tool.name for tool in (await client.list_tools()).tools])
+        print((await client.call_tool(name="add")).structured_content)
+
+asyncio.run(main())
+"""
+"""A client of a proposal, and a mock of its package."""
 PAGE = """# Keywords
 
 Servers say what they are about in `keywords`.
@@ -79,9 +96,9 @@ export type Keyword = string;
 """
 
 
-def run(code: str, folder: Path) -> str:
+def run(code: str, folder: Path, *words: str) -> str:
     """Run a program with the package that is in a folder."""
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout
 
 
@@ -125,6 +142,32 @@ def test_blocks_of_a_page_extend_the_newest_revision(cli: Cli, tmp_path: Path) -
     assert "New optional properties: keywords (Implementation)" in told
     assert "changed, and not mentioned in the text:\n  nothing\n" in told
     assert "properties that a peer of the base does not know, sent along:\n    Implementation.keywords\n" in told
+
+
+@pytest.mark.slow
+def test_a_mock_of_the_package_serves_its_clients(cli: Cli, tmp_path: Path) -> None:
+    page, lock = tmp_path / "keywords.md", tmp_path / "tools.lock.json"
+    page.write_text(PAGE, "utf-8")
+    output = {"type": "object", "properties": {"sum": {"const": 3}}, "required": ["sum"]}
+    tool = {"name": "add", "inputSchema": {"type": "object"}, "outputSchema": output}
+    lock.write_text(json.dumps({"format": 1, "server": {"name": "kitchen", "version": "1"}, "tools": [tool]}), "utf-8")
+    cli("proposal", page, "--out", tmp_path)
+    told = run(MOCKED, tmp_path, "--lock", str(lock), "--package", "proposal_bindings")
+    assert told == "['add']\n{'sum': 3}\n"
+    session = cli("mock", "--session", lock, "--package", "proposal_bindings", expect=2).err
+    assert "--package are for a lock file" in session
+
+
+def test_a_url_is_read_as_its_file_is(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "keywords.md").write_text(PAGE, "utf-8")
+    (tmp_path / "page.html").write_text("<!DOCTYPE html>\n<html><body>interface Foo</body></html>", "utf-8")
+    with serving(tmp_path) as url:
+        assert "New optional properties: keywords (Implementation)" in cli("proposal", f"{url}/keywords.md").out
+        for name, said in (
+            ("lost.ts", "the server answered 404"),
+            ("page.html", "this is a web page; give the address of the file itself (on GitHub: Raw)"),
+        ):
+            assert cli("proposal", f"{url}/{name}", expect=2).err == f"error: {url}/{name}: {said}\n"
 
 
 def test_a_union_that_names_itself_gains_alternatives(cli: Cli, tmp_path: Path) -> None:
@@ -185,6 +228,14 @@ def test_a_commit_stands_for_the_draft_in_it(cli: Cli, tmp_path: Path, monkeypat
     for words in (["nowhere"], ["nowhere:schema.ts"], ["HEAD:nowhere.ts"], ["HEAD", "--base", "nowhere"]):
         told = cli("proposal", *words, expect=2).err
         assert "nowhere" in told and ": git cannot show it: " in told and told.count("\n") == 1
+    huge = subprocess.run(
+        [*git, "hash-object", "-w", "--stdin"], input=b"x" * (MAX_BYTES + 1), capture_output=True, check=True
+    )
+    tree = subprocess.run(
+        [*git, "mktree"], input=b"100644 blob " + huge.stdout.strip() + b"\thuge.ts\n", capture_output=True, check=True
+    )
+    side = f"{tree.stdout.decode().strip()}:huge.ts"
+    assert cli("proposal", side, expect=2).err == f"error: {side}: larger than 16 MiB, the maximum size of a schema\n"
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,12 @@ class TestFiles:
         path.write_bytes(b"{\0}")
         assert refusal(str(path)) == "error: PLACE: this is a binary file; a schema.json or a schema.ts is expected"
 
+    def test_a_web_page_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "schema.ts"
+        path.write_bytes(b"\n<!DOCTYPE html>\n<html></html>")
+        said = "this is a web page; give the address of the file itself (on GitHub: Raw)"
+        assert refusal(str(path)) == f"error: PLACE: {said}"
+
     def test_a_file_of_the_largest_size_is_read_and_no_larger(self, tmp_path: Path) -> None:
         path = tmp_path / "schema.json"
         path.write_bytes(b" " * MAX_BYTES)

@@ -106,7 +106,7 @@ class TestInheritance:
         )
         c = struct(definitions, "C")
         assert shape(c) == {"a": (STRING, True), "b": (STRING, False), "c": (STRING, True)}
-        assert c.own == ("c",)
+        assert c.own == {"c"}
         assert lineage("C", definitions) == ("B", "A")
 
     def test_an_override_replaces_the_property_in_its_place(self) -> None:

@@ -63,7 +63,7 @@ def test_the_meta_of_the_base_is_used() -> None:
     assert members(protocol, "PingRequestParams") == ["_meta", "a"]
     struct = protocol.definitions["PingRequestParams"]
     assert isinstance(struct, Struct)
-    assert struct.own == ("_meta", "a")
+    assert struct.own == {"_meta", "a"}
     (erratum,) = params_meta(protocol)
     assert (erratum.pointer, erratum.typescript) == ("/PingRequest/properties/params", "_meta?: RequestParamsMeta")
 

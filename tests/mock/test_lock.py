@@ -223,7 +223,7 @@ def test_a_schema_without_values_is_refused(schema: Any) -> None:
         (("--lock", "good.json", "--fault", "delay=9999"), "9999 is not a number of seconds"),
         (("--lock", "good.json", "--fault", "error=1"), "'error=1' is not KIND"),
         (("--lock", "good.json", "--examples", "cut.json"), "cut.json:1:"),
-        (("--session", "good.json", "--seed", 1), "--seed and --examples are for a lock file"),
+        (("--session", "good.json", "--seed", 1), "--seed, --examples and --package are for a lock file"),
     ],
 )
 def test_bad_input_is_one_line(

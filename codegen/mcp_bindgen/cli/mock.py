@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mcp_bindgen.cli.options import PackageOption
 from mcp_bindgen.diagnostics import InputError
 
 
@@ -25,6 +26,7 @@ def mock(
         list[str] | None,
         typer.Option(metavar="FAULT", help="Go wrong, such as error, delay=2:search or disconnect@3. Repeatable."),
     ] = None,
+    package: PackageOption = None,
     http: Annotated[bool, typer.Option("--http", help="Serve over HTTP, on this machine.")] = False,
     port: Annotated[
         int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Where, 8000 by default; 0 for a free one.")
@@ -41,7 +43,7 @@ def mock(
     if port is not None and not http:
         raise InputError.at("--port", "is for --http; without it the server uses standard input and output")
     faults = Faults.of(fault or (), over_http=http)
-    made = make(lock=lock, session=session, seed=seed, examples=examples, faults=faults)
+    made = make(lock=lock, session=session, seed=seed, examples=examples, faults=faults, package=package or "")
     if http:
         run_http(made, 8000 if port is None else port, lambda url: print(f"serving at {url}", file=sys.stderr))
     else:

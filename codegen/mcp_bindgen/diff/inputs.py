@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.revisions import released, shipped_source
-from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, is_url, read_source, source_of
+from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, is_url, read_source, source_of, too_large
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released, load_sources
 
@@ -74,12 +74,18 @@ def side_source(side: str) -> SourceText:
     if ref.startswith("-"):
         raise InputError.at(Location(source=side), "a git commit does not begin with a dash")
     try:
-        done = subprocess.run(["git", "cat-file", "blob", f"{ref}:{path}"], capture_output=True, check=False)
+        git = subprocess.Popen(
+            ["git", "cat-file", "blob", f"{ref}:{path}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
     except OSError as error:
         raise InputError.at(Location(source=side), f"git cannot be run: {error.strerror}") from None
-    if done.returncode:
-        reason = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise InputError.at(Location(source=side), f"git cannot show it: {reason}")
-    if len(done.stdout) > MAX_BYTES:
-        raise InputError.at(Location(source=side), "too large: a schema.json or a schema.ts is expected")
-    return source_of(done.stdout, side)
+    with git:
+        assert git.stdout is not None and git.stderr is not None
+        data = git.stdout.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            git.kill()
+            raise too_large(side)
+        said = git.stderr.read().decode("utf-8", "replace")
+    if git.returncode:
+        raise InputError.at(Location(source=side), f"git cannot show it: {said.strip().removeprefix('fatal: ')}")
+    return source_of(data, side)

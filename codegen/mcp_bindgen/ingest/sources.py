@@ -61,7 +61,10 @@ def source_of(data: bytes, place: str) -> SourceText:
         raise InputError.at(place, "this is a binary file; a schema.json or a schema.ts is expected")
     if place.endswith((".md", ".mdx")):
         data = _blocks(data, place)
-    is_json = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") or place.endswith(".json")
+    start = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+    if start == b"<":
+        raise InputError.at(place, "this is a web page; give the address of the file itself (on GitHub: Raw)")
+    is_json = start in (b"{", b"[") or place.endswith(".json")
     return SourceText(name=place, kind=SourceKind.JSON_SCHEMA if is_json else SourceKind.TYPESCRIPT, data=data)
 
 
@@ -108,7 +111,8 @@ def decode(source: SourceText) -> str:
         raise InputError.at(source.name, f"not UTF-8: {error.reason} at byte {error.start}") from None
 
 
-def _too_large(place: str) -> InputError:
+def too_large(place: str) -> InputError:
+    """Return the error about a source above `MAX_BYTES`."""
     return InputError.at(place, f"larger than {MAX_BYTES // 2**20} MiB, the maximum size of a schema")
 
 
@@ -127,7 +131,7 @@ def read_bytes(path: Path, place: str) -> bytes:
     except OSError as error:
         raise InputError.at(place, f"cannot be read: {error.strerror}") from None
     if len(data) > MAX_BYTES:
-        raise _too_large(place)
+        raise too_large(place)
     return data
 
 
@@ -164,7 +168,7 @@ def _download(url: str) -> bytes:
             for chunk in response.iter_bytes():
                 data += chunk
                 if len(data) > MAX_BYTES:
-                    raise _too_large(public_name(url))
+                    raise too_large(public_name(url))
             return data
     except httpx2.HTTPStatusError as error:
         raise InputError.at(where, f"the server answered {error.response.status_code}") from None

@@ -95,7 +95,7 @@ def is_json_value(union: Union, protocol: Protocol) -> bool:
 
 def members(object_: Struct | MapOf) -> Mapping[str, Field]:
     """Return the declared properties of an object by name."""
-    return {f.wire_name: f for f in object_.fields} if isinstance(object_, Struct) else {}
+    return object_.by_name if isinstance(object_, Struct) else {}
 
 
 def rest_of(object_: Struct | MapOf) -> TypeRef | None:
@@ -110,8 +110,8 @@ def is_json_schema(name: str, *sides: Struct | MapOf) -> bool:
     """
     if name.startswith("$"):
         return False
-    declared = [field for side in sides for field in members(side).values()]
-    return any(f.wire_name == "$schema" or (f.wire_name == "type" and f.type == _OBJECT) for f in declared)
+    declared = [members(side) for side in sides]
+    return any("$schema" in fields or ("type" in fields and fields["type"].type == _OBJECT) for fields in declared)
 
 
 _OBJECT = Literal(values=("object",))

@@ -222,7 +222,7 @@ class Struct(Type):
 
     name: str
     fields: tuple[Field, ...]
-    own: tuple[str, ...]
+    own: frozenset[str]
     bases: tuple[Base, ...] = ()
     extra: TypeRef | None = ANY
     indexed: bool = field(default=False, compare=False)
@@ -231,10 +231,15 @@ class Struct(Type):
     internal: bool = False
     category: str = ""
     holder: str = ""
+    by_name: Mapping[str, Field] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Index the properties: many are looked up, and a schema may have thousands in one object."""
+        object.__setattr__(self, "by_name", {each.wire_name: each for each in self.fields})
 
     def field(self, wire_name: str) -> Field | None:
         """Return the property of that name, or None."""
-        return next((f for f in self.fields if f.wire_name == wire_name), None)
+        return self.by_name.get(wire_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

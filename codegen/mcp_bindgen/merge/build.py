@@ -124,7 +124,7 @@ class _Builder:
         shape, name = self._join.type_of(declaration), declaration.name
         stated: dict[str, Any] = {key: getattr(declaration, key) for key in _STATED}
         if isinstance(shape, Object):
-            self._struct(shape, declaration, Struct(name=name, fields=(), own=(), **stated), path=name)
+            self._struct(shape, declaration, Struct(name=name, fields=(), own=frozenset(), **stated), path=name)
             return
         # The place in the order comes first: what the alias holds inline follows it.
         self._definitions[name] = Alias(name=name, type=ANY, **stated)
@@ -136,7 +136,7 @@ class _Builder:
         self._definitions[name] = shell
         fields = tuple(self._field(p, name, f"{path}.{p.wire_name}", declaration) for p in shape.properties)
         extra = self._lift(shape.extra, name, "Extra", f"{path}.*", declaration) if shape.extra else None
-        own = tuple(p.wire_name for p in shape.properties)
+        own = frozenset(p.wire_name for p in shape.properties)
         self._definitions[name] = replace(
             shell, fields=fields, own=own, bases=shape.bases, extra=extra, indexed=shape.indexed, opaque=shape.opaque
         )
@@ -174,7 +174,7 @@ class _Builder:
             case Object(label=label):
                 words = (label or member) if member == _ITEM else f"{member} {label}"
                 name = self._free_name(inline_name(holder, words), declaration)
-                self._struct(shape, declaration, Struct(name=name, fields=(), own=(), holder=path), path=path)
+                self._struct(shape, declaration, Struct(name=name, fields=(), own=frozenset(), holder=path), path=path)
                 return Ref(name=name)
 
     def _free_name(self, wanted: str, declaration: Declaration) -> str:

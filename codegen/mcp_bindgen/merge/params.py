@@ -29,7 +29,7 @@ def add_meta(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definitio
             meta = _common(message, definitions)
         if meta is not None:
             added = replace(meta, doc="")
-            changed[name] = replace(definition, fields=(added, *definition.fields), own=(_META, *definition.own))
+            changed[name] = replace(definition, fields=(added, *definition.fields), own=definition.own | {_META})
             errata.append(
                 Erratum(
                     rule="params-meta",
@@ -52,7 +52,7 @@ def add_base_meta(definitions: Mapping[str, Definition], own: Collection[str]) -
         meta = base.field(_META) if isinstance(base, Struct) else None
         for struct in _structs(params.type, definitions) if params and meta else ():
             if meta and struct.name in own and not struct.field(_META):
-                changed[struct.name] = replace(struct, fields=(meta, *struct.fields), own=(_META, *struct.own))
+                changed[struct.name] = replace(struct, fields=(meta, *struct.fields), own=struct.own | {_META})
     return changed
 
 

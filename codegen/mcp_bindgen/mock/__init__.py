@@ -19,6 +19,7 @@ def server(
     seed: int | None = None,
     examples: Path | str | None = None,
     faults: Sequence[str] = (),
+    package: str = "",
 ) -> "ServerHandlers":
     """Return a server for `mcp_runtime.testing.connect` and the transports of the runtime.
 
@@ -28,6 +29,7 @@ def server(
         seed: makes other results from the output schemas of a lock.
         examples: a JSON file with results of the tools of a lock.
         faults: what goes wrong, as for ``mcp-bindgen mock --fault``.
+        package: a generated package, such as that of a proposal, whose revision the mock of a lock speaks.
 
     Raises:
         InputError: a file cannot be used, a fault is none, or there is not one of `lock` and `session`.
@@ -35,7 +37,8 @@ def server(
     from mcp_bindgen.mock.faults import Faults
     from mcp_bindgen.mock.serving import make
 
-    return make(lock=lock, session=session, seed=seed, examples=examples, faults=Faults.of(faults)).server
+    found = Faults.of(faults)
+    return make(lock=lock, session=session, seed=seed, examples=examples, faults=found, package=package).server
 
 
 @contextmanager
@@ -46,6 +49,7 @@ def serve(
     seed: int | None = None,
     examples: Path | str | None = None,
     faults: Sequence[str] = (),
+    package: str = "",
     port: int = 0,
 ) -> "Generator[Mock]":
     """Serve a mock over HTTP on this machine, in a thread, for as long as the context lasts.
@@ -56,6 +60,7 @@ def serve(
         seed: see `server`.
         examples: see `server`.
         faults: see `server`.
+        package: see `server`.
         port: the port; 0 for a free one.
 
     Raises:
@@ -65,5 +70,6 @@ def serve(
     from mcp_bindgen.mock.serving import in_thread, make
 
     found = Faults.of(faults, over_http=True)
-    with in_thread(make(lock=lock, session=session, seed=seed, examples=examples, faults=found), port) as mock:
+    made = make(lock=lock, session=session, seed=seed, examples=examples, faults=found, package=package)
+    with in_thread(made, port) as mock:
         yield mock

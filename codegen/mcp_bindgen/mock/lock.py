@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.json_values import is_list, is_object
-from mcp_bindgen.live.bindings import package_of, revisions
+from mcp_bindgen.live.bindings import own_package, package_of, revisions
 from mcp_bindgen.mock.exact import canonical, exact
 from mcp_bindgen.tool_clients.contract import GATED, MAX_BYTES, Contract, Tool, read_contract
 from mcp_bindgen.tool_clients.samples import NoValue, value_of
@@ -175,8 +175,8 @@ def _example(case: Any, path: Path, name: str) -> Example:
     return Example(arguments=arguments, result=result if is_whole else as_result(result))
 
 
-def lock_server(lock: Path, *, seed: int = 0, examples: Path | None = None) -> "ServerHandlers":
-    """Return a server with the tools of a lock file.
+def lock_server(lock: Path, *, seed: int = 0, examples: Path | None = None, package: str = "") -> "ServerHandlers":
+    """Return a server with the tools of a lock file, of the newest revision or of a generated package.
 
     Raises:
         InputError: a file cannot be used.
@@ -217,8 +217,8 @@ def lock_server(lock: Path, *, seed: int = 0, examples: Path | None = None) -> "
             return complete({**as_result(text), "isError": True})
         return complete(answers.result(tool, arguments))
 
-    package = package_of(revisions()[-1])
-    server: ServerHandlers = type("Mock", (package.Server,), {"list_tools": list_tools, "call_tool": call_tool})()
+    bindings = own_package(package) if package else package_of(revisions()[-1])
+    server: ServerHandlers = type("Mock", (bindings.Server,), {"list_tools": list_tools, "call_tool": call_tool})()
     server.options = ServerOptions(name=contract.server, version=contract.version or "0", logging=False)
     return server
 

@@ -45,6 +45,7 @@ def make(
     seed: int | None,
     examples: Path | str | None,
     faults: Faults,
+    package: str = "",
 ) -> Mock:
     """Return a mock.
 
@@ -54,13 +55,13 @@ def make(
     if (lock is None) is (session is None):
         raise InputError.at("mock", "give one source: a lock file (--lock FILE) or a session (--session FILE)")
     if lock is not None:
-        server = lock_server(Path(lock), seed=seed or 0, examples=None if examples is None else Path(examples))
-        mock = Mock(server, faults)
-    elif session is not None and seed is None and examples is None:
+        given = None if examples is None else Path(examples)
+        mock = Mock(lock_server(Path(lock), seed=seed or 0, examples=given, package=package), faults)
+    elif session is not None and seed is None and examples is None and not package:
         unrecorded: list[str] = []
         mock = Mock(session_server(Path(session), unrecorded), faults, unrecorded=unrecorded)
     else:
-        raise InputError.at("mock", "--seed and --examples are for a lock file; a session has its own results")
+        raise InputError.at("mock", "--seed, --examples and --package are for a lock file; a session has its own")
 
     async def around(exchange: Any, proceed: Callable[[], Awaitable[Any]]) -> Any:
         from mcp_runtime.connection.calls import Way

@@ -183,7 +183,7 @@ class _Reader:
             return Alias(name=name, type=self._only(model, shape), doc=doc)
         fields = tuple(self._field(field, shape) for field in model.fields)
         closed = model.extra_template_data.get("additionalProperties") is False
-        own = tuple(field.wire_name for field in fields)
+        own = frozenset(field.wire_name for field in fields)
         return Struct(name=name, fields=fields, own=own, extra=None if closed else ANY, doc=doc)
 
     def _field(self, field: Any, shape: Shape) -> Field:

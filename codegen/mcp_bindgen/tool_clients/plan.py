@@ -286,7 +286,7 @@ class _Views:
 
     def _struct(self, half: Half) -> Struct:
         found = self._plan.types.resolve(half.type) if half.type is not None else None
-        return found if isinstance(found, Struct) else Struct(name="", fields=(), own=())
+        return found if isinstance(found, Struct) else Struct(name="", fields=(), own=frozenset())
 
     def _wrapped(self, one: Planned) -> Field | None:
         """Return the property that holds the data, if the server wrapped it."""
