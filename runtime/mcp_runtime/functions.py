@@ -91,6 +91,8 @@ class ScopeRule(NamedTuple):
 def scopes_of(function: object, name: str | None = None) -> tuple[str, ...]:
     """Return the scopes that a function needs for what has this name; all of them without a name."""
     rules: tuple[ScopeRule, ...] = getattr(function, SCOPES, ())
+    if not rules:
+        return ()
     applied = (rule.scopes for rule in rules if not rule.only or name is None or name in rule.only)
     return tuple(dict.fromkeys(scope for scopes in applied for scope in scopes))
 

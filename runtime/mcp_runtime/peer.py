@@ -57,16 +57,16 @@ class OnBehalf:
 
     Args:
         caller: sends the messages.
-        work: the message; a suspended handler may continue over another connection than `caller`, that of `work`.
+        exchange: the message; a suspended handler may continue over another connection than `caller`, that of this one.
     """
 
-    def __init__(self, caller: Caller, work: Call) -> None:
+    def __init__(self, caller: Caller, exchange: Call) -> None:
         self._first = caller
-        self._work = work
+        self._exchange = exchange
 
     @property
     def _caller(self) -> Caller:
-        return self._first if self._work.resumed is None else cast("Exchange", self._work).connection
+        return self._first if self._exchange.resumed is None else cast("Exchange", self._exchange).connection
 
     @property
     def connection(self) -> Any:
@@ -76,7 +76,7 @@ class OnBehalf:
     @property
     def requester(self) -> Any:
         """The sender of the message, in the modern era; None if the handshake identified it."""
-        return self._work.requester if self._work.requester.is_modern else None
+        return self._exchange.requester if self._exchange.requester.is_modern else None
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
         """Send a request that belongs to the message."""
@@ -101,7 +101,7 @@ class OnBehalf:
 
     @contextmanager
     def _as_current(self) -> Generator[None]:
-        token = CURRENT.set(self._work)
+        token = CURRENT.set(self._exchange)
         try:
             yield
         finally:

@@ -46,14 +46,15 @@ class Checks:
 
     def _members(self, shape: Members) -> Check:
         declared = {name: self.check(inner) for name, inner in shape.members.items() if inner != Anything()}
-        known, required = shape.members.keys(), shape.required
+        known, required = shape.members.keys(), frozenset(shape.required)
         rest = None if shape.rest == Anything() else _nothing if shape.rest is None else self.check(shape.rest)
 
         def is_member_of(value: Any) -> bool:
-            if not is_object(value) or any(name not in value for name in required):
+            if not is_object(value) or not required <= value.keys():
                 return False
-            if any(name in value and not check(value[name]) for name, check in declared.items()):
-                return False
+            for name, check in declared.items():
+                if name in value and not check(value[name]):
+                    return False
             return rest is None or all(rest(inner) for name, inner in value.items() if name not in known)
 
         return is_member_of

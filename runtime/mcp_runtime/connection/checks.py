@@ -199,11 +199,11 @@ def is_embedded(method: AnyMethod, requester: Requester) -> bool:
     return sent is not None and sent.direction is _EMBEDDED
 
 
-def carrier(work: Call | None, method: AnyMethod, requester: Requester) -> Call:
+def carrier(exchange: Call | None, method: AnyMethod, requester: Requester) -> Call:
     """Return the request whose result may carry another one.
 
     Args:
-        work: what is being handled; None if nothing is.
+        exchange: what is being handled; None if nothing is.
         method: the method of the question.
         requester: the client to ask.
 
@@ -211,17 +211,17 @@ def carrier(work: Call | None, method: AnyMethod, requester: Requester) -> Call:
         LocalProtocolError: there is no such request.
     """
     # A message of another client is handled for another requester.
-    is_able = work is not None and (work.is_open or work.is_suspended or requester.answers.asks_later)
-    if work is None or not is_able or work.requester is not requester:
+    is_able = exchange is not None and (exchange.is_open or exchange.is_suspended or requester.answers.asks_later)
+    if exchange is None or not is_able or exchange.requester is not requester:
         _refuse(method, requester, "a server can only ask its client while it handles a request, and none is open")
     methods: MethodTable = requester.spoken.methods if requester.spoken else {}
-    carrying = methods.get(work.method.name)
+    carrying = methods.get(exchange.method.name)
     if not (isinstance(carrying, RequestMethod) and carrying.multi_round_trip):
         able = " or ".join(
             sorted(m.name for m in methods.values() if isinstance(m, RequestMethod) and m.multi_round_trip)
         )
-        _refuse(method, requester, f"the result of {work.method.name} cannot ask for input; that of {able} can")
-    return work
+        _refuse(method, requester, f"the result of {exchange.method.name} cannot ask for input; that of {able} can")
+    return exchange
 
 
 def asker(method: AnyMethod, requester: Requester) -> AskInside:

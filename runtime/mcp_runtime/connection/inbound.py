@@ -330,11 +330,11 @@ class Inbound:
                 call.keeper.hold(answer)
             elif call.book is not None:
                 call.is_open = False
-                await home._hand_in(call, answer)
+                await home._send_result(call, answer)
         finally:
             home._finished(call)
 
-    async def _hand_in(self, call: Call, answer: bytes) -> None:
+    async def _send_result(self, call: Call, answer: bytes) -> None:
         """Send an answer and wait until there is room for more, unless the peer has left too many unread."""
         if call.gate is not None or call.channel.logs is not None:
             self._reports.finish(call)

@@ -113,27 +113,27 @@ class Link:
             for idle in [kept for kept in self.channels if not kept.calls and not kept.is_deaf]:
                 self.forget(idle)
 
-    def channel_for(self, work: Call | None = None) -> Channel:
+    def channel_for(self, exchange: Call | None = None) -> Channel:
         """Return the channel for what belongs to a message: its own while it is open.
 
         Args:
-            work: the message; by default the one being handled.
+            exchange: the message; by default the one being handled.
         """
-        work = work or CURRENT.get()
-        if work is None or not work.is_open:
+        exchange = exchange or CURRENT.get()
+        if exchange is None or not exchange.is_open:
             return self.main
-        return self.living(work.channel)
+        return self.living(exchange.channel)
 
-    def requester_for(self, work: Call | None = None) -> Requester:
+    def requester_for(self, exchange: Call | None = None) -> Requester:
         """Return the recipient of what belongs to a message.
 
         Args:
-            work: the message; by default the one being handled.
+            exchange: the message; by default the one being handled.
         """
-        work = work or CURRENT.get()
-        if work is None or work.channel.link is not self or not work.requester.is_modern:
+        exchange = exchange or CURRENT.get()
+        if exchange is None or exchange.channel.link is not self or not exchange.requester.is_modern:
             return self.requester
-        return work.requester
+        return exchange.requester
 
     def living(self, channel: Channel) -> Channel:
         """Return a channel if it belongs to this conversation and is still open, otherwise the main one."""
@@ -216,16 +216,16 @@ class Link:
                 call.book = None
             channel.calls.clear()
 
-    def check_open(self, work: Call | None = None) -> None:
+    def check_open(self, exchange: Call | None = None) -> None:
         """Check that the conversation is open.
 
         Args:
-            work: what is about to be sent belongs to it; a suspended request's handler may outlive its connection.
+            exchange: what is about to be sent belongs to it; a suspended request's handler may outlive its connection.
 
         Raises:
             ConnectionClosed: it has ended.
         """
-        if self.closed_because is not None and not (work is not None and work.is_suspended):
+        if self.closed_because is not None and not (exchange is not None and exchange.is_suspended):
             raise ConnectionClosed(self.closed_because)
 
     def trace(self, way: Way, message: bytes) -> None:

@@ -58,16 +58,16 @@ class Outbound:
     def ask_through(
         self,
         middleware: AnyMiddleware,
-        work: Call,
+        exchange: Call,
         type_: WireType[T],
         options: CallOptions | None,
     ) -> Coroutine[Any, Any, T]:
         """Send a request through middleware; the timeout includes what middleware does and asks."""
-        options, method = call_options(options), cast("RequestMethod[Any, Any]", work.method)
+        options, method = call_options(options), cast("RequestMethod[Any, Any]", exchange.method)
         seconds = self._link.limits.timeout if options.timeout is None else options.timeout
 
         def ask(whole: asyncio.Timeout) -> Awaitable[T]:
-            return through(middleware, work, lambda: self.ask(method, work.params, type_, options, whole))
+            return through(middleware, exchange, lambda: self.ask(method, exchange.params, type_, options, whole))
 
         return self.deadlines.within(seconds, method.name, ask)
 
@@ -96,7 +96,7 @@ class Outbound:
         try:
             result: Any = await call.future
         except asyncio.CancelledError as error:
-            self.give_up(call.id, str(error.args[0]) if error.args and error.args[0] else None)
+            self.cancel(call.id, str(error.args[0]) if error.args and error.args[0] else None)
             raise
         if type(result) is Interim:
             params = params if self._shared_meta is None else self._shared_meta.detached(params)
@@ -138,7 +138,7 @@ class Outbound:
         self.deadlines.drop(call.id)
         return call.id, call.future
 
-    def give_up(self, id_: Id, reason: str | None) -> None:
+    def cancel(self, id_: Id, reason: str | None) -> None:
         """Cancel a request of this side; does nothing if it was answered."""
         if (call := self.find(id_)) is not None:
             self._cancel(call, reason)
@@ -173,10 +173,10 @@ class Outbound:
         """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
         link = self._link
         link.check_open()
-        work = CURRENT.get()
+        exchange = CURRENT.get()
         channel, requester = link.main, link.requester
-        if work is not None:
-            channel, requester = link.channel_for(work), link.requester_for(work)
+        if exchange is not None:
+            channel, requester = link.channel_for(exchange), link.requester_for(exchange)
         if link.side is _SERVER and requester.is_modern:
             reason = "a server cannot send requests in the modern era; it asks in its results"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
@@ -202,32 +202,32 @@ class Outbound:
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
     ) -> T:
         """Ask the client in the result of the request being handled."""
-        link, work = self._link, CURRENT.get()
-        link.check_open(work)
-        requester = link.requester_for(work)
-        work = carrier(work, method, requester)
+        link, exchange = self._link, CURRENT.get()
+        link.check_open(exchange)
+        requester = link.requester_for(exchange)
+        exchange = carrier(exchange, method, requester)
         if link.limits.check_capabilities:
             check_capabilities(method, params, requester)
         ask = asker(method, requester)
-        return cast("T", await ask(work, method, type_, self._encode_params(method, params, requester), options))
+        return cast("T", await ask(exchange, method, type_, self._encode_params(method, params, requester), options))
 
-    async def tell(self, method: NotificationMethod[Any], params: Any, work: Call | None = None) -> None:
+    async def tell(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> None:
         """Send a notification; see `Connection.notify`."""
-        channel = self.post(method, params, work)
+        channel = self.post(method, params, exchange)
         await channel.drain()
         channel.posted_bytes = 0
 
-    def post(self, method: NotificationMethod[Any], params: Any, work: Call | None = None) -> Channel:
+    def post(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> Channel:
         """Send a notification without waiting until the peer can receive it; return its channel. Raises like `tell`."""
-        link, work = self._link, work or CURRENT.get()
-        link.check_open(work)
-        requester = link.requester_for(work)
+        link, exchange = self._link, exchange or CURRENT.get()
+        link.check_open(exchange)
+        requester = link.requester_for(exchange)
         if requester.wire is not None and requester.wire.is_needless(method):
             return link.main
-        if requester.is_modern and work is not None and not work.is_open:
+        if requester.is_modern and exchange is not None and not exchange.is_open:
             # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
             return link.main
-        if requester.is_modern and method.name in UNRELATED and not _is_listening(work):
+        if requester.is_modern and method.name in UNRELATED and not _is_listening(exchange):
             if requester.answers.tell_listeners is not None:
                 requester.answers.tell_listeners(method, params)
                 return link.main
@@ -239,7 +239,7 @@ class Outbound:
         # The modern era has no lifecycle.
         notify = jsonrpc.write_notification if requester.is_modern else link.session.notify
         message = notify(method.name, encoded)
-        channel = link.main if method.name in UNRELATED and not _is_listening(work) else link.channel_for(work)
+        channel = link.main if method.name in UNRELATED and not _is_listening(exchange) else link.channel_for(exchange)
         if method.name == NOTIFICATIONS_MESSAGE:
             self._reports.log(message, params, channel)
         else:
@@ -258,7 +258,7 @@ class Outbound:
             wire = requester.wire
             spoken = method if wire is None else cast("RequestMethod[Any, Any]", wire.spoken(method))
             if spoken.results and requester.result_tag and type_ is method.result:
-                type_, resume = self.results.told(spoken, found, requester)
+                type_, resume = self.results.type_of(spoken, found, requester)
                 if not self._link.limits.strict:
                     found = self.results.completed(type_, found, method.name, requester)
             if wire is not None and resume is None:
@@ -380,8 +380,8 @@ class Outbound:
             self.deadlines.renew(call.whole, until, timeout)
 
 
-def _is_listening(work: Call | None) -> bool:
-    return work is not None and work.keeper is not None
+def _is_listening(exchange: Call | None) -> bool:
+    return exchange is not None and exchange.keeper is not None
 
 
 def _with_token(params: bytes | None, token: int) -> bytes:

@@ -126,7 +126,7 @@ class Results:
             raise LocalProtocolError(**self._unknown(method, value, requester))
         return (type_,)
 
-    def told(
+    def type_of(
         self, method: RequestMethod[Any, Any], found: Mapping[str, Any], requester: Requester
     ) -> tuple[WireType[Any], Resume | None]:
         """Return the type of a result by its result type, and what continues from it; None for the usual result.

@@ -109,7 +109,7 @@ class Subscription:
     async def aclose(self) -> None:
         """Stop listening; safe to call again."""
         if not self._ended.done():
-            self._connection.outbound.give_up(self._id, "the client stopped listening")
+            self._connection.outbound.cancel(self._id, "the client stopped listening")
             self._ended.cancel()
 
     async def __aenter__(self) -> "Subscription":

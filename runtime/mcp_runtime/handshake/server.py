@@ -24,8 +24,7 @@ from mcp_runtime.settings import ServerOptions
 async def start_server(transport: Transport, *servers: ServerHandlers) -> Connection:
     """Begin to serve one client, each message in the era that it is of; see `mcp_runtime.server.serve`."""
     legacy, modern = by_era(servers)
-    first = (legacy or modern)[max(legacy or modern)].server
-    options = first.effective_options()
+    options = (legacy or modern)[max(legacy or modern)].server.effective_options()
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start(
         _Reception(connection, legacy).initialize if legacy else None,

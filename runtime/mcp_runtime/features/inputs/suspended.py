@@ -51,16 +51,16 @@ class Suspensions:
 
     async def ask(
         self,
-        work: Exchange,
+        exchange: Exchange,
         method: RequestMethod[Any, Any],
         type_: WireType[Any],
         params: bytes | None,
         options: CallOptions | None,
     ) -> Any:
         """Ask the client, with all questions asked in the same turn of the event loop; see `connection.answers`."""
-        asking = self._asking.get(work)
+        asking = self._asking.get(exchange)
         if asking is None:
-            asking = self._asking[work] = _Asking(work, self._forget)
+            asking = self._asking[exchange] = _Asking(exchange, self._forget)
         key = asking.key(method, options.key if options is not None else None)
         question = asking.open[key] = Question(method, type_, params, asking.loop.create_future())
         self._ask_soon(asking)
@@ -83,10 +83,10 @@ class Suspensions:
     def _send(self, asking: "_Asking") -> None:
         """Answer the open request with the open questions."""
         asking.is_scheduled = False
-        work = asking.work
-        if not work.is_open or not asking.open:
+        exchange = asking.exchange
+        if not exchange.is_open or not asking.open:
             return
-        peer = self._peer_of(work)
+        peer = self._peer_of(exchange)
         if self._per_peer[peer] >= self._settings.per_peer:
             self._evict(peer)
         elif len(self._waiting) >= self._settings.overall:
@@ -94,8 +94,8 @@ class Suspensions:
         asking.handle, asking.peer = _new_handle(), peer
         self._per_peer[peer] += 1
         self._waiting[asking.handle] = asking
-        result = input_required(asking.open, asking.handle, work.requester.answers.stamp)
-        asking.task = work.connection.inbound.suspend(work, result, keep=not self._settings.shared)
+        result = input_required(asking.open, asking.handle, exchange.requester.answers.stamp)
+        asking.task = exchange.connection.inbound.suspend(exchange, result, keep=not self._settings.shared)
         asking.task.add_done_callback(asking.ended)
         asking.timer = asking.loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
 
@@ -103,13 +103,13 @@ class Suspensions:
         """Cancel the oldest handler of a peer, which makes room for another one."""
         oldest = next(asking for asking in self._waiting.values() if asking.peer == peer)
         text = "too many handlers wait for input; cancelling the oldest of %s"
-        oldest.work.connection.log_limited(logging.WARNING, text, oldest.work.method.name)
+        oldest.exchange.connection.log_limited(logging.WARNING, text, oldest.exchange.method.name)
         self._cancel(oldest, "too many later requests of this peer wait for input")
 
-    def _peer_of(self, work: Exchange) -> object:
+    def _peer_of(self, exchange: Exchange) -> object:
         """Return whose quota a handler counts towards: its peer's, or that of the other end of its connection."""
-        peer = work.requester.peer
-        return peer if peer is not None or self._settings.shared else work.connection
+        peer = exchange.requester.peer
+        return peer if peer is not None or self._settings.shared else exchange.connection
 
     def resume(self, connection: Connection, received: Call, state: Any) -> bool:
         """Resume the handler that issued a handle; see `connection.answers`.
@@ -125,16 +125,16 @@ class Suspensions:
                 connection.log_limited(logging.WARNING, text)
             raise unknown_state()
         requester, params = received.requester, received.message.params or {}
-        task, work = asking.task, asking.work
-        is_same = work.method.name == received.message.method and asking.digest == digest_of(params)
+        task, exchange = asking.task, asking.exchange
+        is_same = exchange.method.name == received.message.method and asking.digest == digest_of(params)
         # Only the event loop of a handler can run it.
         is_here = self._settings.shared and asking.loop is asyncio.get_running_loop()
-        may_come = work.connection is connection or is_here
-        if task is None or not may_come or requester.principal != work.requester.principal or not is_same:
+        may_come = exchange.connection is connection or is_here
+        if task is None or not may_come or requester.principal != exchange.requester.principal or not is_same:
             raise unknown_state()
         answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester)
         self._forget(asking)
-        connection.inbound.resume(work, received)
+        connection.inbound.resume(exchange, received)
         for key, answer in answers.items():
             question = asking.open[key]
             if not question.answered.done():
@@ -145,13 +145,13 @@ class Suspensions:
 
     def _expire(self, asking: "_Asking") -> None:
         reason = f"the client did not come back within {self._settings.expiry:g} s"
-        log.info("cancelling %s: %s", asking.work.method.name, reason)
+        log.info("cancelling %s: %s", asking.exchange.method.name, reason)
         self._cancel(asking, reason)
 
     def _cancel(self, asking: "_Asking", reason: str) -> None:
-        work, task = asking.work, asking.task
+        exchange, task = asking.exchange, asking.task
         self._forget(asking)
-        work.mark_cancelled(reason)
+        exchange.mark_cancelled(reason)
         if task is not None:
             task.cancel(reason)
 
@@ -172,16 +172,16 @@ class Suspensions:
 
     def _settle(self, asking: "_Asking") -> None:
         if not asking.open and not asking.handle:
-            self._asking.pop(asking.work, None)
+            self._asking.pop(asking.exchange, None)
 
 
 class _Asking:
     """The questions of one handler, and its handle."""
 
-    def __init__(self, work: Exchange, forget: "Callable[[_Asking], None]") -> None:
-        self.work = work
+    def __init__(self, exchange: Exchange, forget: "Callable[[_Asking], None]") -> None:
+        self.exchange = exchange
         self.loop = asyncio.get_running_loop()
-        self.digest = digest_of(work.raw_params)
+        self.digest = digest_of(exchange.raw_params)
         self.open: dict[str, Question] = {}
         self._keys: set[str] = set()
         self.handle = ""
@@ -198,7 +198,7 @@ class _Asking:
             LocalProtocolError: the given key belongs to another question.
         """
         if given in self._keys:
-            revision = self.work.requester.revision
+            revision = self.exchange.requester.revision
             reason = f"the key {given!r} belongs to another question of this call"
             raise LocalProtocolError(revision=revision, method=method.name, pointer="", reason=reason)
         area, number = method.name.partition("/")[0], len(self._keys) + 1

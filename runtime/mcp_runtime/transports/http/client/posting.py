@@ -51,7 +51,7 @@ def object_in(message: bytes) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class Standing:
+class SessionSetup:
     """The state to restore in a new session, since the server has forgotten the old one.
 
     Attributes:

@@ -26,8 +26,8 @@ from mcp_runtime.transports.http.client.endpoint import (
 )
 from mcp_runtime.transports.http.client.posting import (
     PostingTransport,
+    SessionSetup,
     SseClientTransport,
-    Standing,
     is_answer_to,
     revision_of,
 )
@@ -123,7 +123,7 @@ class HttpClientTransport(PostingTransport):
     def __init__(self, url: str, **options: Unpack[HttpClientOptions]) -> None:
         super().__init__(Endpoint(url, options))
         self._older = partial(SseClientTransport, url, **options)
-        self._standing = Standing()
+        self._setup = SessionSetup()
         self._alone: set[int | str] = set()
         self._standalone = StandaloneRequests(self._endpoint, self._deliver)
         self._renewing = asyncio.Lock()
@@ -189,7 +189,7 @@ class HttpClientTransport(PostingTransport):
         except Exception as error:
             log.warning("a message was not delivered: %s", clipped(str(reason_for(error))))
         if about.method == NOTIFICATIONS_INITIALIZED:
-            self._standing.initialized = message
+            self._setup.initialized = message
             self._listener = asyncio.create_task(self._listen())
         elif about.cancels is not None and (task := self._requests.get(about.cancels)) is not None:
             # It will not be answered any more.
@@ -226,7 +226,7 @@ class HttpClientTransport(PostingTransport):
 
     async def _request(self, message: bytes, about: Sent) -> None:
         """Send a request, and deliver its answer and what precedes it."""
-        self._standing.note(message, about)
+        self._setup.note(message, about)
         if about.method == INITIALIZE:
             await self._begin(message, about.id or 0)
             return
@@ -365,7 +365,7 @@ class HttpClientTransport(PostingTransport):
         Raises:
             TransportError: the server did not begin a session in the same revision, or not in time.
         """
-        id_, hello = self._standing.hello
+        id_, hello = self._setup.hello
         missing = f"the session ended, and {self._endpoint.shown} did not begin another one"
         try:
             async with self._endpoint.patience.timeout(RENEW_TIMEOUT):
@@ -375,5 +375,5 @@ class HttpClientTransport(PostingTransport):
         if revision_of(answer) != version:
             raise Refused(missing)
         self._endpoint.version = version
-        for message in self._standing.rest:
+        for message in self._setup.rest:
             await self._endpoint.post(message)

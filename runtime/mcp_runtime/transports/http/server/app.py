@@ -148,13 +148,13 @@ class HttpApp(Application):
         try:
             value = self._modern(body, headers)
             if value is not None:
-                await self._take_modern(value, body, request)
+                await self._post_modern(value, body, request)
             elif isinstance(session, Refusal):
                 raise session
             elif session is not None:
-                await self._take_in(session, body, request)
+                await self._post_in_session(session, body, request)
             else:
-                await self._take_outside(body, request)
+                await self._post_without_session(body, request)
         except Fault as error:
             await request.reply.respond(
                 Case.NOT_A_MESSAGE.status, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
@@ -196,11 +196,11 @@ class HttpApp(Application):
             raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
         return value
 
-    async def _take_modern(self, value: dict[str, Any], body: bytes, request: HttpRequest) -> None:
+    async def _post_modern(self, value: dict[str, Any], body: bytes, request: HttpRequest) -> None:
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
         if "id" not in value:
-            await self._pass_over(value, request)
+            await self._post_notification(value, request)
             return
         listens = value["method"] == SUBSCRIPTIONS_LISTEN
         if listens and not self._streams.has_room(request.sender.peer):
@@ -211,13 +211,13 @@ class HttpApp(Application):
         stream = endpoint.stream(request.headers, request.sender)
         outcome = endpoint.receiver.request_received(value, body, stream)
         if outcome.is_answered:
-            await (self._listen if listens else self._answer_alone)(stream, request)
+            await (self._listen if listens else self._respond_while_connected)(stream, request)
             return
         refused = stream.sole or outcome.error
         stream.finish()
         await request.reply.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
 
-    async def _pass_over(self, notification: dict[str, Any], request: HttpRequest) -> None:
+    async def _post_notification(self, notification: dict[str, Any], request: HttpRequest) -> None:
         """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
         jsonrpc.classify(notification)
         named = request.headers.get(VERSION)
@@ -238,12 +238,12 @@ class HttpApp(Application):
         principal = request.sender.principal
         try:
             with until(principal.expires if principal else None, self._endpoint.stop_listening, stream):
-                await self._answer_alone(stream, request)
+                await self._respond_while_connected(stream, request)
         finally:
             self._streams.add(peer, -1)
             self._requests.add(peer, 1)
 
-    async def _answer_alone(self, stream: ModernStream, request: HttpRequest) -> None:
+    async def _respond_while_connected(self, stream: ModernStream, request: HttpRequest) -> None:
         """Answer a request that is cancelled when its client disconnects."""
         try:
             await self._respond(stream, request, left=stream.leave)
@@ -251,7 +251,7 @@ class HttpApp(Application):
             if not stream.is_finished:
                 stream.finish()
 
-    def _take_in(self, session: HttpSession, body: bytes, request: HttpRequest) -> Awaitable[None]:
+    def _post_in_session(self, session: HttpSession, body: bytes, request: HttpRequest) -> Awaitable[None]:
         """Process a message of a session."""
         if session.open_streams >= self.limits.max_session_requests:
             raise Refusal(Case.BUSY)
@@ -259,9 +259,9 @@ class HttpApp(Application):
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise Refusal(Case.STOPPING)
-        return self._take(session, body, request)
+        return self._post_to(session, body, request)
 
-    async def _take_outside(self, body: bytes, request: HttpRequest) -> None:
+    async def _post_without_session(self, body: bytes, request: HttpRequest) -> None:
         """Process a message of the legacy era that belongs to no session, or begins one."""
         method = method_of(body)
         if self._is_stateless:
@@ -269,7 +269,7 @@ class HttpApp(Application):
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
         if self._is_stateless:
-            await self._take_alone(body, request, method=method)
+            await self._post_statelessly(body, request, method=method)
         elif method == INITIALIZE:
             await self._begin(body, request)
         else:
@@ -291,7 +291,7 @@ class HttpApp(Application):
             raise Refusal(Case.NO_ID)
         await request.reply.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
 
-    async def _take(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
+    async def _post_to(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
         stream = session.stream(request.headers, request.sender)
         with session:
             outcome = session.receiver.message_received(body, stream)
@@ -307,14 +307,14 @@ class HttpApp(Application):
                 case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
                 await request.reply.respond(case.status, refused or outcome.error)
 
-    async def _take_alone(self, body: bytes, request: HttpRequest, *, method: Any) -> None:
+    async def _post_statelessly(self, body: bytes, request: HttpRequest, *, method: Any) -> None:
         """Answer a request in a separate session, which is set up silently and ends with the answer."""
         session = await self.sessions.begin(request.sender)
         try:
             silence = session.stream(request.headers, request.sender)
             for message in missing_before(method, request.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
                 session.receiver.message_received(message, silence)
-            await self._take(session, body, request)
+            await self._post_to(session, body, request)
         finally:
             await session.connection.aclose("the request was answered")
 

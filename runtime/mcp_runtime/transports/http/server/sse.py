@@ -136,14 +136,13 @@ class SseApp(Application):
         if not by_era(servers).legacy:
             raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
         super().__init__(servers, options)
-        limits = self.limits
         self.sessions: dict[str, SseSession] = {}
         self.is_stopping = False
         # A stream of HTTP+SSE cannot be resumed, so nothing is stored.
-        self._shared = Shared.of(limits, None)
-        self._shares = Pool(min(limits.max_sessions, limits.max_streams))
-        self._silent: Delay[SseSession] = Delay(limits.session_unused, _end_stream)
-        self._posts = Pool(limits.max_requests)
+        self._shared = Shared.of(self.limits, None)
+        self._shares = Pool(min(self.limits.max_sessions, self.limits.max_streams))
+        self._silent: Delay[SseSession] = Delay(self.limits.session_unused, _end_stream)
+        self._posts = Pool(self.limits.max_requests)
 
     @property
     def is_busy(self) -> bool:
