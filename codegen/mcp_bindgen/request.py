@@ -166,7 +166,7 @@ def _refuse_misplaced(settings: Settings, revisions: int, home: Path) -> None:
 
 def stable_name(place: str, base: Path) -> str:
     """Return a machine-independent name of a source: relative to `base`, or otherwise the file name."""
-    if place.startswith(("http://", "https://")):
+    if is_url(place):
         return public_name(place)
     path = PurePath(place)
     if not path.is_absolute():

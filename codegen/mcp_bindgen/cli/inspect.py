@@ -16,6 +16,7 @@ from mcp_bindgen.cli.options import FormatOption, MaskOption, PackageOption, rev
 from mcp_bindgen.cli.output import answer, answer_json, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, Location, printable
+from mcp_bindgen.ingest.sources import is_url
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.target import Said
@@ -109,8 +110,6 @@ def inspect(
 
 def _parted(words: Sequence[str], behind: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the server, as a URL or a command, and the arguments for the call."""
-    from mcp_bindgen.tool_clients.servers import is_url
-
     urls = [word for word in words if is_url(word)]
     if len(urls) + bool(behind) > 1:
         raise InputError.at(_HERE, "give one server: a URL, or a program after --")

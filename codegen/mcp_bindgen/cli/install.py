@@ -11,9 +11,10 @@ import typer
 from mcp_bindgen.cli.output import answer_json
 from mcp_bindgen.cli.tool_sources import EnvOption
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.serving import split_target
 from mcp_bindgen.paths import shown, write_file
-from mcp_bindgen.tool_clients.servers import is_url, variables
+from mcp_bindgen.tool_clients.servers import variables
 
 
 def install(

@@ -6,6 +6,7 @@ import typer
 
 from mcp_bindgen.cli.output import answer
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ingest.sources import is_url
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.target import Said
@@ -49,7 +50,5 @@ def logout(url: UrlArgument) -> None:
 
 
 def _check(url: str) -> None:
-    from mcp_bindgen.tool_clients.servers import is_url
-
     if not is_url(url):
         raise InputError.at(url, "is not the URL of a server")

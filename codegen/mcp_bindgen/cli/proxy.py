@@ -18,6 +18,7 @@ from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, MaskOption
 from mcp_bindgen.cli.tool_sources import HeaderOption
 from mcp_bindgen.diagnostics import InputError, count
+from mcp_bindgen.ingest.sources import is_url
 
 _STANDARD_ERROR: Final = 2
 
@@ -53,7 +54,7 @@ def proxy(
     from mcp_bindgen.live.record import Recorder
     from mcp_bindgen.live.report import Report
     from mcp_bindgen.live.target import Endpoint
-    from mcp_bindgen.tool_clients.servers import headers, is_url
+    from mcp_bindgen.tool_clients.servers import headers
 
     words = words_behind(context)
     if bool(words) is (url is not None):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ingest.sources import is_url
 
 if TYPE_CHECKING:
     from mcp_bindgen.tool_clients.servers import Server
@@ -54,7 +55,7 @@ def described(
     Raises:
         InputError: it gives two, or options for starting a server without a server.
     """
-    from mcp_bindgen.tool_clients.servers import ONE_OF, Server, headers, is_url, variables
+    from mcp_bindgen.tool_clients.servers import ONE_OF, Server, headers, variables
 
     where = Location(source=by)
     if from_ is not None and command:

@@ -10,7 +10,6 @@ from urllib.parse import quote
 from mcp_bindgen.diagnostics import count
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import Severity
-from mcp_bindgen.emit.header import tool_version
 from mcp_bindgen.impact.bindings import PythonName
 from mcp_bindgen.impact.marks import UseKind, what
 
@@ -126,17 +125,13 @@ def as_json(impact: Impact) -> dict[str, Any]:
 
 def as_sarif(impact: Impact) -> dict[str, Any]:
     """Return the report as SARIF 2.1.0 (OASIS), which code scanning services read."""
-    from mcp_bindgen.diff.report.sarif import FINGERPRINT, SCHEMA
+    from mcp_bindgen.diff.report.sarif import FINGERPRINT, log
 
     rules = {touched.finding.rule.id: touched.finding.rule for touched in impact.touched}
-    driver = {
-        "name": "mcp-bindgen",
-        "version": tool_version(),
-        "rules": [
-            {"id": rule.id, "shortDescription": {"text": rule.purpose}, "help": {"text": rule.advice}}
-            for rule in rules.values()
-        ],
-    }
+    stated = (
+        {"id": rule.id, "shortDescription": {"text": rule.purpose}, "help": {"text": rule.advice}}
+        for rule in rules.values()
+    )
     results: list[dict[str, Any]] = [
         {
             "ruleId": touched.finding.rule.id,
@@ -150,7 +145,7 @@ def as_sarif(impact: Impact) -> dict[str, Any]:
     for each in impact.unresolved:
         result = {"level": "note", "kind": "review", "message": {"text": f"{each.name}: {each.reason}"}}
         results.append({**result, "locations": [_location(each.spot)]})
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    return log(stated, results, notifications=None)
 
 
 def _location(spot: Spot) -> dict[str, Any]:

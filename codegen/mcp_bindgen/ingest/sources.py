@@ -86,8 +86,8 @@ def _blocks(data: bytes, place: str) -> bytes:
 
 
 def is_url(place: str) -> bool:
-    """Whether a source is to be downloaded."""
-    return place.startswith(("http://", "https://"))
+    """Whether a text is the URL of a source, which is to be downloaded, or of a server."""
+    return place.lower().startswith(("http://", "https://"))
 
 
 def public_name(place: str) -> str:

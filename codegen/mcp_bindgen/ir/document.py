@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from mcp_bindgen.ir.names import lineage
+from mcp_bindgen.ir.names import field_of, lineage
 from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
 
 Key: TypeAlias = tuple[str, ...]
@@ -84,8 +84,7 @@ def _documented_field(field: Field, struct: Struct, protocol: Protocol, book: Do
 def _inherited_doc(struct: Struct, field: Field, protocol: Protocol) -> str:
     """Return what the input says about a property where the struct inherits it, or before the struct narrows it."""
     for name in lineage(struct.name, protocol.definitions):
-        base = protocol.definitions.get(name)
-        inherited = base.field(field.wire_name) if isinstance(base, Struct) else None
+        inherited = field_of(name, field.wire_name, protocol.definitions)
         if inherited is not None and inherited.doc:
             return inherited.doc
     return ""

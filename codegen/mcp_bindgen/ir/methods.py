@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ir.names import closure, contained, lineage, method_constant, reference, references
+from mcp_bindgen.ir.names import closure, contained, field_of, lineage, method_constant, reference, references
 from mcp_bindgen.ir.nodes import (
     Alias,
     Definition,
@@ -273,8 +273,7 @@ class _Derivation:
 
     def _stated_results(self, message: Struct) -> tuple[str, ...]:
         """Return the names of the results that the response of a request states; may be empty."""
-        response = self._definitions.get(f"{message.name.removesuffix('Request')}ResultResponse")
-        stated = response.field("result") if isinstance(response, Struct) else None
+        stated = field_of(f"{message.name.removesuffix('Request')}ResultResponse", "result", self._definitions)
         type_ = stated.type if stated else None
         if isinstance(type_, Ref) and isinstance(alias := self._definitions.get(type_.name), Alias):
             type_ = alias.type if isinstance(alias.type, Union) else type_

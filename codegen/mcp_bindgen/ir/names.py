@@ -8,6 +8,7 @@ from mcp_bindgen.ir.nodes import (
     Alias,
     AllOf,
     Definition,
+    Field,
     ListOf,
     Literal,
     MapOf,
@@ -52,6 +53,12 @@ def closure(roots: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[
 def inline_name(holder: str, wire_name: str) -> str:
     """Name the inline object type of a property: ``Tool`` and ``inputSchema`` give ``ToolInputSchema``."""
     return holder + (pascal(wire_name) or "Member")
+
+
+def field_of(owner: str, name: str, definitions: Mapping[str, Definition]) -> Field | None:
+    """Return a property of a definition; None unless that is an object which has it."""
+    definition = definitions.get(owner)
+    return definition.field(name) if isinstance(definition, Struct) else None
 
 
 def method_constant(definition: Definition | None) -> str | None:

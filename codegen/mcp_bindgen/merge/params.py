@@ -7,7 +7,7 @@ request and notification all the same, and the inherited params declare it.
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from mcp_bindgen.ir.names import lineage, method_constant
+from mcp_bindgen.ir.names import field_of, lineage, method_constant
 from mcp_bindgen.ir.nodes import Definition, Erratum, Field, Ref, Struct, TypeRef, Union
 from mcp_bindgen.ir.spell import spell
 
@@ -48,8 +48,8 @@ def add_base_meta(definitions: Mapping[str, Definition], own: Collection[str]) -
     for name in own:
         message = definitions[name]
         params = message.field("params") if isinstance(message, Struct) and method_constant(message) else None
-        base = definitions.get("RequestParams" if name.endswith("Request") else "NotificationParams")
-        meta = base.field(_META) if isinstance(base, Struct) else None
+        base = "RequestParams" if name.endswith("Request") else "NotificationParams"
+        meta = field_of(base, _META, definitions)
         for struct in _structs(params.type, definitions) if params and meta else ():
             if meta and struct.name in own and not struct.field(_META):
                 changed[struct.name] = replace(struct, fields=(meta, *struct.fields), own=struct.own | {_META})
@@ -59,8 +59,7 @@ def add_base_meta(definitions: Mapping[str, Definition], own: Collection[str]) -
 def _inherited(message: Struct, definitions: Mapping[str, Definition]) -> Field | None:
     """The `_meta` of the params that the message inherits before it replaces them."""
     for base in lineage(message.name, definitions):
-        parent = definitions.get(base)
-        params = parent.field("params") if isinstance(parent, Struct) else None
+        params = field_of(base, "params", definitions)
         found = _meta_of(params.type, definitions) if params else None
         if found is not None:
             return found

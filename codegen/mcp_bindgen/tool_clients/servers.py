@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.json_values import is_object
 from mcp_bindgen.settings import TABLE, Table, find_settings
 
@@ -47,11 +48,6 @@ class Server:
     module: Path | None = None
     lock: Path = Path(LOCK)
     client: str | None = None
-
-
-def is_url(text: str) -> bool:
-    """Whether a text is the URL of a server."""
-    return text.lower().startswith(("http://", "https://"))
 
 
 def module_path(out: Path, where: Location) -> Path:

@@ -40,15 +40,15 @@ def as_sarif(report: Report) -> dict[str, Any]:
 
 
 def log(
-    rules: Iterable[Mapping[str, Any]], results: Iterable[Mapping[str, Any]], notifications: Sequence[Any] = ()
+    rules: Iterable[Mapping[str, Any]],
+    results: Iterable[Mapping[str, Any]],
+    notifications: Sequence[Any] | None = (),
 ) -> dict[str, Any]:
-    """Return a log of one run, as JSON values."""
-    run = {
-        "tool": {"driver": {"name": "mcp-bindgen", "version": tool_version(), "rules": [*rules]}},
-        "invocations": [{"executionSuccessful": True, "toolConfigurationNotifications": [*notifications]}],
-        "results": [*results],
-    }
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    """Return a log of one run, as JSON values; without `notifications`, it says nothing of the run itself."""
+    tool = {"driver": {"name": "mcp-bindgen", "version": tool_version(), "rules": [*rules]}}
+    invocation = {"executionSuccessful": True, "toolConfigurationNotifications": notifications}
+    known = {} if notifications is None else {"invocations": [invocation]}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": tool, **known, "results": [*results]}]}
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.leaves import leaves
 from mcp_bindgen.ir.methods import UNIONS
-from mcp_bindgen.ir.names import contained
+from mcp_bindgen.ir.names import contained, field_of
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 from mcp_bindgen.load import default_rows
 
@@ -128,8 +128,7 @@ class _Results:
         result = self._partner(partner.result, old=old)
         if result is None or method.result is None:
             return method
-        wrapper = here.definitions.get(f"{partner.result}Response")
-        stated = wrapper.field("result") if isinstance(wrapper, Struct) else None
+        stated = field_of(f"{partner.result}Response", "result", here.definitions)
         forms = leaves(stated.type, here) if stated else ()
         named = [form.name for form in forms if isinstance(form, Ref) and form.name != result]
         return replace(method, result=result, alternatives=tuple(dict.fromkeys([*named, *method.alternatives])))

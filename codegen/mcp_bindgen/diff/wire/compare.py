@@ -12,7 +12,7 @@ from mcp_bindgen.diff.wire.frames import FRAME, compare_errors, compare_frames, 
 from mcp_bindgen.diff.wire.gates import Gates, needs_of_result
 from mcp_bindgen.diff.wire.spot import Changes, Spot, root
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
-from mcp_bindgen.ir.names import ENVELOPE
+from mcp_bindgen.ir.names import ENVELOPE, field_of
 from mcp_bindgen.ir.nodes import Direction, Field, Literal, Method, Protocol, Ref, Struct, Union
 from mcp_bindgen.ir.spell import opaque_text
 
@@ -125,7 +125,7 @@ class _Methods:
 
     def _is_typed(self, method: Method, protocol: Protocol) -> bool:
         """Whether the params of a message, if it declares any, are an object with a name and nothing more."""
-        params = _field(method.message, "params", protocol)
+        params = field_of(method.message, "params", protocol.definitions)
         return (params is None) is (method.params is None) and not (params and opaque_text(params.type))
 
     def _framed(self, before: Method, after: Method) -> Restricted:
@@ -199,8 +199,8 @@ class _Methods:
         tagged = Restricted()
         if form and form != COMPLETE:  # An answer without the tag has another form.
             tag = Field(wire_name=RESULT_TAG, type=Literal(values=(form,)), required=True)
-            was = _field(old[0], RESULT_TAG, self._sides.old)
-            is_ = _field(new[0], RESULT_TAG, self._sides.new)
+            was = field_of(old[0], RESULT_TAG, self._sides.old.definitions)
+            is_ = field_of(new[0], RESULT_TAG, self._sides.new.definitions)
             tagged.presence[RESULT_TAG] = Change.BOTH
             tagged.types[RESULT_TAG] = self._harmless(tag, is_, Change.NARROWS)
             tagged.types[RESULT_TAG] |= self._harmless(was, tag, Change.WIDENS)
@@ -221,18 +221,13 @@ def _are_restricted(name: str, *sides: tuple[Method, Protocol]) -> bool:
 def _own_and_framed(name: str, method: Method, protocol: Protocol) -> tuple[Field | None, Field | None]:
     """Return a property as a message declares it, and as its JSON-RPC frame does."""
     frame = "JSONRPCRequest" if method.is_request else "JSONRPCNotification"
-    return _field(method.message, name, protocol), _field(frame, name, protocol)
+    return field_of(method.message, name, protocol.definitions), field_of(frame, name, protocol.definitions)
 
 
 def _said_of_result(method: Method, protocol: Protocol) -> str:
     """Return what the response of a request says about its result beyond the result's types."""
-    result = _field(f"{method.message.removesuffix('Request')}ResultResponse", "result", protocol)
+    result = field_of(f"{method.message.removesuffix('Request')}ResultResponse", "result", protocol.definitions)
     return opaque_text(result.type) if result else ""
-
-
-def _field(owner: str, name: str, protocol: Protocol) -> Field | None:
-    struct = protocol.definitions.get(owner)
-    return struct.field(name) if isinstance(struct, Struct) else None
 
 
 def _params_of(method: Method) -> Field | None:
