@@ -36,6 +36,10 @@ class Carrier:
     part: str
     travel: Travel
 
+    def is_from_old(self, pair: Pair) -> bool:
+        """Whether the peer of the old revision sends it."""
+        return (pair is Pair.OLD_CLIENT) == (self.travel is Travel.TO_SERVER)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:

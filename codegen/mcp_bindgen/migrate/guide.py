@@ -16,7 +16,7 @@ from mcp_bindgen.diff.rule import NOTHING, Rule, Severity, View
 from mcp_bindgen.diff.rules import CATALOGUE, definitions, properties
 from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED
 from mcp_bindgen.diff.wire.compare import renamed_methods
-from mcp_bindgen.diff.wire.examples import Examples
+from mcp_bindgen.diff.wire.witness import Examples
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
 from mcp_bindgen.ingest.revisions import released, revision_folder

@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
+from mcp_bindgen.diff.finding import Carrier, Finding, Pair
 from mcp_bindgen.diff.rules.properties import PROPERTY_MOVED
 from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.exchange import Exchange, Message
-from mcp_bindgen.diff.wire.proof import Proof, are_about, hints_in, path, prove, repairs, turned
+from mcp_bindgen.diff.wire.proof import MAX_CANDIDATES, Proof, are_about, hints_in, path, prove, repairs, turned
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.values.builder import Step
 
@@ -57,8 +57,7 @@ class Witnesses:
         # A separate message is clearer than an embedded one, and the shortest path is clearest.
         carriers = sorted(finding.carriers.items(), key=lambda item: (self._embeds(item[0]), len(item[1]), item[0]))
         for carrier, way in [row for row in carriers if pair in finding.breaks_in(row[0])][:MAX_CARRIERS]:
-            from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
-            proof = self._proof(finding, carrier, way, from_old=from_old)
+            proof = self._proof(finding, carrier, way, from_old=carrier.is_from_old(pair))
             valid += proof.sent
             if proof.value is not None:
                 return proof.value, valid
@@ -115,3 +114,29 @@ def _reason(tried: int) -> str:
     if not tried:
         return "no valid message of the sender was found that contains it"
     return f"the receiver rejects none of the {tried} messages tried because of it"
+
+
+class Examples:
+    """Finds the counterpart in the other revision of a message that proves a break."""
+
+    def __init__(self, old: Protocol, new: Protocol) -> None:
+        self._old = Exchange(old, {})
+        self._new = Exchange(new, renamed_methods(old, new))
+
+    def pair(self, finding: Finding, pair: Pair) -> tuple[Any, Any]:
+        """Return the messages of the old and the new revision, None for one that does not exist.
+
+        One of them is the witness. The other is valid for its own revision and has the same method.
+        """
+        witness = finding.witnesses.get(pair)
+        if witness is None or finding.is_about_method:
+            return None, None
+        for carrier, way in sorted(finding.carriers.items()):
+            if pair not in finding.breaks_in(carrier):
+                continue
+            from_old = carrier.is_from_old(pair)
+            other, steps = (self._new, way) if from_old else (self._old, tuple(map(turned, way)))
+            tried = islice(other.messages(carrier, steps, ()), MAX_CANDIDATES)
+            found = next((m.frame for m in tried if other.sends(carrier, m) and carrier.part in witness), None)
+            return (witness, found) if from_old else (found, witness)
+        return None, None
