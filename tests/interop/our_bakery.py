@@ -1,6 +1,7 @@
-"""Our server of tools that become tasks, for clients by others (test_tasks.py)."""
+"""Our server of tools that become tasks, for clients by others (test_tasks.py): over stdio, or HTTP with `http`."""
 
 import asyncio
+import sys
 
 from pydantic import BaseModel
 
@@ -8,6 +9,7 @@ from mcp_bindings.v2026_07_28 import App, Context
 from mcp_runtime.app import ToolFailure, ask
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
+from mcp_runtime.transports.http import serve_http
 
 
 class Size(BaseModel):
@@ -56,4 +58,7 @@ async def forever(ctx: Context) -> str:
 
 
 if __name__ == "__main__":
-    app.run()
+    if sys.argv[1:] == ["http"]:
+        serve_http(app, port=0, started=lambda url: print(f"{url}/mcp", flush=True))
+    else:
+        app.run()

@@ -4,6 +4,12 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    suppress,
+)
 from typing import Any
 
 import pytest
@@ -13,15 +19,21 @@ from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks import TaskFailed, TaskHandle, Tasks, start_task
+from mcp_runtime.peer import Peer
+from mcp_runtime.transports.http import connect_http
 from mcp_runtime.transports.stdio import connect_stdio
+from support.ports import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(SECONDS)]
 
 PEER = str(PEERS / "fastmcp_bakery.py")
 
 
+OURS = [sys.executable, "-m", "interop.our_bakery"]
+
+
 def test_their_client_drives_our_server() -> None:
-    command = [interpreter("MCP_PEER_TASKS"), PEER, "call", sys.executable, "-m", "interop.our_bakery"]
+    command = [interpreter("MCP_PEER_TASKS"), PEER, "call", *OURS]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout) == {
@@ -34,9 +46,21 @@ def test_their_client_drives_our_server() -> None:
     }
 
 
+def test_their_client_does_not_name_tasks_over_http() -> None:
+    """A client must send the id of the task as `Mcp-Name` (tasks extension, Streamable HTTP)."""
+    with subprocess.Popen([*OURS, "http"], cwd=TESTS, stdout=subprocess.PIPE, encoding="utf-8") as server:
+        try:
+            assert server.stdout is not None
+            command = [interpreter("MCP_PEER_TASKS"), PEER, "call", server.stdout.readline().strip()]
+            done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+        finally:
+            server.kill()
+    assert "the header Mcp-Name is missing, but taskId in the body is" in done.stderr
+
+
 def test_the_client_of_npm_drives_our_server() -> None:
     node_package("@modelcontextprotocol/ext-tasks")
-    command = ["node", str(PEERS / "ts_tasks_client.mjs"), sys.executable, "-m", "interop.our_bakery"]
+    command = ["node", str(PEERS / "ts_tasks_client.mjs"), *OURS]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout) == {
@@ -53,8 +77,32 @@ class Baker(mcp.ClientHandlers):
         return mcp.ElicitResult(action="accept", content={"loaves": 3})
 
 
-async def test_our_client_drives_their_server() -> None:
-    async with connect_stdio(interpreter("MCP_PEER_TASKS"), PEER, "serve") as peer:
+@asynccontextmanager
+async def http_peer() -> AsyncGenerator[Peer]:
+    """Run their server over HTTP, and connect to it."""
+    port = free_port()
+    with subprocess.Popen([interpreter("MCP_PEER_TASKS"), PEER, "serve", str(port)], cwd=TESTS) as server:
+        try:
+            async with asyncio.timeout(SECONDS / 2):
+                while True:
+                    with suppress(OSError):
+                        _, writer = await asyncio.open_connection("127.0.0.1", port)
+                        writer.close()
+                        break
+                    await asyncio.sleep(0.1)
+            async with connect_http(f"http://127.0.0.1:{port}/mcp") as peer:
+                yield peer
+        finally:
+            server.kill()
+
+
+def stdio_peer() -> AbstractAsyncContextManager[Peer]:
+    return connect_stdio(interpreter("MCP_PEER_TASKS"), PEER, "serve")
+
+
+@pytest.mark.parametrize("connected", [stdio_peer, http_peer])
+async def test_our_client_drives_their_server(connected: Callable[[], AbstractAsyncContextManager[Peer]]) -> None:
+    async with connected() as peer:
         client = await mcp.Client.open(peer, handlers=Baker(), extensions=[Tasks()])
 
         async def started(name: str) -> TaskHandle[Any]:

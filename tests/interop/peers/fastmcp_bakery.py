@@ -1,4 +1,7 @@
-"""A server and a client of fastmcp-tasks: `serve`, or `call COMMAND...`, which prints what became of each task."""
+"""A server and a client of fastmcp-tasks.
+
+`serve` and `serve PORT` serve over stdio and HTTP; `call COMMAND...` and `call URL` print what became of each task.
+"""
 
 import asyncio
 import json
@@ -59,7 +62,9 @@ async def answered(*_: Any) -> ElicitResult:
 
 async def call(command: list[str]) -> dict[str, Any]:
     outcomes: dict[str, Any] = {}
-    transport = StdioTransport(command=command[0], args=command[1:])
+    transport: Any = command[0]
+    if not transport.startswith("http"):
+        transport = StdioTransport(command=command[0], args=command[1:])
     async with Client(transport, elicitation_handler=answered) as client:
         for name in ("bake", "survey", "burn", "protest"):
             task = await call_tool_task(client, name, {})
@@ -83,7 +88,9 @@ async def call(command: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "serve":
+    if sys.argv[1:] == ["serve"]:
         server.run(show_banner=False)
+    elif sys.argv[1] == "serve":
+        server.run(transport="http", port=int(sys.argv[2]), show_banner=False)
     else:
         print(json.dumps(asyncio.run(call(sys.argv[2:])), indent=1))
