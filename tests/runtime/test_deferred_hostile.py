@@ -55,11 +55,12 @@ class Liar(mcp.Server):
 
 
 @pytest.mark.parametrize("extensions", [[], [Tasks()]])
-async def test_tasks_that_nobody_may_get_are_bad_answers(extensions: Any) -> None:
+async def test_tasks_that_nobody_may_get_are_bad_answers(extensions: Any, caplog: pytest.LogCaptureFixture) -> None:
     async with connect_memory(Liar()) as peer:
         client = await mcp.Client.open(peer, extensions=extensions)
         with pytest.raises(RemoteProtocolError, match="/resultType: the result is 'task'"):
             await client.get_prompt(name="x")
+        assert sum("the result is 'task'" in record.getMessage() for record in caplog.records) == 1
         if not extensions:
             with pytest.raises(RemoteProtocolError, match="/resultType: the result is 'task'"):
                 await client.call_tool(name="x")
@@ -119,7 +120,7 @@ async def test_a_key_that_comes_again_is_answered_once() -> None:
 
 
 @pytest.mark.parametrize("params", [{"taskId": 7}, {"taskId": None}, {}, {"taskId": ["x"]}, {"taskId": "x" * 257}])
-async def test_an_id_that_is_not_a_string_is_refused(params: dict[str, Any]) -> None:
+async def test_an_id_that_is_not_a_string_is_refused(params: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     async with connect_memory(app()) as peer:
         client = await mcp.Client.open(peer, extensions=[Tasks()])
         for method in ("tasks/get", "tasks/update", "tasks/cancel"):
@@ -128,9 +129,12 @@ async def test_an_id_that_is_not_a_string_is_refused(params: dict[str, Any]) -> 
                     client.connection, vendor_request(method, Raw, Raw), {**params, "inputResponses": {}}
                 )
             assert caught.value.code == -32602
+            said = [record.getMessage() for record in caplog.records]
+            assert sum(line.startswith(method) and "taskId" in line for line in said) == 1
 
 
-async def test_very_many_answers_to_nothing_are_ignored() -> None:
+async def test_very_many_answers_to_nothing_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     async with connect_memory(app()) as peer:
         client = await mcp.Client.open(peer, extensions=[Tasks()])
         created = await send_request(client.connection, vendor_request("tools/call", Raw, Raw), {"name": "bake"})
@@ -138,6 +142,7 @@ async def test_very_many_answers_to_nothing_are_ignored() -> None:
         params: dict[str, Any] = {"taskId": created.model_dump()["taskId"], "inputResponses": answers}
         began = asyncio.get_running_loop().time()
         done = await send_request(client.connection, vendor_request("tasks/update", Raw, Raw), params)
+        assert caplog.text.count("100000 answers to no open question of the task") == 1
         assert done.model_extra and asyncio.get_running_loop().time() - began < 3
         with pytest.raises(PeerError, match="inputResponses must be an object"):
             await send_request(

@@ -271,10 +271,11 @@ class Engine:
             await observe(owner, record)
         return record
 
-    async def find(self, owner: str, task_id: Any, restart: Restart | None = None) -> TaskRecord:
+    async def find(self, ctx: Context[Any], owner: str, task_id: Any, restart: Restart | None = None) -> TaskRecord:
         """Return a task; if its process has ended, it is run again, or it has failed.
 
         Args:
+            ctx: the context of the request that asks for it.
             owner: the owner of the task.
             task_id: its id, from the peer.
             restart: runs a task again; None if it fails instead.
@@ -283,6 +284,7 @@ class Engine:
             PeerError: there is no such task.
         """
         if not isinstance(task_id, str) or len(task_id) > MAX_ID:
+            ctx.connection.log_limited(logging.WARNING, "%s has a taskId that cannot be one", ctx.exchange.name)
             raise PeerError(INVALID_PARAMS, f"taskId must be a string of at most {MAX_ID} characters")
         try:
             record = await self.store.get(owner, task_id)

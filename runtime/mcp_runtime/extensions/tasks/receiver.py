@@ -158,11 +158,11 @@ class _Receiver:
 
     async def get(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/get``."""
-        return self._answer(TASKS_GET, await self._find(params.task_id))
+        return self._answer(TASKS_GET, await self._find(params.task_id, ctx))
 
     async def result(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/result`` once the task has ended, with exactly the result or error of its request."""
-        await self._find(params.task_id)
+        await self._find(params.task_id, ctx)
         try:
             outcome = await self._engine.store.wait(self._owner, params.task_id)
         except TaskError as error:
@@ -188,7 +188,7 @@ class _Receiver:
 
     async def cancel(self, params: Any, ctx: Context[Any]) -> Any:
         """Answer ``tasks/cancel``: the task is cancelled before the answer is sent, and stays so."""
-        await self._find(params.task_id)
+        await self._find(params.task_id, ctx)
         try:
             return self._answer(TASKS_CANCEL, await self._engine.cancel(self._owner, params.task_id))
         except TaskError as error:
@@ -216,8 +216,8 @@ class _Receiver:
         ctx.exchange.method = method  # the result is one of the revision in use
         return mark(method.alternatives[0].validate({"task": record.wire()}), record.id)
 
-    async def _find(self, task_id: str) -> TaskRecord:
-        record = await self._engine.find(self._owner, task_id)
+    async def _find(self, task_id: str, ctx: Context[Any]) -> TaskRecord:
+        record = await self._engine.find(ctx, self._owner, task_id)
         run = self._engine.running.get(task_id)
         if isinstance(run, _SessionRun):
             run.caller.attach(self._connection)

@@ -103,6 +103,9 @@ class TaskServer:
         if not is_object(given):
             raise PeerError(INVALID_PARAMS, "inputResponses must be an object", {"pointer": "/inputResponses"})
         engine = self.engine
+        if strange := len(given.keys() - record.questions.keys()):
+            text = "%d answers to no open question of the task %s are ignored"
+            ctx.connection.log_limited(logging.INFO, text, strange, record.id)
         if (run := engine.running.get(record.id)) is not None:
             run.answer(given)
         elif engine.shared is not None and not record.status.is_terminal:
@@ -133,7 +136,7 @@ class TaskServer:
         Raises:
             PeerError: there is no such task.
         """
-        return await self.engine.find(ctx.requester.principal or "", task_id, partial(self._restart, ctx))
+        return await self.engine.find(ctx, ctx.requester.principal or "", task_id, partial(self._restart, ctx))
 
     async def _restart(self, ctx: Context[Any], record: TaskRecord, work: Mapping[str, Any]) -> None:
         """Run a task of a process that has ended again."""
