@@ -89,15 +89,15 @@ class Questions(Duties):
         if "client" not in self._connections[call.client].ended:
             self._did("reply", call.tag)
         call.question.step("answer")
-        if result["content"]["text"] != call.question_text:
+        if not result or result["content"]["text"] != call.question_text:
             self.fault(f"{call.tag}: the reply has changed: {result}")
 
     def _asks_again(self, call: Call, params: Any) -> None:
         """The client sends the next request, with the answer to the question."""
-        self._replies(call, params["inputResponses"][call.question_id])
+        self._replies(call, params.get("inputResponses", {}).get(call.question_id))
         call.sent = Machine(self, SENT, call.tag)
         self._must("request", call.tag)
-        if params["requestState"] != call.request_state:
+        if params.get("requestState") != call.request_state:
             self.fault(f"{call.tag}: the state has changed")
 
     def _will_hear(self, call: Call) -> None:
