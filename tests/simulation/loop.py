@@ -162,12 +162,8 @@ def simulate(main: Callable[[Loop], Coroutine[Any, Any, T]], seed: int, stalls: 
     # The runtime's own draws do not disturb the rest: some happen once per process.
     loop, own = Loop(seed, stalls), random.Random(f"runtime {seed}")
     before, run = sources.in_use, THREADS.run
-    sources.in_use = Sources(
-        now=loop.time,
-        wall=lambda: EPOCH + loop.time(),
-        token=own.randbytes,
-        jitter=own.uniform,
-    )
+    clocks: dict[str, Any] = {"now": loop.time, "wall": lambda: EPOCH + loop.time()}
+    sources.in_use = Sources(**clocks, token=own.randbytes, jitter=own.uniform)
     setattr(THREADS, "run", partial(_in_the_loop, loop))  # noqa: B010 - a method, for as long as the world lasts
     try:
         return loop.run_until_complete(main(loop))

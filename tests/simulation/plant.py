@@ -43,8 +43,8 @@ def search(seconds: float, worlds: int | None, fault: Fault) -> str:
         copy = Path(folder) / RUNTIME.name
         shutil.copytree(RUNTIME, copy)
         (copy / fault.file).write_text(fault.planted(), "utf-8")
-        command = [sys.executable, "-m", "simulation.simulate", "--seconds", str(seconds), "--as-it-is"]
-        command += [] if worlds is None else ["--seeds", str(worlds)]
+        most = [] if worlds is None else ["--seeds", str(worlds)]
+        command = [sys.executable, "-m", "simulation.simulate", "--seconds", str(seconds), "--as-it-is", *most]
         environment = {**os.environ, "PYTHONPATH": f"{folder}:{HERE.parent}"}
         try:
             done = subprocess.run(

@@ -106,6 +106,7 @@ def _dialogue(chance: random.Random) -> list[Any]:
     """Return steps with questions; each takes the client some seconds to answer."""
     steps: list[Any] = []
     for _ in range(chance.choice((1, 1, 2, 5))):
+        steps += chance.choice(([], [], [["log", "error", "line", 2]]))
         steps += [["wait", chance.choice((0, 0, 0.5, 3))], ["ask", chance.choice((0, 0, 0.1, 2, 7))]]
     return [*steps, *chance.choice(([], [["wait", 1]], [["fail", 7]]))]
 
@@ -248,11 +249,8 @@ def run(world: World) -> tuple[list[Event], Loop]:
         pipes = sum(pipe.is_open for stream in streams for pipe in (stream.there, stream.back))
         tasks = sorted(task.get_name() for task in left)
         told = [str(warning.message) for warning in warned if "never awaited" in str(warning.message)]
-        history.note(
-            "world",
-            "ends",
-            {"tasks": tasks, "failures": loop.failures, "pipes": pipes, "timers": loop.timers, "warnings": told},
-        )
+        kept = {"tasks": tasks, "failures": loop.failures, "pipes": pipes, "timers": loop.timers, "warnings": told}
+        history.note("world", "ends", kept)
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
