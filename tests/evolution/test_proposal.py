@@ -170,6 +170,16 @@ def test_a_url_is_read_as_its_file_is(cli: Cli, tmp_path: Path) -> None:
             assert cli("proposal", f"{url}/{name}", expect=2).err == f"error: {url}/{name}: {said}\n"
 
 
+def test_blocks_that_declare_nothing_are_prose(cli: Cli, tmp_path: Path) -> None:
+    """A text shows a property before and after the change, and the new type where it explains it and at its end."""
+    page = tmp_path / "keywords.md"
+    page.write_text(
+        f"{PAGE}\n```typescript\n// Before\nnames: string[];\n```\n{PAGE}\n~~~ts\ntype Last = string;", "utf-8"
+    )
+    assert "New optional properties: keywords (Implementation)" in cli("proposal", page).out
+    assert {"Keyword", "Last"} <= read_sides([str(page)], [NEWEST], None).declared
+
+
 def test_a_union_that_names_itself_gains_alternatives(cli: Cli, tmp_path: Path) -> None:
     page = tmp_path / "song.md"
     page.write_text("```ts\ntype ContentBlock = ContentBlock | Song\ninterface Song { type: 'song' }\n```\n", "utf-8")

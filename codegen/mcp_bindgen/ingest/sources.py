@@ -16,6 +16,7 @@ MAX_BYTES = 16 * 1024 * 1024
 TIMEOUT = 30.0
 """The timeout of a whole download, in seconds."""
 _FENCE = re.compile(rb"(`{3,}|~{3,})\s*(\w*)")
+_DECLARATION = re.compile(rb"^\s*(?:export\s+)?(?:declare\s+)?(?:interface|type|enum|const)\s", re.MULTILINE)
 
 
 class SourceKind(StrEnum):
@@ -69,17 +70,25 @@ def source_of(data: bytes, place: str) -> SourceText:
 
 
 def _blocks(data: bytes, place: str) -> bytes:
-    """Return Markdown with every line emptied that is not inside a block of TypeScript."""
-    lines, fence = list[bytes](), b""
-    for line in data.splitlines():
+    """Return Markdown with every line emptied that is not inside a block of TypeScript with declarations.
+
+    Texts also show a single property, before and after a change, in blocks that declare nothing.
+    """
+    lines, block, fence, is_typescript = list[bytes](), list[bytes](), b"", False
+    end = b"\0"
+    for line in (*data.splitlines(), end):
         text = line.strip()
         opened = _FENCE.match(text)
         if not fence and opened:
-            fence = opened[1] if opened[2] in (b"ts", b"typescript") else b"-" + opened[1]
-            text = b""
-        elif fence and text == fence.removeprefix(b"-"):
-            fence = b""
-        lines.append(line if text and fence and not fence.startswith(b"-") else b"")
+            fence, is_typescript = opened[1], opened[2] in (b"ts", b"typescript")
+        elif fence and text in (fence, end):
+            found = b"\n".join(block)
+            lines += [b"", *(block if is_typescript and _DECLARATION.search(found) else [b""] * len(block)), b""]
+            block, fence = [], b""
+        elif fence:
+            block.append(line)
+        else:
+            lines.append(b"")
     if not any(lines):
         raise InputError.at(place, "no TypeScript in it: types are read from blocks fenced with ```ts")
     return b"\n".join(lines) + b"\n"
