@@ -126,9 +126,6 @@ class Judge(Wire):
 
     def _client_ends(self, _: Connection, data: Any) -> None:
         call = self._calls[data["tag"]]
-        one = self._connections[call.client]
-        if data["how"] == "ConnectionClosed" and self._now >= one.breaks:
-            self._client_reads_the_end(one, None)
         self._excuse("lose", call.tag)
         self._did("end", call.tag)
         if call.told:
@@ -188,7 +185,9 @@ class Judge(Wire):
     def _net_cut(self, one: Connection, _: Any) -> None:
         one.is_cut = True
 
-    def _client_is_lost(self, one: Connection, data: Any) -> None: ...
+    def _client_is_lost(self, one: Connection, data: Any) -> None:
+        if data is not None:
+            self._client_reads_the_end(one, None)
 
     def _server_is_lost(self, one: Connection, data: Any) -> None:
         if data is not None and "middle of a message" in data:
