@@ -1,6 +1,8 @@
 """`mcp-bindgen check`: what is found, how it is told, and that correct servers have no finding."""
 
 import json
+import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Generator
@@ -59,15 +61,16 @@ def test_our_servers_over_http_have_no_finding(cli: Cli, tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
 def test_a_server_that_dies_of_a_hostile_line_is_found(cli: Cli, revision: str) -> None:
-    found = cli("check", "--robust", "--only", "robust.many", "--format", "json", *server("", revision)).json
+    found = cli("check", "--robust", "--only", "robust.survives", "--format", "json", *server("", revision)).json
     assert "robust.survives" in serious(found), "the planted server takes each line for a message"
 
 
 @pytest.mark.slow
 def test_our_server_survives_hostile_clients(cli: Cli) -> None:
     words = ("--", sys.executable, ROOT / "examples" / "sum_server.py")
-    found = cli("check", "--robust", "--only", "robust.many", "--format", "json", *words).json
-    assert serious(found) == []
+    only = [word for id_ in ("survives", "memory", "many", "ends") for word in ("--only", f"robust.{id_}")]
+    found = cli("check", "--robust", *only, "--format", "json", *words).json
+    assert serious(found) == [] and found["probes"] == 0
 
 
 @pytest.mark.slow
@@ -79,6 +82,22 @@ def test_the_report_names_the_requirement_and_shows_the_messages(cli: Cli) -> No
     again = next(line for line in told.splitlines() if line.startswith("  again: mcp-bindgen check "))
     assert "--revision 2025-11-25 --only ping.answered -- " in again
     assert "1 error, 0 warnings, 0 notes; 1 probe, 0 calls of tools, " in told
+
+
+@pytest.mark.slow
+def test_the_command_that_repeats_a_probe_has_its_options_but_no_secret(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--env", "MCP_TOKEN=s3cret", "--timeout", "5", "--tools", "get_*")
+    found = cli("check", "--only", "ping.answered", *options, "--format", "json", *server("pong"), expect=1).json
+    again = found["findings"][0]["again"]
+    for part in ("--tools 'get_*'", '--env MCP_TOKEN="$MCP_TOKEN"', "--timeout 5.0"):
+        assert f" {part} " in again
+    assert "s3cret" not in again
+    monkeypatch.setenv("MCP_TOKEN", "another")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    words = [os.path.expandvars(word) for word in shlex.split(again)[1:]]
+    assert serious(cli("check", "--format", "json", *words[1:], expect=1).json) == ["ping.answered"]
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,7 @@ _HOSTILE: Final[Mapping[str, str]] = {
 async def strain(
     open_: Callable[[str, Mapping[str, Any]], AbstractAsyncContextManager[Peer]],
     revision: str,
+    only: Collection[str],
     add: Callable[[str, str, str, str, Sequence[Said]], None],
 ) -> None:
     """Send what a careless or hostile client may send, each in a conversation of its own, and report what breaks.
@@ -43,9 +44,14 @@ async def strain(
     Args:
         open_: starts or reaches the server.
         revision: the revision to speak.
+        only: the requirements to try, all if empty.
         add: takes a finding: the requirement, what it is about, the revision, the reason, and messages.
     """
-    for name, text in _HOSTILE.items():
+
+    def is_wanted(*ids: str) -> bool:
+        return not only or not {*ids}.isdisjoint(only)
+
+    for name, text in _HOSTILE.items() if is_wanted("robust.survives", "robust.memory") else ():
         async with open_(revision, {}) as peer:
             if await _begun(peer, revision):
                 before = _memory(peer)
@@ -54,13 +60,15 @@ async def strain(
                     add("robust.survives", name, revision, f"{name}: {problem}", peer.said[-2:])
                 elif _memory(peer) - before > MAX_GROWTH:
                     add("robust.memory", name, revision, f"{name} takes {_memory(peer) - before:,} bytes", ())
-    async with open_(revision, {}) as peer:
-        if await _begun(peer, revision) and (missing := await _many(peer)):
-            add("robust.many", "", revision, f"{missing} of {MANY} requests at once are not answered", ())
-    async with open_(revision, {}) as peer:
-        if isinstance(peer, Process) and await _begun(peer, revision) and (left := await _left(peer)):
-            reason = f"{len(left)} processes are left {GRACE:g} s after the input is closed"
-            add("robust.ends", "", revision, reason, ())
+    if is_wanted("robust.many"):
+        async with open_(revision, {}) as peer:
+            if await _begun(peer, revision) and (missing := await _many(peer)):
+                add("robust.many", "", revision, f"{missing} of {MANY} requests at once are not answered", ())
+    if is_wanted("robust.ends"):
+        async with open_(revision, {}) as peer:
+            if isinstance(peer, Process) and await _begun(peer, revision) and (left := await _left(peer)):
+                reason = f"{len(left)} processes are left {GRACE:g} s after the input is closed"
+                add("robust.ends", "", revision, reason, ())
 
 
 async def _begun(peer: Peer, revision: str) -> bool:

@@ -130,7 +130,7 @@ class _Checking:
         used = [each for each in probes() if each.declares or each.requirement == OTHERWISE]
         await self._judge(max(self._spoken), EVERYTHING, used)
         if wanted.is_robust:
-            await strain(self._open, max(self._spoken), self._add)
+            await strain(self._open, max(self._spoken), wanted.only, self._add)
         return Checked(
             server=self._server,
             revisions=tuple(sorted(self._spoken)),

@@ -7,6 +7,8 @@ The JSON output: ``server``, ``revisions`` (those that it speaks), ``findings`` 
 
 import asyncio
 import json
+import shlex
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -20,6 +22,9 @@ from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, Tim
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.bindings import revisions
+
+_REPEATED = frozenset({"tools", "arguments", "calls", "seed", "env", "header", "cwd", "timeout"})
+"""The options that decide what a probe does."""
 
 
 class CheckFormat(StrEnum):
@@ -101,9 +106,27 @@ def check(
         tools=options,
         is_robust=robust,
     )
-    found = reports.Report(asyncio.run(run(wanted)), wanted, accepted)
+    found = reports.Report(asyncio.run(run(wanted)), wanted, accepted, _repeated(context))
     answer_document(reports.RENDERERS[format_.value](found), output)
     raise typer.Exit(int(found.number(Severity.ERROR) > 0))
+
+
+def _repeated(context: typer.Context) -> list[str]:
+    """Return the options of this command that a repetition of one probe needs too, as a shell reads them.
+
+    Values of environment variables are left to the shell, since they may be secrets.
+    """
+    repeated: list[str] = []
+    for option in context.command.params:
+        name = option.name or ""
+        value = context.params.get(name)
+        if name not in _REPEATED or not value or value == option.default:
+            continue
+        for each in cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]:
+            variable = str(each).partition("=")[0]
+            spelled = f'{variable}="${variable}"' if name == "env" else shlex.quote(str(each))
+            repeated += [option.opts[0], spelled]
+    return repeated
 
 
 def _known_arguments(path: Path | None) -> dict[str, list[dict[str, Any]]]:
