@@ -1,5 +1,6 @@
 """`mcp-bindgen check`: what is found, how it is told, and that correct servers have no finding."""
 
+import asyncio
 import json
 import os
 import shlex
@@ -13,6 +14,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from check.odd_servers import SERVERS
+from mcp_bindgen.check.run import Wanted, check
+from mcp_bindgen.diff.rule import Severity
 from support.command import Cli
 from support.documents import ROOT
 
@@ -183,3 +187,13 @@ def test_a_traceability_file_gets_our_requirements(cli: Cli, tmp_path: Path) -> 
     assert {"check", "excluded"} == {key for each in exported for key in each} - {"text", "url"}
     file.write_text("- not a file of that kind\n", "utf-8")
     assert "has no requirements" in cli("check", "--traceability", file, expect=2).err
+
+
+@pytest.mark.slow
+async def test_correct_servers_that_do_something_unusual_have_no_error() -> None:
+    words = {name: (sys.executable, "-m", "check.odd_servers", name) for name in SERVERS}
+    wanted = [Wanted(words=each, env={"PYTHONPATH": str(ROOT / "tests")}, timeout=10) for each in words.values()]
+    found = dict(zip(words, await asyncio.gather(*map(check, wanted)), strict=True))
+    told = ((name, finding) for name, each in found.items() for finding in each.findings)
+    assert [(name, finding) for name, finding in told if finding.severity is not Severity.INFO] == []
+    assert [name for name, each in found.items() if each.revisions == ("2024-11-05",)] == ["Old"]
