@@ -19,7 +19,6 @@ from mcp_runtime.extensions.tasks.store import (
     LeasedStore,
     StoreLimits,
     StoreUnavailable,
-    UnknownCursor,
     outcome_of,
     size_of,
     spelled,
@@ -224,9 +223,8 @@ class RedisTaskStore(LeasedStore):
 
     async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
         """Return some of an owner's tasks; see `TaskStore.page`."""
-        if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
-            raise UnknownCursor("invalid cursor")
-        rows = await self._run(_PAGE, [self._order(owner)], cursor or "0", self._page_size, self._tasks)
+        start = self._number(cursor)
+        rows = await self._run(_PAGE, [self._order(owner)], start, self._page_size, self._tasks)
         shown = rows[: self._page_size]
         following = shown[-1][1].decode() if len(rows) > len(shown) else None
         return [self._record(task_id.decode(), found) for task_id, _, found in shown], following

@@ -16,7 +16,6 @@ from mcp_runtime.extensions.tasks.store import (
     NOTHING,
     LeasedStore,
     StoreLimits,
-    UnknownCursor,
     check_transition,
     outcome_of,
     size_of,
@@ -131,13 +130,12 @@ class SqliteTaskStore(LeasedStore):
 
     async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
         """Return some of an owner's tasks; see `TaskStore.page`."""
-        if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
-            raise UnknownCursor("invalid cursor")
+        start = self._number(cursor)
 
         def page(file: sqlite3.Connection) -> list[tuple[Any, ...]]:
             where = f"owner = ? and number > ? and {_KEPT}"
             query = f"select {_COLUMNS}, number from tasks where {where} order by number limit ?"
-            return file.execute(query, (owner, int(cursor or 0), sources.wall(), self._page_size + 1)).fetchall()
+            return file.execute(query, (owner, start, sources.wall(), self._page_size + 1)).fetchall()
 
         rows = await self._run(page)
         shown = rows[: self._page_size]

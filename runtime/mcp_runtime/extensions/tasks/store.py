@@ -264,6 +264,16 @@ class LeasedStore(LimitedStore):
         self.interval = min(INTERVAL, lease / 4)
         self._lease, self._holder, self._renewed = lease, sources.token_hex(16), 0.0
 
+    def _number(self, cursor: str | None) -> int:
+        """Return the number of the task before a page.
+
+        Raises:
+            UnknownCursor: the cursor is none of these numbers.
+        """
+        if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
+            raise UnknownCursor("invalid cursor")
+        return int(cursor or 0)
+
     def _is_due(self) -> bool:
         """Return whether leases are to be renewed: a few times per lease."""
         return sources.now() > self._renewed + self._lease / 4
