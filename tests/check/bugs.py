@@ -202,7 +202,11 @@ BUGS: Final[dict[str, tuple[str, str, Callable[[Server], Any]]]] = {
         _edit(edit=_in_result("completion/complete", lambda r: {"completion": {"values": ["a"] * 101}})),
     ),
     "unknown task": (OLD, "tasks.unknown-id", _handles("tasks/cancel", _error(-32603))),
-    "any page of tasks": (OLD, "tasks.unknown-cursor", _handles("tasks/list", lambda p: {"tasks": []})),
+    "any page of tasks": (
+        OLD,
+        "tasks.unknown-cursor",
+        _handles("tasks/list", lambda p: {"tasks": [], **({} if "cursor" in p else {"nextCursor": "2"})}),
+    ),
     "echoes the revision": (OLD, "lifecycle.version-other", _edit(edit=_echo)),
     "no name": (
         OLD,

@@ -1,221 +1,258 @@
-"""Correct servers that do something unusual: `python -m check.odd_servers NAME`. They use nothing of ours."""
+"""Correct servers in the styles of other authors, each a loop over lines: ``python -m check.odd_servers STYLE``."""
 
 import json
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, ClassVar, Final, cast
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
-Json = dict[str, Any]
-
-TOOL: Final[Json] = {
-    "name": "look.up",
-    "title": "Look up",
-    "description": "Looks a word up.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {"word": {"type": "string", "minLength": 1, "maxLength": 5}},
-        "required": ["word"],
-        "additionalProperties": False,
+OBJECT: Final[dict[str, Any]] = {"type": "object"}
+LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+DRAFT_7: Final[dict[str, Any]] = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "properties": {
+        "limit": {"type": "integer", "minimum": 0, "exclusiveMinimum": 0, "default": 5},
+        "kind": {"$ref": "#/definitions/kind"},
+        "pair": {"type": "array", "items": [{"type": "string"}, {"type": "number"}]},
+        "anything": True,
     },
-    "annotations": {"readOnlyHint": True},
+    "required": ["limit", "kind"],
+    "definitions": {"kind": {"enum": ["a", "b"]}},
+    "additionalProperties": False,
+}
+DRAFT_4: Final[dict[str, Any]] = {
+    "$schema": "http://json-schema.org/draft-04/schema#",
+    "type": "object",
+    "properties": {"n": {"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 1}},
+    "required": ["n"],
 }
 
 
-class Refused(Exception):
-    """An error response: code, message, data."""
+class Refusal(Exception):
+    """An error response: its code."""
 
 
-class Server:
-    """A server of the legacy era with one tool, or with what a subclass changes."""
+def say(message: Any) -> None:
+    sys.stdout.write(json.dumps(message, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
 
-    revisions = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-    capabilities: ClassVar[Json] = {"tools": {}}
-    info: ClassVar[Json] = {"name": "odd", "version": ""}
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.methods: dict[str, Callable[[Json], Json]] = {
-            "initialize": self.initialize,
-            "ping": lambda params: {},
-            "tools/list": self.list_tools,
-            "tools/call": self.call_tool,
-        }
+def text(value: str, *, failed: bool = False) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}], **({"isError": True} if failed else {})}
 
-    def initialize(self, params: Json) -> Json:
-        version = params["protocolVersion"]
-        version = version if version in self.revisions else self.revisions[-1]
-        return {"protocolVersion": version, "capabilities": self.capabilities, "serverInfo": self.info}
 
-    def list_tools(self, params: Json) -> Json:
-        if "cursor" in params:
-            raise Refused(-32602, "no such page")
-        return {"tools": [TOOL]}
+class Odd:
+    """A server that speaks the legacy era; a subclass is a style."""
 
-    def call_tool(self, params: Json) -> Json:
-        if params.get("name") != TOOL["name"]:
-            raise Refused(-32602, "unknown tool")
-        arguments = params.get("arguments", {})
-        word = arguments.get("word")
-        is_valid = list(arguments) == ["word"] and isinstance(word, str) and 1 <= len(word) <= 5
-        text = f"{word}: not found" if is_valid else "word must be 1 to 5 characters"
-        return {"content": [{"type": "text", "text": text}], "isError": True}
+    revisions = LEGACY
+    capabilities: ClassVar[dict[str, Any]] = {"tools": {}}
+    schemas: ClassVar[dict[str, dict[str, Any]]] = {"run": OBJECT}
+    annotations: ClassVar[dict[str, Any]] = {"readOnlyHint": True}
+    is_begun = False
 
-    def send(self, message: Any) -> None:
-        with self.lock:
-            sys.stdout.write(json.dumps(message) + "\n")
-            sys.stdout.flush()
+    def handle(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a request."""
+        if method == "initialize":
+            asked = params["protocolVersion"]
+            chosen = asked if asked in self.revisions else self.revisions[-1]
+            info = {"name": "odd", "version": "v1-beta+3", "title": "Odd", "homepage": "x"}
+            self.is_begun = True
+            return {"protocolVersion": chosen, "capabilities": self.capabilities, "serverInfo": info}
+        if method == "ping":
+            return {}
+        if method == "tools/list" and "tools" in self.capabilities:
+            shared = {"annotations": self.annotations, "icon": "x"}
+            return {"tools": [{"name": name, "inputSchema": each, **shared} for name, each in self.schemas.items()]}
+        if method == "tools/call" and "tools" in self.capabilities:
+            return self.call(params["name"], params.get("arguments", {}))
+        raise Refusal(-32601)
 
-    def answer(self, message: Json) -> Json | None:
-        """Return the answer to a message; None if it gets none."""
-        if not isinstance(message.get("method"), str):
-            is_answer = "result" in message or "error" in message
-            return None if is_answer else self.error(None, -32600, "Invalid Request")
-        if "id" not in message:
-            return None
-        if message["method"] not in self.methods:
-            return self.error(message["id"], -32601, "Method not found")
-        try:
-            result = self.methods[message["method"]](message.get("params", {}))
-        except Refused as refused:
-            return self.error(message["id"], *refused.args)
-        return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+    def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return text(f"Grüße, {name}")
 
-    def error(self, id_: Any, code: int, text: str) -> Json:
-        return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": text}}
+    def notified(self, method: str) -> None:
+        """Take a notification."""
 
-    def received(self, line: str) -> None:
-        try:
-            message: Any = json.loads(line)
-        except ValueError:
-            self.send(self.error(None, -32700, "Parse error"))
+    def take(self, message: dict[str, Any]) -> None:
+        if "method" not in message:
             return
-        if isinstance(message, list):
-            answers = [each for each in map(self.answer, cast("list[Json]", message)) if each]
-            self.send(answers) if answers else None
-        elif answer := self.answer(cast("Json", message) if isinstance(message, dict) else {}):
-            self.send(answer)
+        if "id" not in message:
+            self.notified(message["method"])
+            return
+        try:
+            answer = {"result": self.handle(message["method"], message.get("params", {}))}
+        except Refusal as error:
+            answer = {"error": {"code": error.args[0], "message": "no", "data": {"why": ["x"]}}}
+        self.answer({"jsonrpc": "2.0", "id": message["id"], **answer})
 
-    def serve(self) -> None:
+    def answer(self, answer: dict[str, Any]) -> None:
+        say(answer)
+
+    def run(self) -> None:
         for line in sys.stdin:
-            self.received(line)
+            messages: Any = json.loads(line if line[0] == "[" else f"[{line}]")
+            for message in messages:
+                self.take(message)
 
 
-class Slow(Server):
-    """It takes 3 s to start, and tells much of it on standard error."""
-
-    def serve(self) -> None:
-        time.sleep(3)
-        sys.stderr.write("loading model weights\n" * 20_000)
-        super().serve()
+class NeedsVariable(Odd):
+    def run(self) -> None:
+        if os.environ.get("ODD_TOKEN") != "s3cret":
+            sys.exit("ODD_TOKEN is not set")
+        super().run()
 
 
-class Old(Server):
-    """It speaks the first revision only, and agrees to no other one."""
+class Nothing(Odd):
+    capabilities: ClassVar[dict[str, Any]] = {}
 
+
+class LogsMuch(Odd):
+    def take(self, message: dict[str, Any]) -> None:
+        print("debug " * 20_000, file=sys.stderr, flush=True)
+        super().take(message)
+
+
+class StartsSlowly(Odd):
+    def run(self) -> None:
+        time.sleep(2)
+        super().run()
+
+
+class OldOnly(Odd):
     revisions = ("2024-11-05",)
 
 
-class Bare(Server):
-    """It offers nothing."""
-
-    capabilities: ClassVar[Json] = {}
-
-    def __init__(self) -> None:
-        super().__init__()
-        del self.methods["tools/list"], self.methods["tools/call"]
+class Fails(Odd):
+    def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return text("no network: connection refused", failed=True)
 
 
-class Verbose(Server):
-    """Results have metadata and members of its own; capabilities and a notification are of its own too."""
+class Strict(Odd):
+    """Refuses whatever differs from its schemas in any way."""
 
-    capabilities: ClassVar[Json] = {
-        "tools": {"listChanged": False},
-        "experimental": {"odd": {"level": 1}},
-        "logging": {},
+    schemas: ClassVar[dict[str, dict[str, Any]]] = {
+        "seven": DRAFT_7,
+        "four": DRAFT_4,
+        "null": {**OBJECT, "properties": {}},
     }
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.methods["logging/setLevel"] = self.set_level
-
-    def set_level(self, params: Json) -> Json:
-        if params.get("level") not in "debug info notice warning error critical alert emergency".split():
-            raise Refused(-32602, "no such level")
-        return {}
-
-    def list_tools(self, params: Json) -> Json:
-        return {**super().list_tools(params), "_meta": {"odd.example/took": 1.5}, "total": 1}
-
-    def answer(self, message: Json) -> Json | None:
-        answer = super().answer(message)
-        if message.get("method") == "tools/call":
-            told = {"level": "info", "logger": "odd", "data": {"called": True}}
-            self.send({"jsonrpc": "2.0", "method": "notifications/message", "params": told})
-        return answer
+    def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        arguments = {"limit": 5, **arguments} if name == "seven" else arguments  # it fills in what has a default
+        allowed = self.schemas[name].get("properties", {})
+        kinds = {"limit": int, "pair": list, "kind": str, "n": int | float}
+        if not {*self.schemas[name].get("required", ())} <= arguments.keys() <= allowed.keys():
+            raise Refusal(-32602)
+        if any(not isinstance(value, kinds.get(key, object)) for key, value in arguments.items()):
+            raise Refusal(-32602)
+        good = arguments.get("kind", "a") in ("a", "b") and arguments.get("limit", 1) > 0
+        return text("done", failed=not (good and 0 < arguments.get("n", 1) <= 1))
 
 
-class Asking(Server):
-    """As soon as it may, it asks the client for its roots, and pings it, whatever else is going on."""
+class Writes(Odd):
+    annotations: ClassVar[dict[str, Any]] = {"readOnlyHint": False}
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.has_roots = False
-
-    def initialize(self, params: Json) -> Json:
-        self.has_roots = "roots" in params["capabilities"]
-        return super().initialize(params)
-
-    def answer(self, message: Json) -> Json | None:
-        if message.get("method") == "notifications/initialized":
-            self.send({"jsonrpc": "2.0", "id": "ping-1", "method": "ping"})
-            if self.has_roots:
-                self.send({"jsonrpc": "2.0", "id": "roots-1", "method": "roots/list"})
-        return super().answer(message)
+    def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        Path("was-called").touch()
+        return text("written")
 
 
-class Parallel(Server):
-    """Each message has a thread, so answers may come in another order; a call takes a moment."""
+class Hangs(Odd):
+    """Its tool waits for a network that does not answer."""
 
-    def call_tool(self, params: Json) -> Json:
-        time.sleep(0.3)
-        return super().call_tool(params)
-
-    def serve(self) -> None:
-        self.received(sys.stdin.readline())  # the handshake comes first
-        for line in sys.stdin:
-            threading.Thread(target=self.received, args=(line,), daemon=True).start()
+    def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(3)
+        return text("too late")
 
 
-class Stuck(Parallel):
-    """Its tool never answers; everything else does."""
+class Ends(Odd):
+    """Ends at anything before the handshake, as some do."""
 
-    def call_tool(self, params: Json) -> Json:
-        if params.get("name") == TOOL["name"]:
-            threading.Event().wait()
-        return super().call_tool(params)
-
-
-class Strict(Server):
-    """It refuses a revision that it does not speak with an error, and wrong arguments with -32602."""
-
-    revisions = ("2025-06-18", "2025-11-25")
-
-    def initialize(self, params: Json) -> Json:
-        if params["protocolVersion"] not in self.revisions:
-            raise Refused(-32602, "Unsupported protocol version")
-        return super().initialize(params)
-
-    def call_tool(self, params: Json) -> Json:
-        result = super().call_tool(params)
-        if "must" in result["content"][0]["text"]:
-            raise Refused(-32602, result["content"][0]["text"])
-        return result
+    def take(self, message: dict[str, Any]) -> None:
+        if not self.is_begun and message.get("method") != "initialize":
+            sys.exit(1)
+        super().take(message)
 
 
-SERVERS: Final = {each.__name__: each for each in (Server, Slow, Old, Bare, Verbose, Asking, Parallel, Stuck, Strict)}
+class Mute(Odd):
+    """Does not answer anything before the handshake, and closes nothing at the end of its input."""
+
+    def take(self, message: dict[str, Any]) -> None:
+        if self.is_begun or message.get("method") == "initialize":
+            super().take(message)
+
+    def run(self) -> None:
+        super().run()
+        time.sleep(60)
+
+
+class Talks(Odd):
+    """Logs, reports changes, pings, and asks for roots only if the client has them; answers are out of order."""
+
+    capabilities: ClassVar[dict[str, Any]] = {"tools": {"listChanged": True}, "logging": {}, "experimental": {"x": {}}}
+
+    def notified(self, method: str) -> None:
+        if method == "notifications/initialized":
+            say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": None}})
+            say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            say({"jsonrpc": "2.0", "id": "p-1", "method": "ping"})
+
+    def handle(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method == "logging/setLevel":
+            if params["level"] == "loud":
+                raise Refusal(-32602)
+            return {"_meta": {"odd/x": 1}}
+        return super().handle(method, params)
+
+    def answer(self, answer: dict[str, Any]) -> None:
+        threading.Timer(0.05, say, [answer]).start()
+
+
+class Pages(Odd):
+    """Lists in pages, with resources of many forms."""
+
+    capabilities: ClassVar[dict[str, Any]] = {
+        "tools": {},
+        "resources": {"subscribe": False},
+        "prompts": {"listChanged": False},
+    }
+    lists: ClassVar[dict[str, list[dict[str, Any]]]] = {
+        "tools": [{"name": f"t{n}", "inputSchema": OBJECT} for n in range(3)],
+        "resources": [{"uri": uri, "name": uri} for uri in ("odd+x:a%20b", "urn:isbn:1", "file:///C:/a", "x://é/")],
+        "resourceTemplates": [{"uriTemplate": "odd://{+path}{?q*}", "name": "t"}],
+        "prompts": [{"name": "p", "arguments": [{"name": "a", "required": False}]}, {"name": "q"}],
+    }
+
+    def handle(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        name = "resourceTemplates" if method == "resources/templates/list" else method.partition("/")[0]
+        if method.endswith("/list") and name in self.lists:
+            start = str(params.get("cursor", "0"))
+            if not start.isdigit():
+                raise Refusal(-32602)
+            more = {"nextCursor": str(int(start) + 1)} if int(start) + 1 < len(self.lists[name]) else {}
+            return {name: self.lists[name][int(start) : int(start) + 1], **more}
+        if method == "resources/read":
+            if params["uri"] not in [each["uri"] for each in self.lists["resources"]]:
+                raise Refusal(-32002)
+            return {
+                "contents": [{"uri": params["uri"], "blob": ""}, {"uri": "x:1", "text": "é", "mimeType": "a/b;c=d"}]
+            }
+        if method == "prompts/get":
+            if params["name"] not in ("p", "q"):
+                raise Refusal(-32602)
+            return {"messages": [{"role": "assistant", "content": {"type": "text", "text": ""}}]}
+        return super().handle(method, params)
+
+
+class Banner(Odd):
+    """Not correct: its first line is no message."""
+
+    def run(self) -> None:
+        print("Odd server 1.0 is listening on stdio", flush=True)
+        super().run()
 
 
 if __name__ == "__main__":
-    SERVERS[sys.argv[1]]().serve()
+    globals()[sys.argv[1]]().run()

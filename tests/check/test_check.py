@@ -1,9 +1,6 @@
 """`mcp-bindgen check`: what is found, how it is told, and that correct servers have no finding."""
 
-import asyncio
 import json
-import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Generator
@@ -14,9 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from check.odd_servers import SERVERS
-from mcp_bindgen.check.run import Wanted, check
-from mcp_bindgen.diff.rule import Severity
 from support.command import Cli
 from support.documents import ROOT
 
@@ -72,9 +66,9 @@ def test_a_server_that_dies_of_a_hostile_line_is_found(cli: Cli, revision: str) 
 @pytest.mark.slow
 def test_our_server_survives_hostile_clients(cli: Cli) -> None:
     words = ("--", sys.executable, ROOT / "examples" / "sum_server.py")
-    only = [word for id_ in ("survives", "memory", "many", "ends") for word in ("--only", f"robust.{id_}")]
+    only = [word for name in ("survives", "memory", "many", "ends") for word in ("--only", f"robust.{name}")]
     found = cli("check", "--robust", *only, "--format", "json", *words).json
-    assert serious(found) == [] and found["probes"] == 0
+    assert serious(found) == []
 
 
 @pytest.mark.slow
@@ -84,24 +78,8 @@ def test_the_report_names_the_requirement_and_shows_the_messages(cli: Cli) -> No
     assert "  the result of ping has pong; it must be empty\n" in told
     assert "  https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping\n  > {" in told
     again = next(line for line in told.splitlines() if line.startswith("  again: mcp-bindgen check "))
-    assert "--revision 2025-11-25 --only ping.answered -- " in again
+    assert f"--revision 2025-11-25 --only ping.answered --env PYTHONPATH={ROOT / 'tests'} -- " in again
     assert "1 error, 0 warnings, 0 notes; 1 probe, 0 calls of tools, " in told
-
-
-@pytest.mark.slow
-def test_the_command_that_repeats_a_probe_has_its_options_but_no_secret(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = ("--env", "MCP_TOKEN=s3cret", "--timeout", "5", "--tools", "get_*")
-    found = cli("check", "--only", "ping.answered", *options, "--format", "json", *server("pong"), expect=1).json
-    again = found["findings"][0]["again"]
-    for part in ("--tools 'get_*'", '--env MCP_TOKEN="$MCP_TOKEN"', "--timeout 5.0"):
-        assert f" {part} " in again
-    assert "s3cret" not in again
-    monkeypatch.setenv("MCP_TOKEN", "another")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
-    words = [os.path.expandvars(word) for word in shlex.split(again)[1:]]
-    assert serious(cli("check", "--format", "json", *words[1:], expect=1).json) == ["ping.answered"]
 
 
 @pytest.mark.slow
@@ -187,13 +165,3 @@ def test_a_traceability_file_gets_our_requirements(cli: Cli, tmp_path: Path) -> 
     assert {"check", "excluded"} == {key for each in exported for key in each} - {"text", "url"}
     file.write_text("- not a file of that kind\n", "utf-8")
     assert "has no requirements" in cli("check", "--traceability", file, expect=2).err
-
-
-@pytest.mark.slow
-async def test_correct_servers_that_do_something_unusual_have_no_error() -> None:
-    words = {name: (sys.executable, "-m", "check.odd_servers", name) for name in SERVERS}
-    wanted = [Wanted(words=each, env={"PYTHONPATH": str(ROOT / "tests")}, timeout=10) for each in words.values()]
-    found = dict(zip(words, await asyncio.gather(*map(check, wanted)), strict=True))
-    told = ((name, finding) for name, each in found.items() for finding in each.findings)
-    assert [(name, finding) for name, finding in told if finding.severity is not Severity.INFO] == []
-    assert [name for name, each in found.items() if each.revisions == ("2024-11-05",)] == ["Old"]

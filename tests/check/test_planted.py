@@ -45,7 +45,12 @@ async def requirements(
     async with gate:
         words = (sys.executable, "-m", "check.bugs", revision, name)
         wanted = Wanted(
-            words=words, env={"PYTHONPATH": str(ROOT / "tests")}, timeout=4, revisions=(revision,), only=only
+            words=words,
+            env={"PYTHONPATH": str(ROOT / "tests")},
+            timeout=4,
+            seconds=600,
+            revisions=(revision,),
+            only=only,
         )
         found = await check(wanted)
     return [each.requirement for each in found.findings if each.severity is not Severity.INFO]

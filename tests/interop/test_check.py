@@ -1,60 +1,54 @@
-"""`mcp-bindgen check` on servers that others wrote: each finding was confirmed by hand against its page."""
+"""`mcp-bindgen check` against servers by others: exactly the errors that docs/check.md confirms by hand."""
 
-import json
-from collections.abc import Mapping
+import subprocess
 from pathlib import Path
-from typing import Final
 
 import pytest
 
-from interop.processes import SDK1, SDK2, node_server, python_server
-from support.command import Cli
+from interop.processes import PEERS, SDK1, SDK2, TESTS, interpreter, node_server, python_server, serving
+from mcp_bindgen.check.run import Wanted, check
+from mcp_bindgen.diff.rule import Severity
 from support.documents import ROOT
 
 pytestmark = pytest.mark.interop
 
-BATCHES: Final = "error batches.received"
-NOT_FOUND: Final = "warning resources.not-found"
-COMPLETION: Final = "warning completion.invalid-params"
-PAGINATION: Final = "warning pagination.invalid"
-FOUND: Final[Mapping[str, tuple[str, ...]]] = {
-    "everything": (BATCHES, "warning logging.invalid-level", NOT_FOUND),
-    "filesystem": (BATCHES,),
-    "memory": (BATCHES, NOT_FOUND),
-    "sequential-thinking": (BATCHES,),
-    "mcp_server_time": (BATCHES, "warning prompts.unknown", NOT_FOUND),
-    "mcp-1.30.0": (BATCHES, "error tasks.unknown-cursor", COMPLETION, PAGINATION),
-    "mcp-2.3.0": (BATCHES, "error resources.unknown", COMPLETION, PAGINATION),
-}
-"""What is found in the servers, and nothing else; docs/check.md has the same table, for people."""
+
+def rows() -> list[tuple[str, str, list[str]]]:
+    """Return the rows of the table in docs/check.md: a server, its transport and its errors."""
+    page = (ROOT / "docs" / "check.md").read_text("utf-8").partition("## Servers by others")[2]
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in page.splitlines():
+        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        if len(cells) > 4 and cells[1] in ("stdio", "HTTP"):
+            found.setdefault((cells[0], cells[1]), []).extend([] if cells[2] == "none" else [cells[2]])
+    return [(server, transport, errors) for (server, transport), errors in found.items()]
 
 
-def command(name: str, folder: Path) -> tuple[str, ...]:
-    for side in (SDK1, SDK2):
-        if name == side.name:
-            return side.server_command()
-    if name == "mcp_server_time":
-        return python_server(name)
-    return node_server(name, *([str(folder)] if name == "filesystem" else []))
+def command(server: str, transport: str, folder: Path) -> tuple[str, ...]:
+    """Return the command line of a server of the table."""
+    name, option = server.partition(",")[0], ("--http",) if transport == "HTTP" else ()
+    if name.startswith("server-git"):
+        subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+        return python_server("mcp_server_git", "--repository", str(folder))
+    if name.startswith("server-time"):
+        return python_server("mcp_server_time")
+    if name.startswith("server-"):
+        name = name.removeprefix("server-").rpartition(" ")[0]
+        return node_server(name, *([str(folder)] if name == "filesystem" else []))
+    if "both eras" in server:
+        return (interpreter(SDK2.runs), str(PEERS / "sdk_modern_server.py"), *option)
+    return (SDK1 if name == SDK1.name.replace("-", " ") else SDK2).server_command(*option)
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_the_findings_are_those_confirmed_by_hand(cli: Cli, name: str, tmp_path: Path) -> None:
-    words = (
-        "--env",
-        f"MEMORY_FILE_PATH={tmp_path / 'memory.json'}",
-        "--format",
-        "json",
-        "--",
-        *command(name, tmp_path),
-    )
-    found = json.loads(cli("check", *words, expect=1).out)["findings"]
-    told = [f"{each['severity']} {each['requirement']}" for each in found if each["severity"] != "note"]
-    assert sorted(told) == sorted(FOUND[name])
-
-
-def test_the_page_has_the_same_findings() -> None:
-    page = (ROOT / "docs" / "check.md").read_text("utf-8")
-    for name, findings in FOUND.items():
-        (row,) = (line for line in page.splitlines() if line.startswith(f"| {name} "))
-        assert [finding for finding in findings if f"`{finding.split()[1]}`" not in row] == []
+@pytest.mark.parametrize(("server", "transport", "errors"), rows())
+async def test_a_server_has_the_errors_of_the_table(
+    server: str, transport: str, errors: list[str], tmp_path: Path
+) -> None:
+    words = command(server, transport, tmp_path)
+    env = {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")}
+    if transport == "HTTP":
+        with serving(words) as url:
+            found = await check(Wanted(url=url, timeout=10, seconds=600))
+    else:
+        found = await check(Wanted(words=words, env=env, cwd=str(TESTS), timeout=10, seconds=600))
+    assert [each.requirement for each in found.findings if each.severity is Severity.ERROR] == errors

@@ -27,7 +27,9 @@ MAX_SAID: Final = 10_000
 MAX_TEXT: Final = 10_000
 """The number of characters of a message that are kept."""
 GRACE: Final = 2.0
-"""Seconds that a server has to end after its input is closed, and again after it is asked to."""
+"""Seconds that a server has to end after it is asked to."""
+BRIEF: Final = 0.5
+"""Seconds that a server has to end after its input is closed, before it is asked to."""
 PAUSE: Final = 0.3
 """Seconds in which a server that answers what it should ignore does so."""
 META: Final = "io.modelcontextprotocol/"
@@ -250,12 +252,12 @@ class Process(Peer):
         self._framer = LineFramer(MAX_LINE)
         self._lines: list[bytes] = []
 
-    async def end_input(self) -> bool:
-        """Close the input of the server; return whether it ends by itself."""
+    async def end_input(self, seconds: float = BRIEF) -> bool:
+        """Close the input of the server; return whether it ends by itself in time."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.process.wait(), GRACE)
+            await asyncio.wait_for(self.process.wait(), seconds)
             return True
         return False
 

@@ -5,7 +5,17 @@ from typing import Any, Final
 
 from mcp_bindgen.check.client import PAUSE, Ended, Peer, Silent, list_of, object_of
 from mcp_bindgen.check.posting import PostingPeer
-from mcp_bindgen.check.probes import INVALID_PARAMS, LISTS, Context, NotJudged, code_of, pages, probe, told
+from mcp_bindgen.check.probes import (
+    INVALID_PARAMS,
+    LISTS,
+    Context,
+    NotJudged,
+    code_of,
+    pages,
+    probe,
+    told,
+    wrong_answer,
+)
 from mcp_bindgen.check.samples import minimal
 
 MAX_USED: Final = 3
@@ -40,6 +50,7 @@ async def use(context: Context) -> str | None:
                 return f"the server ends at a call of {tool.get('name')}"
             except Silent:
                 slow.append(str(tool.get("name")))
+                context.options.slow.add(slow[-1])
     peer.timeout = timeout
     await peer.settle(PAUSE / 3)
     if slow:
@@ -100,23 +111,24 @@ async def task_required(context: Context) -> str | None:
             continue
         arguments = minimal(object_of(tool.get("inputSchema"))) or {}
         answer = await context.peer.ask("tools/call", {"name": tool.get("name"), "arguments": arguments})
-        if code_of(answer) != -32601:
+        if code_of(answer) not in (-32601, -32600):  # one page demands the first, another allows the second
             return f"{tool.get('name')} must be a task, and a call without one is answered by {told(answer)}"
     return None
 
 
-@probe("pagination.invalid")
+@probe("pagination.invalid", also=("tasks.unknown-cursor",))
 async def invalid_cursor(context: Context) -> str | None:
     """A server without pages may ignore cursors; one that gave a cursor must know which are its own."""
-    for name in LISTS:
-        if name not in context.peer.offered:
+    peer, requirement = context.peer, {"tasks": "tasks.unknown-cursor"}
+    for name in (*LISTS, "tasks"):
+        method = f"{name}/list"
+        if not context.has("tasks.list" if name == "tasks" else name):
             continue
-        method, peer = f"{name}/list", context.peer
         if "nextCursor" not in object_of((await peer.ask(method)).get("result")):
             continue
         answer = await peer.ask(method, {"cursor": "not a cursor of this server"}, is_valid=False)
-        if code_of(answer) != INVALID_PARAMS:
-            return f"{method} with an invalid cursor is answered by {told(answer)}, not by the error {INVALID_PARAMS}"
+        if reason := wrong_answer(f"{method} with an invalid cursor", answer, f"error {INVALID_PARAMS}"):
+            context.find(requirement.get(name, "pagination.invalid"), "", reason)
     return None
 
 

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcp_bindgen.check.client import object_of
 from mcp_bindgen.check.posting import Answer, PostingPeer
 from mcp_bindgen.check.probes import Context, NotJudged, message_of, probe, wrong_answer
+
+UNRELATED: Final = (401, 402, 407, 429, 502, 503, 504)
+"""Statuses that have nothing to do with what was sent: of authorization, limits of rates, and proxies."""
 
 
 async def posted(context: Context, row: Mapping[str, Any]) -> str | None:
@@ -31,6 +34,8 @@ def wrong_status(what: str, answer: Answer, statuses: str, expected: str = "") -
             ``message``, the answer is JSON or a stream.
         expected: the message in it, as for `wrong_answer`.
     """
+    if answer.status in UNRELATED and str(answer.status) not in statuses:
+        raise NotJudged(f"{what} is answered with the status {answer.status}")
     words = statuses.split()
     right = [word for word in words if word[0].isdigit()]
     if str(answer.status) not in right and not ("4xx" in right and 400 <= answer.status < 500):

@@ -36,6 +36,7 @@ class ToolOptions:
         limit: the maximum number of calls.
         seconds: the maximum time.
         calls: how many calls were made.
+        slow: the names of tools that did not answer, which are not called again.
     """
 
     globs: tuple[str, ...] = ()
@@ -44,11 +45,16 @@ class ToolOptions:
     limit: int = 100
     seconds: float = 8
     calls: int = 0
+    slow: set[str] = field(default_factory=set[str])
 
     def wants(self, tool: Mapping[str, Any]) -> bool:
         """Whether a tool may be called."""
         name, is_safe = str(tool.get("name")), object_of(tool.get("annotations")).get("readOnlyHint") is True
-        return self.calls < self.limit and (is_safe or any(fnmatchcase(name, glob) for glob in self.globs))
+        return (
+            self.calls < self.limit
+            and name not in self.slow
+            and (is_safe or any(fnmatchcase(name, glob) for glob in self.globs))
+        )
 
 
 class Found(NamedTuple):
@@ -67,7 +73,7 @@ class Context:
     Attributes:
         peer: the conversation.
         open: begins another conversation, in the same revision or a given one, that has sent nothing yet.
-        spoken: the revisions that the server speaks, as far as known: of the legacy era, the newest first.
+        spoken: the revisions of the same era that the server speaks, as far as known, the newest first.
         has_legacy: whether it speaks a revision of the legacy era.
         is_repeated: whether a newer revision of the same era was judged before.
         options: what the user wants of tools.

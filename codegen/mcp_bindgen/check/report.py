@@ -30,16 +30,15 @@ class Report:
     Attributes:
         checked: the result.
         server: how the server is given on the command line.
-        options: the options that each repetition needs too, as a shell reads them.
         findings: what is not accepted, errors first.
         accepted: what is.
         stale: the rows of the baseline that no longer have an effect.
     """
 
-    def __init__(self, checked: Checked, wanted: Wanted, baseline: Baseline, options: Sequence[str] = ()) -> None:
+    def __init__(self, checked: Checked, wanted: Wanted, baseline: Baseline) -> None:
         self.checked = checked
-        self.options = options
         self.server = public_name(wanted.url) if wanted.url else f"-- {shlex.join(wanted.words)}"
+        self._typed = wanted.typed
         self._baseline = baseline
         self.findings = [each for each in checked.findings if not self.reason(each)]
         self.accepted = [each for each in checked.findings if self.reason(each)]
@@ -70,11 +69,10 @@ class Report:
 
     def again(self, finding: Finding) -> str:
         """Return the command that repeats the probe of a finding alone."""
-        if finding.requirement.startswith("robust."):
-            what = ["--robust", "--only", finding.requirement]
-        else:
-            what = ["--revision", finding.revisions[-1], "--only", finding.probe or finding.requirement]
-        return " ".join(["mcp-bindgen check", *what, *self.options, self.server])
+        is_robust = finding.requirement.startswith("robust.")
+        first = "--robust" if is_robust else f"--revision {finding.revisions[-1]}"
+        typed = "".join(f"{shlex.quote(word)} " for word in self._typed)
+        return f"mcp-bindgen check {first} --only {finding.probe or finding.requirement} {typed}{self.server}"
 
 
 def text(report: Report) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +13,7 @@ MANY: Final = 200
 """The number of requests that are sent at once."""
 MAX_GROWTH: Final = 256 << 20
 """By how many bytes the memory of a server may grow while it gets hostile messages."""
+_PARTS: Final = ("survives", "memory", "many", "ends")
 _HOSTILE: Final[Mapping[str, str]] = {
     "an empty line": "",
     "a line that is not JSON": "}{",
@@ -36,22 +37,19 @@ _HOSTILE: Final[Mapping[str, str]] = {
 async def strain(
     open_: Callable[[str, Mapping[str, Any]], AbstractAsyncContextManager[Peer]],
     revision: str,
-    only: Collection[str],
     add: Callable[[str, str, str, str, Sequence[Said]], None],
+    only: frozenset[str],
 ) -> None:
     """Send what a careless or hostile client may send, each in a conversation of its own, and report what breaks.
 
     Args:
         open_: starts or reaches the server.
         revision: the revision to speak.
-        only: the requirements to try, all if empty.
         add: takes a finding: the requirement, what it is about, the revision, the reason, and messages.
+        only: the requirements to try, all if none of them is about this.
     """
-
-    def is_wanted(*ids: str) -> bool:
-        return not only or not {*ids}.isdisjoint(only)
-
-    for name, text in _HOSTILE.items() if is_wanted("robust.survives", "robust.memory") else ():
+    wanted = {id_ for id_ in only if id_.startswith("robust.")} or {f"robust.{name}" for name in _PARTS}
+    for name, text in _HOSTILE.items() if wanted & {"robust.survives", "robust.memory"} else ():
         async with open_(revision, {}) as peer:
             if await _begun(peer, revision):
                 before = _memory(peer)
@@ -60,11 +58,11 @@ async def strain(
                     add("robust.survives", name, revision, f"{name}: {problem}", peer.said[-2:])
                 elif _memory(peer) - before > MAX_GROWTH:
                     add("robust.memory", name, revision, f"{name} takes {_memory(peer) - before:,} bytes", ())
-    if is_wanted("robust.many"):
+    if "robust.many" in wanted:
         async with open_(revision, {}) as peer:
             if await _begun(peer, revision) and (missing := await _many(peer)):
                 add("robust.many", "", revision, f"{missing} of {MANY} requests at once are not answered", ())
-    if is_wanted("robust.ends"):
+    if "robust.ends" in wanted:
         async with open_(revision, {}) as peer:
             if isinstance(peer, Process) and await _begun(peer, revision) and (left := await _left(peer)):
                 reason = f"{len(left)} processes are left {GRACE:g} s after the input is closed"
@@ -104,7 +102,7 @@ async def _many(peer: Peer) -> int:
 
 async def _left(peer: Process) -> list[int]:
     """Close the input; return the processes of the server that are still there some time later."""
-    await peer.end_input()
+    await peer.end_input(GRACE)
     return list(_group(peer.process.pid))
 
 

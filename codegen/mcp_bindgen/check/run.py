@@ -32,10 +32,12 @@ class Wanted:
 
     Attributes:
         timeout: seconds to wait for an answer.
+        seconds: after how many seconds no further probe begins.
         only: the requirements whose probes run, all if empty.
         revisions: the revisions that may be judged.
         tools: which tools are called.
         is_robust: whether hostile messages are sent too.
+        typed: the options of the command line that another run needs, as they were given.
     """
 
     words: tuple[str, ...] = ()
@@ -44,10 +46,12 @@ class Wanted:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     cwd: str | None = None
     timeout: float
+    seconds: float = MAX_SECONDS
     only: frozenset[str] = frozenset()
     revisions: tuple[str, ...] = REVISIONS
     tools: ToolOptions = field(default_factory=ToolOptions)
     is_robust: bool = False
+    typed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,15 +116,14 @@ class _Checking:
         self._messages = 0
         self._end = 0.0
         self._has_legacy = False
+        self._slowest = 0.0
 
     async def run(self) -> Checked:
-        wanted, self._end = self._wanted, asyncio.get_running_loop().time() + MAX_SECONDS
+        wanted, self._end = self._wanted, asyncio.get_running_loop().time() + self._wanted.seconds
         await self._find_legacy()
         # Before the modern era, it is known whether there is another one, and before an old revision, the newest.
-        for revision in (
-            *reversed([each for each in wanted.revisions if each in LEGACY]),
-            *set(wanted.revisions) - {*LEGACY},
-        ):
+        legacy = [each for each in reversed(wanted.revisions) if each in LEGACY]
+        for revision in (*legacy[:1], *(each for each in wanted.revisions if each not in LEGACY), *legacy[1:]):
             if not (wanted.url and revision == LEGACY[0]):  # it has another transport over HTTP
                 await self._judge(revision, {}, [each for each in probes() if not each.declares])
         if not self._spoken:
@@ -130,7 +133,7 @@ class _Checking:
         used = [each for each in probes() if each.declares or each.requirement == OTHERWISE]
         await self._judge(max(self._spoken), EVERYTHING, used)
         if wanted.is_robust:
-            await strain(self._open, max(self._spoken), wanted.only, self._add)
+            await strain(self._open, max(self._spoken), self._add, wanted.only)
         return Checked(
             server=self._server,
             revisions=tuple(sorted(self._spoken)),
@@ -150,12 +153,13 @@ class _Checking:
             async with self._open(revision, capabilities) as peer:
                 if not await self._begin(peer):
                     return
+                spoken = tuple(each for each in self._spoken if (each in LEGACY) is (revision in LEGACY))
                 context = Context(
                     peer=peer,
                     open=lambda: self._other(revision, capabilities),
-                    spoken=tuple(self._spoken),
-                    has_legacy=self._has_legacy or any(each in LEGACY for each in self._spoken),
-                    is_repeated=revision in LEGACY and not capabilities and self._spoken[0] != revision,
+                    spoken=spoken,
+                    has_legacy=self._has_legacy,
+                    is_repeated=not capabilities and spoken[0] != revision,
                     options=self._wanted.tools,
                 )
                 is_open = True
@@ -191,12 +195,17 @@ class _Checking:
 
     async def _begin(self, peer: Peer) -> bool:
         """Begin a conversation; return whether the server speaks the revision."""
-        peer.timeout *= FIRST
+        loop = asyncio.get_running_loop()
+        start, timeout = loop.time(), peer.timeout
+        # A server that has answered once takes not much longer to decline another revision.
+        peer.timeout = min(timeout * FIRST, max(FIRST, self._slowest * FIRST)) if self._spoken else timeout * FIRST
         try:
             is_spoken = await peer.begin(peer.revision)
+            self._slowest = max(self._slowest, loop.time() - start)
         except Silent as silent:
             self._why, is_spoken = str(silent), False
-        peer.timeout /= FIRST
+        peer.timeout = timeout
+        self._has_legacy = self._has_legacy or (peer.is_legacy and bool(peer.server))
         if is_spoken and peer.revision not in self._spoken:
             self._spoken.append(peer.revision)
             self._server = peer.server or self._server
@@ -213,6 +222,7 @@ class _Checking:
             self._unjudged[f"some probes of {revision}: out of time"] = None
             return True
         self._probes += not is_again
+        peer.timeout = self._wanted.timeout * (2 if is_again else 1)
         try:
             wrong = await probe.run(context)
         except NotJudged as reason:

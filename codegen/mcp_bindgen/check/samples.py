@@ -43,7 +43,11 @@ def invalid(schema: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[tupl
 
     What a server may reasonably read as something valid is left out: a number as text, an unknown property.
     """
-    required = [str(name) for name in list_of(schema.get("required"))]
+    properties = object_of(schema.get("properties"))
+    # Some libraries list a property with a default as required: it describes what the tool sees.
+    required = [
+        str(name) for name in list_of(schema.get("required")) if "default" not in object_of(properties.get(name))
+    ]
     tried = [(f"without {name}", {key: base[key] for key in base if key != name}) for name in required]
     for name, each in _properties(schema):
         tried += [(f"with {name} {what}", {**base, name: value}) for what, value in _violations(each, schema)]

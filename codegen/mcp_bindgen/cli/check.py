@@ -7,11 +7,9 @@ The JSON output: ``server``, ``revisions`` (those that it speaks), ``findings`` 
 
 import asyncio
 import json
-import shlex
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Final, cast
 
 import typer
 
@@ -23,8 +21,8 @@ from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.bindings import revisions
 
-_REPEATED = frozenset({"tools", "arguments", "calls", "seed", "env", "header", "cwd", "timeout"})
-"""The options that decide what a probe does."""
+TIMEOUT: Final = 10.0
+"""Seconds to wait for an answer."""
 
 
 class CheckFormat(StrEnum):
@@ -58,7 +56,7 @@ def check(
     env: EnvOption = None,
     header: HeaderOption = None,
     cwd: CwdOption = None,
-    timeout: TimeoutOption = 10,
+    timeout: TimeoutOption = TIMEOUT,
     baseline: BaselineOption = None,
     coverage: Annotated[bool, typer.Option("--coverage", help="List the requirements that no probe can see.")] = False,
     traceability: Annotated[
@@ -78,6 +76,7 @@ def check(
     from mcp_bindgen.check.run import check as run
     from mcp_bindgen.diff.baseline import Baseline, read_baseline, today
     from mcp_bindgen.diff.rule import Severity
+    from mcp_bindgen.live.mask import Mask
 
     if coverage or traceability:
         answer_document(_coverage(format_) if traceability is None else _traced(traceability), output)
@@ -94,6 +93,9 @@ def check(
     assert server is not None, "there is a URL or a command"
     accepted = read_baseline(baseline, today(), known()) if baseline else Baseline()
     options = ToolOptions(globs=tuple(tools or ()), known=_known_arguments(arguments), seed=seed, limit=calls)
+    paths = {name: [str(path)] for name, path in (("arguments", arguments), ("cwd", cwd)) if path}
+    seconds = [] if timeout == TIMEOUT else [f"{timeout:g}"]
+    typed = _typed(tools=tools, env=env, header=header, timeout=seconds, seed=[str(seed)] if seed else [], **paths)
     wanted = Wanted(
         words=words,
         url=url or "",
@@ -105,28 +107,16 @@ def check(
         revisions=revisions(revision),
         tools=options,
         is_robust=robust,
+        typed=tuple(map(Mask.of({}, server.env).text, typed)),
     )
-    found = reports.Report(asyncio.run(run(wanted)), wanted, accepted, _repeated(context))
+    found = reports.Report(asyncio.run(run(wanted)), wanted, accepted)
     answer_document(reports.RENDERERS[format_.value](found), output)
     raise typer.Exit(int(found.number(Severity.ERROR) > 0))
 
 
-def _repeated(context: typer.Context) -> list[str]:
-    """Return the options of this command that a repetition of one probe needs too, as a shell reads them.
-
-    Values of environment variables are left to the shell, since they may be secrets.
-    """
-    repeated: list[str] = []
-    for option in context.command.params:
-        name = option.name or ""
-        value = context.params.get(name)
-        if name not in _REPEATED or not value or value == option.default:
-            continue
-        for each in cast("Sequence[object]", value) if isinstance(value, list | tuple) else [value]:
-            variable = str(each).partition("=")[0]
-            spelled = f'{variable}="${variable}"' if name == "env" else shlex.quote(str(each))
-            repeated += [option.opts[0], spelled]
-    return repeated
+def _typed(**options: list[str] | None) -> tuple[str, ...]:
+    """Return options as they were typed, each with its values."""
+    return tuple(word for name, values in options.items() for each in values or () for word in (f"--{name}", each))
 
 
 def _known_arguments(path: Path | None) -> dict[str, list[dict[str, Any]]]:

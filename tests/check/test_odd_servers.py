@@ -1,0 +1,37 @@
+"""Correct servers in unusual styles have no errors, and what cannot be judged is not judged."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcp_bindgen.check.requirements import LEGACY
+from mcp_bindgen.check.run import Checked, Wanted, check
+from mcp_bindgen.diff.rule import Severity
+from support.documents import ROOT
+
+pytestmark = pytest.mark.slow
+STYLES = "NeedsVariable Nothing LogsMuch StartsSlowly OldOnly Fails Strict Writes Hangs Ends Mute Talks Pages".split()
+
+
+async def checked(style: str, folder: Path) -> Checked:
+    env = {"PYTHONPATH": str(ROOT / "tests"), "ODD_TOKEN": "s3cret", "PYTHONIOENCODING": "utf-8"}
+    words = (sys.executable, "-m", "check.odd_servers", style)
+    return await check(Wanted(words=words, env=env, cwd=str(folder), timeout=2, seconds=600))
+
+
+def serious(found: Checked) -> list[tuple[str, str]]:
+    return [(each.requirement, each.reason) for each in found.findings if each.severity is not Severity.INFO]
+
+
+@pytest.mark.parametrize("style", STYLES)
+async def test_a_correct_server_has_no_finding(style: str, tmp_path: Path) -> None:
+    found = await checked(style, tmp_path)
+    assert serious(found) == []
+    assert found.revisions == (("2024-11-05",) if style == "OldOnly" else LEGACY)
+    assert not (tmp_path / "was-called").exists()
+    assert any("no answer within" in each for each in found.unjudged) is (style == "Hangs")
+
+
+async def test_a_banner_is_the_only_finding(tmp_path: Path) -> None:
+    assert [id_ for id_, _ in serious(await checked("Banner", tmp_path))] == ["stdio.stdout-clean"]
