@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.emit.header import HEADER_MARK
+from mcp_bindgen.ir.names import closure
 
 MAX_BYTES = 4_000_000
 """The maximum size of a file that is read, in bytes."""
@@ -134,21 +135,16 @@ class Modules:
         Protocol objects only reach other modules through imports, so the rest need not be read.
         """
         ways: dict[Module, set[Module]] = {module: set() for module in self.listed}
-        pending: list[Module] = []
+        using: list[Module] = []
         for module in self.listed:
             for name in (*module.names.values(), *module.stars):
                 if self.package_of(name) or any(package.startswith(f"{name}.") for package in self.packages):
-                    pending.append(module)
+                    using.append(module)
                 other = self._find(name, module) or self._find(name.rpartition(".")[0], module)
                 if other is not None:
                     ways[module].add(other)
                     ways[other].add(module)
-        found: set[Module] = set()
-        while pending:
-            current = pending.pop()
-            if current not in found:
-                found.add(current)
-                pending += ways[current]
+        found = closure(using, ways.__getitem__)
         return [module for module in self.listed if module in found]
 
     def _absolute(self, importer: Module, name: str) -> tuple[Module | None, str]:

@@ -5,7 +5,7 @@ one: an embedded request travels inside a result, and some schema files forget a
 named here but those unions and the patterns by which MCP names its messages.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
@@ -160,21 +160,15 @@ class _Derivation:
 
     def _members(self, root: str) -> Iterator[str]:
         """Iterate over the messages that a root union admits, through the unions in it."""
-        pending, seen = [root], {root}
-        while pending:
-            definition = self._definitions.get(pending.pop())
-            if isinstance(definition, Struct):
-                copied = method_constant(definition)
-                if definition.name != root:
-                    yield definition.name
-                elif copied:  # the copy of its one member
-                    yield from (
-                        n for n, d in self._definitions.items() if n not in _ROOTS and method_constant(d) == copied
-                    )
-            elif definition is not None:
-                fresh = set(references(definition.type)) - seen
-                seen |= fresh
-                pending += fresh
+
+        def inside(name: str) -> Iterable[str]:
+            definition = self._definitions.get(name)
+            return references(definition.type) if isinstance(definition, Alias) else ()
+
+        names = closure([root], inside)
+        if copied := method_constant(self._definitions.get(root)):  # It stands as a copy of its one member.
+            names = {n for n, d in self._definitions.items() if n not in _ROOTS and method_constant(d) == copied}
+        return (name for name in names - {root} if isinstance(self._definitions.get(name), Struct))
 
     def method(self, name: str, message: Struct) -> Method | None:
         """Derive the record of a method; None if it has no possible result."""

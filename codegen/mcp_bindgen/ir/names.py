@@ -1,8 +1,8 @@
 """Names of the IR: those of inline objects, those that types refer to, and what names and constants reveal."""
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import overload
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar, overload
 
 from mcp_bindgen.ir.nodes import (
     Alias,
@@ -23,6 +23,7 @@ from mcp_bindgen.ir.nodes import (
 
 ENVELOPE = ("id", "jsonrpc")
 """The properties of JSON-RPC that a message has, and whose declaration differs by revision."""
+Node = TypeVar("Node", bound=Hashable)
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -39,8 +40,8 @@ def unique(name: str, taken: Container[str]) -> str:
     return found
 
 
-def closure(roots: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[str]:
-    """Return names and all that they lead to."""
+def closure(roots: Iterable[Node], edges: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """Return names, or other nodes of a graph, and all that they lead to."""
     found = set(roots)
     pending = list(found)
     while pending:

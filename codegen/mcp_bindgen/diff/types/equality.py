@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 
 from mcp_bindgen.ir.leaves import constants, forms, members, rest_of
-from mcp_bindgen.ir.names import contained
+from mcp_bindgen.ir.names import closure, contained
 from mcp_bindgen.ir.nodes import Field, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import opaque_facts, spell
@@ -50,14 +50,8 @@ def untouched(old: Protocol, new: Protocol) -> frozenset[str]:
     for name, definition in old.definitions.items():
         for other in contained(definition):
             users.setdefault(other, []).append(name)
-    touched = set[str]()
-    pending = [n for n, definition in old.definitions.items() if n in stated or definition != new.definitions.get(n)]
-    while pending:
-        name = pending.pop()
-        if name not in touched:
-            touched.add(name)
-            pending += users.get(name, ())
-    return frozenset(old.definitions.keys() - touched)
+    changed = [n for n, definition in old.definitions.items() if n in stated or definition != new.definitions.get(n)]
+    return frozenset(old.definitions.keys() - closure(changed, lambda name: users.get(name, ())))
 
 
 class Equality:
