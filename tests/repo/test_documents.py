@@ -21,6 +21,20 @@ from support.sessions import Played, play
 
 PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in pages() for program in programs(page)]
 SESSIONS = [page for page in pages() if session(page)]
+DATED = {
+    "README.md": "it shows the packages of released revisions",
+    "docs/app.md": "resources/subscribe ended with 2025-11-25",
+    "docs/clients.md": "resources/subscribe and ping ended with 2025-11-25",
+    "docs/http.md": "HTTP with SSE belongs to 2024-11-05",
+    "docs/logging.md": "logging/setLevel ended with 2025-11-25",
+    "docs/questions.md": "requests of servers to clients ended with 2025-11-25",
+    "docs/revisions.md": "it is about revisions",
+    "docs/servers.md": "resources/subscribe ended with 2025-11-25",
+    "docs/start/compile.md": "it moves a program to the next revision",
+    "docs/tasks.md": "tasks of 2025-11-25",
+    "docs/transports.md": "ping ended with 2025-11-25",
+}
+"""Why a page imports the package of one revision; all others import the newest one's names from mcp_bindings."""
 # The environment of the tests, whose packages are the checkout's, and the programs of the system.
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
 
@@ -143,3 +157,8 @@ def test_decision_records_are_few_and_short() -> None:
 def test_the_cookbook_has_at_least_fifteen_recipes_that_print_something() -> None:
     recipes = [program for program in programs("docs/cookbook.md") if program.output]
     assert len({program.title for program in recipes}) >= 15
+
+
+def test_pages_import_a_dated_package_only_for_a_reason() -> None:
+    dated = re.compile(r"^\s*(?:from mcp_bindings(?:\.v2| import v2)|import mcp_bindings\.v2)", re.MULTILINE)
+    assert {page for page in pages() if dated.search((ROOT / page).read_text("utf-8"))} == DATED.keys()
