@@ -116,6 +116,16 @@ class TestKeeping:
         with pytest.raises(TooManyTasks, match="1 tasks"):
             await store.create("me", None)
 
+    async def test_no_peer_has_more_than_half_of_the_tasks(self) -> None:
+        store = MemoryTaskStore(ttl=None, max_tasks=4)
+        for peer in ("greedy", "greedy", "a"):
+            await store.create("", None, peer=peer)
+        with pytest.raises(TooManyTasks):
+            await store.create("", None, peer="greedy")
+        await store.create("", None, peer="b")
+        with pytest.raises(TooManyTasks, match="the limit of 4 tasks"):
+            await store.create("", None, peer="c")
+
     async def test_pages_continue_when_tasks_disappear(self) -> None:
         store = MemoryTaskStore(ttl=None, page_size=2)
         created = [(await store.create("me", None)).id for _ in range(5)]
