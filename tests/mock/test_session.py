@@ -1,5 +1,8 @@
 """A recorded session is replayed byte for byte in its own revision, and bridged to every other one."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +151,30 @@ async def test_messages_that_make_no_sense_do_not_end_the_replay(session: Path, 
     odd.write_text("\n".join([header, *mixed]), "utf-8")
     async with connect(server(session=odd), Client) as client:
         assert (await client.call_tool(name="serve", arguments={"tea": "black"})).structured_content == {"cups": 2}
+
+
+async def of_two_revisions(folder: Path) -> Path:
+    """Record two clients in one file."""
+    path, other = folder / "session.jsonl", folder / "other.jsonl"
+    await record(cafe(), Client, path)
+    await record(cafe(), v2025_06_18.Client, other)
+    lines = (json.loads(line) for line in other.read_text("utf-8").splitlines()[1:])
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps({**line, "conversation": 1 + line["conversation"]}) + "\n" for line in lines)
+    return path
+
+
+async def test_a_session_of_two_revisions_is_replayed_in_one(tmp_path: Path, cli: Cli) -> None:
+    path = await of_two_revisions(tmp_path)
+    assert isinstance(server(session=path), v2026_07_28.Server)
+    assert isinstance(server(session=path, revision="2025-06-18"), v2025_06_18.Server)
+    told = cli("mock", "--session", path, "--revision", "2024-11-05", expect=2).err
+    assert told.endswith("session.jsonl: has no conversation in 2024-11-05, but in 2025-06-18, 2026-07-28\n")
+
+
+@pytest.mark.slow
+async def test_what_is_not_replayed_is_told(tmp_path: Path) -> None:
+    path = await of_two_revisions(tmp_path)
+    words = (sys.executable, "-m", "mcp_bindgen", "mock", "--session", str(path))
+    told = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stderr
+    assert "messages of the client in 2025-06-18 left out; --revision 2025-06-18 replays them\n" in told

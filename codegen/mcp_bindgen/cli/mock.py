@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mcp_bindgen.cli.options import PackageOption
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.cli.options import PackageOption, revision_option
+from mcp_bindgen.diagnostics import InputError, count
 
 
 def mock(
@@ -27,6 +27,10 @@ def mock(
         typer.Option(metavar="FAULT", help="Go wrong, such as error, delay=2:search or disconnect@3. Repeatable."),
     ] = None,
     package: PackageOption = None,
+    revision: Annotated[
+        str | None,
+        revision_option("Replay the conversations of a session in this revision, not those of most messages."),
+    ] = None,
     http: Annotated[bool, typer.Option("--http", help="Serve over HTTP, on this machine.")] = False,
     port: Annotated[
         int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Where, 8000 by default; 0 for a free one.")
@@ -43,7 +47,18 @@ def mock(
     if port is not None and not http:
         raise InputError.at("--port", "is for --http; without it the server uses standard input and output")
     faults = Faults.of(fault or (), over_http=http)
-    made = make(lock=lock, session=session, seed=seed, examples=examples, faults=faults, package=package or "")
+    made = make(
+        lock=lock,
+        session=session,
+        seed=seed,
+        examples=examples,
+        faults=faults,
+        package=package or "",
+        revision=revision or "",
+    )
+    for other, number in made.left_out.items():
+        left = f"{count(number, 'message')} of the client in {other} left out; --revision {other} replays them"
+        print(f"{session}: {left}", file=sys.stderr)
     if http:
         run_http(made, 8000 if port is None else port, lambda url: print(f"serving at {url}", file=sys.stderr))
     else:

@@ -20,6 +20,7 @@ def server(
     examples: Path | str | None = None,
     faults: Sequence[str] = (),
     package: str = "",
+    revision: str = "",
 ) -> "ServerHandlers":
     """Return a server for `mcp_runtime.testing.connect` and the transports of the runtime.
 
@@ -30,6 +31,7 @@ def server(
         examples: a JSON file with results of the tools of a lock.
         faults: what goes wrong, as for ``mcp-bindgen mock --fault``.
         package: a generated package, such as that of a proposal, whose revision the mock of a lock speaks.
+        revision: which conversations of a session are replayed; by default those of most messages.
 
     Raises:
         InputError: a file cannot be used, a fault is none, or there is not one of `lock` and `session`.
@@ -38,7 +40,10 @@ def server(
     from mcp_bindgen.mock.serving import make
 
     found = Faults.of(faults)
-    return make(lock=lock, session=session, seed=seed, examples=examples, faults=found, package=package).server
+    made = make(
+        lock=lock, session=session, seed=seed, examples=examples, faults=found, package=package, revision=revision
+    )
+    return made.server
 
 
 @contextmanager
@@ -50,6 +55,7 @@ def serve(
     examples: Path | str | None = None,
     faults: Sequence[str] = (),
     package: str = "",
+    revision: str = "",
     port: int = 0,
 ) -> "Generator[Mock]":
     """Serve a mock over HTTP on this machine, in a thread, for as long as the context lasts.
@@ -61,6 +67,7 @@ def serve(
         examples: see `server`.
         faults: see `server`.
         package: see `server`.
+        revision: see `server`.
         port: the port; 0 for a free one.
 
     Raises:
@@ -70,6 +77,8 @@ def serve(
     from mcp_bindgen.mock.serving import in_thread, make
 
     found = Faults.of(faults, over_http=True)
-    made = make(lock=lock, session=session, seed=seed, examples=examples, faults=found, package=package)
+    made = make(
+        lock=lock, session=session, seed=seed, examples=examples, faults=found, package=package, revision=revision
+    )
     with in_thread(made, port) as mock:
         yield mock

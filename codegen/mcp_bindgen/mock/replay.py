@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import clip
@@ -11,7 +10,7 @@ from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.bindings import package_of
 from mcp_bindgen.live.mask import message_mask
 from mcp_bindgen.mock.exact import canonical, exact
-from mcp_bindgen.mock.session import OWN, Round, Session, read_session
+from mcp_bindgen.mock.session import OWN, Round, Session
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
@@ -125,21 +124,17 @@ def _asks(before: Round, params: Mapping[str, Any]) -> bool:
     return before.result.get("resultType") == _INPUT and answers and params.get("requestState") == state
 
 
-def session_server(path: Path, unrecorded: list[str]) -> "ServerHandlers":
+def session_server(session: Session, unrecorded: list[str]) -> "ServerHandlers":
     """Return a server that answers as in a recorded session.
 
     Args:
-        path: the file.
+        session: the session.
         unrecorded: gets why calls were refused that the session does not have.
-
-    Raises:
-        InputError: the file cannot be used.
     """
     from mcp_runtime.method import RequestMethod
     from mcp_runtime.protocol.capabilities import declares
     from mcp_runtime.server import ServerOptions
 
-    session = read_session(path)
     package = package_of(session.revision)
     tape = Tape(session, unrecorded)
     capabilities = session.capabilities

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.mock.faults import Faults
 from mcp_bindgen.mock.lock import lock_server
 from mcp_bindgen.mock.replay import session_server
+from mcp_bindgen.mock.session import read_session
 
 if TYPE_CHECKING:
     import uvicorn
@@ -29,6 +30,7 @@ class Mock:
         url: where it is served; empty if it is not served over HTTP.
         calls: the method and params of each request, keyed by wire names.
         unrecorded: why requests were refused that a session does not have.
+        left_out: the numbers of messages of a session in revisions that are not replayed.
     """
 
     server: "ServerHandlers"
@@ -36,6 +38,7 @@ class Mock:
     url: str = ""
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
     unrecorded: list[str] = field(default_factory=list[str])
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def make(
@@ -46,6 +49,7 @@ def make(
     examples: Path | str | None,
     faults: Faults,
     package: str = "",
+    revision: str = "",
 ) -> Mock:
     """Return a mock.
 
@@ -54,14 +58,16 @@ def make(
     """
     if (lock is None) is (session is None):
         raise InputError.at("mock", "give one source: a lock file (--lock FILE) or a session (--session FILE)")
-    if lock is not None:
+    if lock is not None and not revision:
         given = None if examples is None else Path(examples)
         mock = Mock(lock_server(Path(lock), seed=seed or 0, examples=given, package=package), faults)
     elif session is not None and seed is None and examples is None and not package:
         unrecorded: list[str] = []
-        mock = Mock(session_server(Path(session), unrecorded), faults, unrecorded=unrecorded)
+        recorded = read_session(Path(session), revision)
+        served = session_server(recorded, unrecorded)
+        mock = Mock(served, faults, unrecorded=unrecorded, left_out=recorded.left_out)
     else:
-        raise InputError.at("mock", "--seed, --examples and --package are for a lock file; a session has its own")
+        raise InputError.at("mock", "--seed, --examples and --package are for a lock file, --revision for a session")
 
     async def around(exchange: Any, proceed: Callable[[], Awaitable[Any]]) -> Any:
         from mcp_runtime.connection.calls import Way

@@ -64,6 +64,7 @@ class Session:
         capabilities: those of the server.
         instructions: how to use the server.
         rounds: the messages of the client, except those that the runtime answers, in order.
+        left_out: the numbers of messages in other revisions.
     """
 
     revision: str
@@ -71,6 +72,7 @@ class Session:
     capabilities: Mapping[str, Any]
     instructions: str | None
     rounds: list[Round]
+    left_out: Mapping[str, int]
 
 
 class _Conversation:
@@ -134,11 +136,15 @@ def _token_of(message: Mapping[str, Any]) -> Any:
     return params.get("progressToken") if is_object(params) else None
 
 
-def read_session(path: Path) -> Session:
-    """Read a file that ``mcp-bindgen proxy --record`` wrote.
+def read_session(path: Path, revision: str = "") -> Session:
+    """Read the conversations in one revision from a file that ``mcp-bindgen proxy --record`` wrote.
+
+    Args:
+        path: the file.
+        revision: the revision; by default the one of most messages.
 
     Raises:
-        InputError: it is none, is cut off, or has no conversation in a released revision.
+        InputError: it is none, is cut off, or has no conversation in the revision or in a released one.
     """
     conversations: dict[int, _Conversation] = defaultdict(_Conversation)
     rounds: list[Round] = []
@@ -155,11 +161,14 @@ def read_session(path: Path) -> Session:
     known = Counter(each.revision for each in rounds if each.revision in revisions())
     if not known:
         raise InputError.at(path, "has no conversation in a released revision")
-    (revision, _), *_ = known.most_common(1)
-    return _session(revision, [each for each in rounds if each.revision == revision])
+    revision = revision or known.most_common(1)[0][0]
+    if revision not in known:
+        raise InputError.at(path, f"has no conversation in {revision}, but in {', '.join(sorted(known))}")
+    del known[revision]
+    return _session(revision, [each for each in rounds if each.revision == revision], known)
 
 
-def _session(revision: str, rounds: list[Round]) -> Session:
+def _session(revision: str, rounds: list[Round], left_out: Mapping[str, int]) -> Session:
     begun = [each.result for each in rounds if each.method in ("initialize", "server/discover") and each.result]
     first: dict[str, Any] = begun[0] if begun else {}
     metas: list[Any] = [first.get("_meta"), *(each.result.get("_meta") for each in rounds)]
@@ -171,6 +180,7 @@ def _session(revision: str, rounds: list[Round]) -> Session:
         capabilities=capabilities if is_object(capabilities) else {},
         instructions=instructions if isinstance(instructions, str) else None,
         rounds=[each for each in rounds if each.method not in OWN],
+        left_out=left_out,
     )
 
 
