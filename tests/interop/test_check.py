@@ -10,7 +10,7 @@ from mcp_bindgen.check.run import Wanted, check
 from mcp_bindgen.diff.rule import Severity
 from support.documents import ROOT
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 
 
 def rows() -> list[tuple[str, str, list[str]]]:
