@@ -35,7 +35,10 @@ class TestDefinitions:
 
         def missing(x: "Nowhere") -> None: ...  # type: ignore[name-defined] # noqa: F821 # pyright: ignore
 
-        def method(self) -> None: ...  # type: ignore[no-untyped-def] # pyright: ignore
+        def with_self(self) -> None: ...  # type: ignore[no-untyped-def] # pyright: ignore
+
+        class Kitchen:
+            def method(self) -> None: ...
 
         def yields() -> Iterator[int]:
             yield 1
@@ -44,7 +47,8 @@ class TestDefinitions:
             yield 1
 
         assert "parameter x has no type" in self.refused(bare)
-        assert "it is an unbound method" in self.refused(method)
+        assert "annotate it, for example self: Context" in self.refused(with_self)
+        assert "it is an unbound method" in self.refused(Kitchen.method)
         assert "it is a generator; return the values" in self.refused(yields)
         assert "it is a generator; return the values" in self.refused(yields_later)
         assert "parameter x: no JSON Schema" in self.refused(opaque)

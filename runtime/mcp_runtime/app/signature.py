@@ -11,7 +11,7 @@ MISSING: Final[Any] = object()
 
 _VARIABLE: Final = 0x04 | 0x08
 """The flags of code with ``*args`` or ``**kwargs`` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
-_CONTEXTS: Final = ("context", "ctx")
+_CONTEXTS: Final = ("context", "ctx", "self")
 """Names by which authors mean the context of a call."""
 GENERATOR: Final = 0x20
 """The flag of code that is a generator (`inspect.CO_GENERATOR`)."""
@@ -122,7 +122,8 @@ def _parameters(
     defaults = dict(zip(code.co_varnames[count - len(given) : count], given, strict=True))
     defaults |= function.__kwdefaults__ or {}
     for name in names:
-        if name in ("self", "cls") and name not in hints:
+        in_class = "." in function.__qualname__.rpartition("<locals>.")[2]
+        if in_class and name in ("self", "cls") and name not in hints:
             raise signature.error("it is an unbound method; use a function or a bound method")
         if name not in hints:
             example = "Context" if name in _CONTEXTS and name == names[0] else "str"
