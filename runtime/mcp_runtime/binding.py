@@ -122,7 +122,7 @@ class Wire(Protocol):
         """Return a method's record in the revision in use; its own if only the implementation's has it."""
         ...
 
-    def has(self, name: str) -> bool:
+    def has(self, method: AnyMethod) -> bool:
         """Whether the revision in use has a method; vendor methods belong to every revision."""
         ...
 

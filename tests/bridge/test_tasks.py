@@ -38,8 +38,8 @@ class Size(BaseModel):
     loaves: int
 
 
-def bakery() -> new.App:
-    app: new.App = new.App("bakery", extensions=[Tasks(MemoryTaskStore(poll_interval=0.05))])
+def bakery(options: ServerOptions | None = None) -> new.App:
+    app: new.App = new.App("bakery", options=options, extensions=[Tasks(MemoryTaskStore(poll_interval=0.05))])
 
     @app.tool(task="optional")
     async def bake(name: str, ctx: new.Context) -> dict[str, int]:
@@ -193,3 +193,57 @@ class TestClientsOfTheExtensionAtAServerOfSessions:
             assert (await slow.cancel()).status is Status.CANCELLED
             waited = await client.call_tool(name="bake", arguments={"name": "rye"})
             assert waited.structured_content == {"loaves": 4}
+
+
+def old_bakery() -> old.App:
+    """Return the bakery in 2025-11-25, where the entry of a tool says that it can be a task."""
+    app: old.App = old.App("bakery", extensions=[Tasks(MemoryTaskStore(poll_interval=0.05))])
+
+    @app.tool(execution=old.ToolExecution(task_support="optional"))
+    async def bake(name: str, ctx: old.Context) -> dict[str, int]:
+        """Ask before and after the call is a task."""
+        size = await ask(ctx, f"{name}: how many?", Size)
+        task = await defer(ctx, "kneading")
+        await task.say("in the oven")
+        if name == "slow":
+            await asyncio.Event().wait()
+        again = await ask(ctx, "more?", Size)
+        assert isinstance(size, Size) and isinstance(again, Size)
+        return {"loaves": size.loaves + again.loaves}
+
+    return app
+
+
+class TestServersOfSessionsWithClientsOfTheExtension:
+    async def test_calls_become_tasks_of_the_extension(self) -> None:
+        async with connect_memory(old_bakery()) as peer:
+            client = await new.Client.open(peer, handlers=NewCustomer(), extensions=[Tasks()])
+            assert client.connection.revision == NEW
+            waited = await client.call_tool(name="bake", arguments={"name": "rye"})
+            assert waited.structured_content == {"loaves": 8} and waited.result_type == "complete"
+            handle = await start_task(client, new_calls.TOOLS_CALL, {"name": "bake", "arguments": {"name": "rye"}})
+            assert handle.id and (await handle.result()).structured_content == {"loaves": 8}
+            slow = await start_task(client, new_calls.TOOLS_CALL, {"name": "bake", "arguments": {"name": "slow"}})
+            assert (await slow.cancel()).status is Status.CANCELLED
+
+    async def test_a_client_without_the_extension_waits(self) -> None:
+        async with connect_memory(old_bakery()) as peer:
+            client = await new.Client.open(peer, handlers=NewCustomer())
+            waited = await client.call_tool(name="bake", arguments={"name": "rye"})
+            assert waited.structured_content == {"loaves": 8}
+
+
+class TestClientsOfSessionsAtAServerOfTheExtension:
+    async def test_its_calls_are_tasks_of_the_extension(self) -> None:
+        async with connect_memory(bakery(options=ServerOptions(revisions="own"))) as peer:
+            client = await old.Client.open(peer, handlers=(customer := Customer()), extensions=[Tasks()])
+            assert client.connection.revision == NEW
+            waited = await client.call_tool(name="bake", arguments={"name": "rye"})
+            assert waited.structured_content == {"loaves": 3}
+            handle = await start_task(client, TOOLS_CALL, order("bake", name="rye"))
+            assert handle.id and (await handle.result()).structured_content == {"loaves": 7}
+            assert [words for words, _ in customer.asked] == ["rye: how many?", "more?"] * 2
+            with pytest.raises(PeerError, match="too late"):
+                await run_as_task(client, TOOLS_CALL, order("bake", name="burnt"))
+            slow = await start_task(client, TOOLS_CALL, order("bake", name="slow"))
+            assert (await slow.cancel()).status is Status.CANCELLED

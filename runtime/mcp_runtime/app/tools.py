@@ -62,6 +62,9 @@ class Tool:
             raise self.function.signature.error("task= needs a store: App(extensions=[Tasks(MemoryTaskStore())])")
         if task is not None:
             self._tasks.declare_tool(self.function.name, task)
+        stated = getattr(said.get("execution"), "task_support", None)  # in 2025-11-25
+        if stated in ("optional", "required") and self._tasks is not None:
+            self._task = stated
         self._said = said_of(name=self.function.name, description=description or self.function.summary, **said)
         if "description" not in self._said:
             self.function.signature.warn(

@@ -103,9 +103,9 @@ class Wire:
         """Return a method's record in the negotiated revision; its own if only the implementation's has it."""
         return self.binding.methods.get(method.name, method)
 
-    def has(self, name: str) -> bool:
-        """Whether the negotiated revision has a method; vendor methods belong to every revision."""
-        return name in self.binding.methods or name not in self._own.methods
+    def has(self, method: AnyMethod) -> bool:
+        """Whether the negotiated revision has a method; those of extensions belong to every revision."""
+        return method.name in self.binding.methods or self._own.methods.get(method.name) is not method
 
     def check(self, method: AnyMethod) -> None:
         """Check that the negotiated revision has a method.
@@ -113,7 +113,7 @@ class Wire:
         Raises:
             MissingInRevision: it does not.
         """
-        if not self.has(method.name):
+        if not self.has(method):
             raise MissingInRevision(method.name, self.binding.revision, method.capability)
 
     def outgoing(self, method: AnyMethod, part: str, encoded: bytes) -> bytes:

@@ -187,7 +187,7 @@ _EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to fi
 def is_served(method: AnyMethod, requester: Requester) -> bool:
     """Whether the requester may send a request: its revision has it, and its capability was declared."""
     wire = requester.wire
-    if wire is not None and not wire.has(method.name):
+    if wire is not None and not wire.has(method):
         return False
     sent = method if wire is None else wire.spoken(method)
     return sent.direction is not _EMBEDDED and (not method.capability or method.name in requester.may_receive)

@@ -198,7 +198,7 @@ class Inbound:
         found = requester.answers.handlers.get(name)
         streams = self._streams.get(name)
         method = found[0] if found else streams[0] if streams else self._watched(name, requester)
-        if method is None or not requester.has(name):
+        if method is None or not requester.has(method):
             return ACCEPTED
         try:
             params = params_of(method, call)

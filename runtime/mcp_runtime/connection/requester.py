@@ -199,7 +199,7 @@ class Requester(NamedTuple):
         own = self.binding.methods.get(name) if self.binding is not None else None
         return self.wire.binding.methods.get(name) if own is None and self.wire is not None else own
 
-    def has(self, method: str) -> bool:
+    def has(self, method: AnyMethod) -> bool:
         """Whether the revision in use has a method of this side's."""
         return self.wire is None or self.wire.has(method)
 

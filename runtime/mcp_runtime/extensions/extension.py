@@ -137,8 +137,9 @@ class Extension:
         for name, around in self.around().items():
             if (proceed := connection.handler(name)) is not None:
                 connection.handle(own.methods[name], partial(self._answer, name in results, around, proceed))
+        spoken = (connection.requester.spoken or own).methods
         for name in results:
-            extended = own.methods[name]
+            extended = spoken[name]
             if isinstance(extended, RequestMethod) and extended.results:
                 for tag, type_ in results[name].items():
                     connection.results.accept(extended, tag, type_, self.resume)

@@ -12,7 +12,7 @@ from mcp_runtime.connection.calls import CURRENT
 from mcp_runtime.connection.checks import refusal
 from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.connection.journal import log
-from mcp_runtime.connection.requester import Handler
+from mcp_runtime.connection.requester import Handler, Requester
 from mcp_runtime.connection.results import write_result
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
@@ -26,7 +26,8 @@ from mcp_runtime.extensions.tasks.store import (
 )
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, dump
+from mcp_runtime.protocol.names import TOOLS_CALL
 
 MAX_ID: Final = 256
 """The maximum length of a task id that is looked up."""
@@ -345,3 +346,10 @@ def _spelled(method: RequestMethod[Any, Any], result: Any) -> dict[str, Any]:
     """
     made: dict[str, Any] = json.loads(write_result(method, result))
     return made
+
+
+def spoken_result(result: Any, requester: Requester) -> Any:
+    """Return the result of a call of a tool, keyed by wire names, as the requester's revision has it."""
+    if requester.wire is None or requester.binding is None:
+        return result
+    return json.loads(requester.wire.outgoing(requester.binding.methods[TOOLS_CALL], "result", dump(result)))

@@ -89,7 +89,7 @@ class Tasks(Extension):
             for listeners in listeners_of(connection)[-1:]:
                 listeners.filters.append(self._server.filter)
         if connection.side is Side.CLIENT and connection.binding is not None and connection.requester.result_tag:
-            method: Any = connection.binding.methods[TOOLS_CALL]
+            method: Any = (connection.requester.spoken or connection.binding).methods[TOOLS_CALL]
             connection.handle(self.binding.methods[NOTIFICATIONS_TASKS], partial(Watch.take_in, connection))
             for tag, type_ in self.binding.results[TOOLS_CALL].items():
                 connection.results.accept(method, tag, type_, partial(resume_call, connection))

@@ -3,7 +3,6 @@
 The sections named are those of 2025-11-25, basic/utilities/tasks.
 """
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
@@ -12,7 +11,7 @@ from mcp_runtime import sources
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Handler
 from mcp_runtime.errors import McpError, PeerError
-from mcp_runtime.extensions.tasks.engine import Engine, Run, refused
+from mcp_runtime.extensions.tasks.engine import Engine, Run, refused, spoken_result
 from mcp_runtime.extensions.tasks.related import TaskCaller, TaskExchange, with_meta
 from mcp_runtime.extensions.tasks.states import Failure, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import TaskError
@@ -20,7 +19,7 @@ from mcp_runtime.extensions.tasks.tools import Support, ToolSupport
 from mcp_runtime.features.utilities import mark, related_meta
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, dump, is_object
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import (
     NOTIFICATIONS_TASKS_STATUS,
@@ -170,9 +169,7 @@ class _Receiver:
         if isinstance(outcome, Failure):
             raise PeerError(outcome.code, outcome.message, outcome.data)
         method = cast("RequestMethod[Any, Any]", self.spoken.methods[TASKS_RESULT])
-        result = outcome.result
-        if (wire := ctx.requester.wire) is not None:
-            result = json.loads(wire.outgoing(self._own.methods[TOOLS_CALL], "result", dump(result)))
+        result = spoken_result(outcome.result, ctx.requester)
         return method.result.validate(with_meta(result, related_meta(params.task_id)))
 
     async def list(self, params: Any, ctx: Context[Any]) -> Any:

@@ -77,9 +77,10 @@ async def start_task(
         PeerError: -32601, the peer does not run this as a task (tools may or may not allow it).
     """
     own, spoken = stub.__binding__.methods, spoken_methods(stub)
-    if TASKS_GET not in own and method.name == TOOLS_CALL:
-        peer = stub.connection.declared[Side.SERVER]
-        if TASKS_GET not in spoken or not declares(peer, "tasks.requests.tools.call"):
+    if method.name == TOOLS_CALL:
+        peer, is_new = stub.connection.declared[Side.SERVER], stub.connection.requester.result_tag
+        has_tasks = TASKS_GET in spoken and declares(peer, "tasks.requests.tools.call")
+        if is_new or (TASKS_GET not in own and not has_tasks):
             return await _start(stub, method, params, options)
     return await _create(stub, method, params, ttl, options)
 

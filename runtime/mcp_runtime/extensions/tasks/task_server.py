@@ -15,7 +15,7 @@ from mcp_runtime.extensions.tasks.deferred import ID, DeferrableCall, call_of
 from mcp_runtime.extensions.tasks.engine import Engine, refused
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import InvalidTransition, TaskError
-from mcp_runtime.extensions.tasks.watching import TaskFilter, spelled, state_of
+from mcp_runtime.extensions.tasks.watching import TaskFilter, spelled, spoken_state, state_of
 from mcp_runtime.features.inputs.questions import read_answers
 from mcp_runtime.handlers import Context
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
@@ -84,6 +84,8 @@ class TaskServer:
         if call.record is None:
             return await call.work
         self.engine.follow(call, call.record)
+        if ctx.requester.wire is not None:
+            ctx.exchange.method = ctx.requester.wire.binding.methods[TOOLS_CALL]  # the result is one of that revision
         created = self._binding.results[TOOLS_CALL]["task"]
         return created.validate({"resultType": "task", **spelled(call.record)})
 
@@ -94,7 +96,7 @@ class TaskServer:
             state = await state_of(self.engine.store, ctx.requester.principal or "", record)
         except TaskError as error:
             raise refused(error) from error
-        return {"resultType": "complete", **state}
+        return {"resultType": "complete", **spoken_state(state, ctx.requester)}
 
     async def update(self, params: dict[str, Any], ctx: Context[Any]) -> Any:
         """Answer ``tasks/update``; answers to questions that are not open are ignored, whatever they contain."""

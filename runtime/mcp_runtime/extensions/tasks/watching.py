@@ -4,15 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
 from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.connection.journal import log
+from mcp_runtime.connection.requester import Requester
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.binding import ExtensionBinding
-from mcp_runtime.extensions.tasks.engine import Engine
+from mcp_runtime.extensions.tasks.engine import Engine, spoken_result
 from mcp_runtime.extensions.tasks.states import Status, Success, TaskRecord, timestamp
 from mcp_runtime.extensions.tasks.store import StoreUnavailable, TaskError, TaskStore, UnknownTask
 from mcp_runtime.handlers import Context
@@ -76,8 +78,9 @@ class TaskFilter:
         """Report the states of tasks from the current one on; see `Filter.begin`."""
         owner = ctx.requester.principal or ""
         for task_id in agreed.get(IDS, ()):
-            self._watching.setdefault((owner, task_id), {})[ctx.exchange] = put
-            ctx.connection.spawn(self._tell(owner, task_id, put))
+            told = partial(_put, ctx.requester, put)
+            self._watching.setdefault((owner, task_id), {})[ctx.exchange] = told
+            ctx.connection.spawn(self._tell(owner, task_id, told))
         is_shared = self._engine.shared is not None
         if is_shared and self._watching and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look(), context=copy_context())
@@ -139,6 +142,15 @@ class TaskFilter:
     def _forget(self, key: tuple[str, str]) -> None:
         self._watching.pop(key, None)
         self._told.pop(key, None)
+
+
+def _put(requester: Requester, put: Put, method: AnyMethod, task_id: str, state: Mapping[str, Any]) -> None:
+    put(method, task_id, spoken_state(state, requester))
+
+
+def spoken_state(state: Mapping[str, Any], requester: Requester) -> Mapping[str, Any]:
+    """Return the state of a task as the requester's revision has it."""
+    return {**state, "result": spoken_result(state["result"], requester)} if "result" in state else state
 
 
 async def state_of(store: TaskStore, owner: str, record: TaskRecord) -> dict[str, Any]:
