@@ -165,3 +165,11 @@ def test_a_traceability_file_gets_our_requirements(cli: Cli, tmp_path: Path) -> 
     assert {"check", "excluded"} == {key for each in exported for key in each} - {"text", "url"}
     file.write_text("- not a file of that kind\n", "utf-8")
     assert "has no requirements" in cli("check", "--traceability", file, expect=2).err
+
+
+@pytest.mark.slow
+def test_a_server_that_hangs_is_not_asked_for_every_revision(cli: Cli, tmp_path: Path) -> None:
+    script = f"open({str(tmp_path / 'starts')!r}, 'a').write('.')\n{HANGS}"
+    told = cli("check", "--timeout", 0.2, "--", sys.executable, "-c", script, expect=2).err
+    assert "speaks no revision of MCP (no answer in time)" in told
+    assert (tmp_path / "starts").read_text("utf-8") == "..", "one client of each era"

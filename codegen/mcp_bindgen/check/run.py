@@ -114,6 +114,7 @@ class _Checking:
         self._why = ""
         self._probes = 0
         self._messages = 0
+        self._silent = 0
         self._end = 0.0
         self._has_legacy = False
         self._slowest = 0.0
@@ -124,7 +125,8 @@ class _Checking:
         # Before the modern era, it is known whether there is another one, and before an old revision, the newest.
         legacy = [each for each in reversed(wanted.revisions) if each in LEGACY]
         for revision in (*legacy[:1], *(each for each in wanted.revisions if each not in LEGACY), *legacy[1:]):
-            if not (wanted.url and revision == LEGACY[0]):  # it has another transport over HTTP
+            is_silent = self._silent > 1 and not self._spoken  # it answers clients of neither era
+            if not is_silent and not (wanted.url and revision == LEGACY[0]):  # that has another transport over HTTP
                 await self._judge(revision, {}, [each for each in probes() if not each.declares])
         if not self._spoken:
             why = f" ({self._why})" if self._why else ""
@@ -204,6 +206,7 @@ class _Checking:
             self._slowest = max(self._slowest, loop.time() - start)
         except Silent as silent:
             self._why, is_spoken = str(silent), False
+            self._silent += loop.time() - start >= peer.timeout
         peer.timeout = timeout
         self._has_legacy = self._has_legacy or (peer.is_legacy and bool(peer.server))
         if is_spoken and peer.revision not in self._spoken:
