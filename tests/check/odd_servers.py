@@ -247,7 +247,7 @@ class Pages(Odd):
 
 
 class Banner(Odd):
-    """Not correct: its first line is no message."""
+    """Not correct: its first line is not a message."""
 
     def run(self) -> None:
         print("Odd server 1.0 is listening on stdio", flush=True)

@@ -77,7 +77,7 @@ def shrink(world: World, tries: int = 400) -> World:
 
 
 def _kind(world: World) -> str:
-    """Return the first fault without its numbers; empty if there is none, or if what is left is not a world."""
+    """Return the first fault without its numbers; empty without one, or if what is left is not a world."""
     try:
         return "".join(re.findall(r"[a-z ]+", (judge(world)[0] or [""])[0].partition("{")[0]))
     except (KeyError, IndexError):

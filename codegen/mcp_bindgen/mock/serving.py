@@ -130,6 +130,7 @@ def _prepared(mock: Mock, port: int) -> "tuple[uvicorn.Server, Callable[[], Any]
     config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", ws="none")
     try:
         listener = config.bind_socket()
+        listener.listen()  # clients that come before the thread serves wait
     except (SystemExit, OSError):
         raise InputError.at("--port", f"{port} cannot be used; is another program using it?") from None
     mock.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
