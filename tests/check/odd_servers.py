@@ -47,7 +47,7 @@ def text(value: str, *, failed: bool = False) -> dict[str, Any]:
 class Odd:
     """A server that speaks the legacy era; a subclass is a style."""
 
-    revisions = LEGACY
+    revisions: tuple[str, ...] = LEGACY
     capabilities: ClassVar[dict[str, Any]] = {"tools": {}}
     schemas: ClassVar[dict[str, dict[str, Any]]] = {"run": OBJECT}
     annotations: ClassVar[dict[str, Any]] = {"readOnlyHint": True}

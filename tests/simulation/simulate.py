@@ -110,8 +110,8 @@ def main(arguments: list[str]) -> int:
             print(trace)
         if chosen.seconds is not None and time.process_time() - began > chosen.seconds:
             break
-    rows = [(t.name, state, t.rows[state]) for t in LIFECYCLES for state in t.rows]
-    used = {(name, state, event) for name, state, row in rows for event in row if row[event] != FORBIDDEN}
+    tables = [(each.name, state, row) for each in LIFECYCLES for state, row in each.rows.items()]
+    used = {(name, state, event) for name, state, row in tables for event in row if row[event] != FORBIDDEN}
     print(
         f"{played:,} worlds, {messages:,} messages, {time.process_time() - began:.1f} s of CPU; "
         f"{len(seen & used)} of {len(used)} rows of the tables were used"
