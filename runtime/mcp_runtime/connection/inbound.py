@@ -359,7 +359,7 @@ class Inbound:
         if call in self._running:
             self._release(call)
             del call.task  # whose context refers to the call: the cycle would wait for the garbage collector
-        elif call.is_suspended:
+        elif not call.is_open:
             self._kept.pop(call, None)
         if self._link.closed_because is not None or self._link.ending is not None:
             self._settled()
