@@ -21,7 +21,7 @@ META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
 }
-MOST_LEFT = 200 * ABANDONED
+MOST_LEFT = 250 * ABANDONED
 """Bytes that may be in use afterwards which were not before: dictionaries and sets keep the size that they grew to."""
 
 
