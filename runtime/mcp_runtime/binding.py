@@ -123,7 +123,7 @@ class Wire(Protocol):
         ...
 
     def has(self, method: AnyMethod) -> bool:
-        """Whether the revision in use has a method; vendor methods belong to every revision."""
+        """Whether the revision in use has a method; those of extensions belong to every revision."""
         ...
 
     def check(self, method: AnyMethod) -> None:

@@ -46,7 +46,7 @@ async def strain(
         open_: starts or reaches the server.
         revision: the revision to speak.
         add: takes a finding: the requirement, what it is about, the revision, the reason, and messages.
-        only: the requirements to try, all if none of them is about this.
+        only: the requirements to try; without any of `robust.*`, all of these.
     """
     wanted = {id_ for id_ in only if id_.startswith("robust.")} or {f"robust.{name}" for name in _PARTS}
     for name, text in _HOSTILE.items() if wanted & {"robust.survives", "robust.memory"} else ():

@@ -51,7 +51,7 @@ async def _try(context: Context, name: str, what: str, given: dict[str, Any]) ->
     try:
         answer = await context.peer.ask("tools/call", {"name": name, "arguments": given})
     except Silent as silent:
-        raise NotJudged(f"{name}{what and f' {what}'}: {silent}") from None
+        raise NotJudged(f"{f'{name} {what}'.rstrip()}: {silent}") from None
     result = object_of(answer.get("result"))
     shown = tuple(context.peer.said[start:])
     is_asking = result.get("resultType", "complete") != "complete" or "task" in result

@@ -144,7 +144,8 @@ def read_session(path: Path, revision: str = "") -> Session:
         revision: the revision; by default the one of most messages.
 
     Raises:
-        InputError: it is none, is cut off, or has no conversation in the revision or in a released one.
+        InputError: it is not a recorded session, is cut off, or has no conversation in the revision, or in a released
+            one.
     """
     conversations: dict[int, _Conversation] = defaultdict(_Conversation)
     rounds: list[Round] = []

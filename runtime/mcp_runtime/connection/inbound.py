@@ -355,7 +355,7 @@ class Inbound:
             self._link.log_limited(logging.ERROR, "the handler of %s failed", call.name, exc_info=error)
 
     def _finished(self, call: Call) -> None:
-        """Forget a request whose handler has ended, unless that was suspended."""
+        """Forget a request whose handler has ended, unless the request is kept open without it."""
         if call in self._running:
             self._release(call)
             del call.task  # whose context refers to the call: the cycle would wait for the garbage collector

@@ -268,7 +268,7 @@ class LeasedStore(LimitedStore):
         """Return the number of the task before a page.
 
         Raises:
-            UnknownCursor: the cursor is none of these numbers.
+            UnknownCursor: the cursor is not such a number.
         """
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
             raise UnknownCursor("invalid cursor")
