@@ -158,10 +158,13 @@ async def test_clients_on_stdio_see_each_change(tmp_path: Path, revision: str) -
 
 
 @pytest.mark.slow
-async def test_http_restarts(tmp_path: Path) -> None:
-    (tmp_path / "server.py").write_text(SERVER, "utf-8")
+async def test_http_restarts_even_within_a_second_of_the_last_change(tmp_path: Path) -> None:
+    (file := tmp_path / "server.py").write_text(SERVER, "utf-8")
+    second = file.stat().st_mtime
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = (sys.executable, *COMMAND, "--http", "--port", "0")
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, *COMMAND, "--http", "--port", "0"), cwd=tmp_path, stderr=asyncio.subprocess.PIPE
+        *command, cwd=tmp_path, env=environment, stderr=asyncio.subprocess.PIPE
     )
     assert process.stderr is not None
 
@@ -178,7 +181,8 @@ async def test_http_restarts(tmp_path: Path) -> None:
                 message = called("price")
                 answer = await http.post(place, json=message, headers=headers_for(message))
                 assert answer.json()["result"]["structuredContent"] == int(value)
-                (tmp_path / "server.py").write_text(SERVER.replace("return 1", "return 2"), "utf-8")
+                file.write_text(SERVER.replace("return 1", "return 2"), "utf-8")
+                os.utime(file, (second, second))
     finally:
         process.terminate()
         await process.communicate()

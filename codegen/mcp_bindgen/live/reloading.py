@@ -227,7 +227,8 @@ def serve_reloading(path: Path, arguments: Sequence[str], *, http: bool) -> None
     """
     from watchfiles import PythonFilter, run_process
 
-    command = (sys.executable, "-m", "mcp_bindgen", "run", *arguments)
+    # -B: Python takes cached bytecode for a source of the same size and second, so it would miss a quick change.
+    command = (sys.executable, "-B", "-m", "mcp_bindgen", "run", *arguments)
     folder = path.resolve().parent
     if http:
         run_process(folder, target=shlex.join(command), target_type="command", watch_filter=PythonFilter())
