@@ -4,6 +4,7 @@ Run as ``make add-extension EXTENSION=io.modelcontextprotocol/tasks TYPESCRIPT=s
 schema/extensions.toml: writes schema/extensions/NAME/typescript.json, and prints what remains to be added by hand.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.extend import extend, read_extension
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions
 from mcp_bindgen.ingest.sources import SourceText, decode, read_source
-from mcp_bindgen.ingest.typescript_facts import dump_facts, facts_from_document
+from mcp_bindgen.ingest.typescript_facts import facts_from_document
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schema"
 
@@ -31,7 +32,7 @@ def add(table: ExtensionTable, source: SourceText, schema: Path) -> list[str]:
     diagnostics.raise_errors()
     folder = schema / "extensions" / table.module
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "typescript.json").write_text(dump_facts(facts), "utf-8")
+    (folder / "typescript.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", "utf-8")
     pinned = table.sha256 == source.sha256
     return [] if pinned else [f'schema/extensions.toml: ["{table.id}"] sha256 = "{source.sha256}"']
 

@@ -14,16 +14,18 @@ from typing import Any, cast
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.json_schema import dump, json_schema, reference
 from mcp_bindgen.ingest.json_text import parse_json
-from mcp_bindgen.ingest.prose import without_prose
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript import read_typescript
-from mcp_bindgen.ingest.typescript_facts import dump_facts, facts_from_document
+from mcp_bindgen.ingest.typescript_facts import facts_from_document
 from mcp_bindgen.ir.document import document
 from mcp_bindgen.ir.nodes import Protocol, Struct
+from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.load import capability_book, doc_book, load_released, load_sources
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schema"
+PROSE = frozenset(("description", "title", "$comment", "examples"))
+_NAMED = frozenset(("properties", "definitions", "$defs"))
 
 
 def add(revision: str, schema_json: SourceText | None, schema_ts: SourceText, schema: Path) -> list[str]:
@@ -45,7 +47,7 @@ def add(revision: str, schema_json: SourceText | None, schema_ts: SourceText, sc
     diagnostics.raise_errors()
     halves = {
         "schema.json": json.dumps(without_prose(cast(dict[str, Any], official)), indent=2, ensure_ascii=False) + "\n",
-        "typescript.json": dump_facts(facts),
+        "typescript.json": json.dumps(facts, indent=1, ensure_ascii=False) + "\n",
     }
     notes = Diagnostics()
     protocol = load_sources([_shipped(name, text) for name, text in halves.items()], revision, notes)
@@ -64,6 +66,23 @@ def add(revision: str, schema_json: SourceText | None, schema_ts: SourceText, sc
     rows = sorted([*(r for r in rows if r["revision"] != revision), row], key=lambda r: r["revision"])
     index.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
     return [*_left(protocol), *(str(d) for d in notes if "no description for" not in d.message)]
+
+
+def without_prose(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema without its prose; a property that is called like a keyword of prose stays."""
+    return {
+        word: _named(value) if word in _NAMED else _plain(value) for word, value in schema.items() if word not in PROSE
+    }
+
+
+def _named(members: object) -> object:
+    return {name: _plain(member) for name, member in members.items()} if is_object(members) else members
+
+
+def _plain(value: object) -> object:
+    if is_object(value):
+        return without_prose(value)
+    return [_plain(item) for item in value] if is_list(value) else value
 
 
 def _made(revision: str, schema_ts: SourceText) -> SourceText:

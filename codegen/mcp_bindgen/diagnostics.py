@@ -134,6 +134,15 @@ def refuse_endless_chains(source: str) -> Generator[None]:
         raise InputError.at(source, message) from None
 
 
+@contextmanager
+def refuse_os_errors(where: Location | Path | str, done: str = "read") -> Generator[None]:
+    """Raise `InputError` for an `OSError`, with its reason: something cannot be read, or what else `done` says."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError.at(where, f"cannot be {done}: {error.strerror}") from None
+
+
 def did_you_mean(name: str, known: Iterable[str], number: int = 3) -> str:
     """Return a hint at the names that resemble an unknown one, empty without any."""
     by_case = {each.lower(): each for each in islice(known, MAX_KNOWN)}

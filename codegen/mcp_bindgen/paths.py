@@ -2,10 +2,12 @@
 
 import os
 import tempfile
+import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError, refuse_os_errors
 
 
 @cache
@@ -29,23 +31,33 @@ def write_file(path: Path, text: str) -> None:
     Raises:
         InputError: it cannot be written, or the path is not a regular file (a folder, a device).
     """
-    where = Location(source=str(path))
-    path = path.resolve()  # Keep a symbolic link.
+    where, path = path, path.resolve()  # Keep a symbolic link.
     if path.exists() and not path.is_file():
         raise InputError.at(where, "cannot be written: not a regular file")
+    temporary = tempfile.NamedTemporaryFile
+    with refuse_os_errors(where, "written"), temporary(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(text.encode("utf-8", "backslashreplace"))
+            file.flush()
+            mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
+            os.chmod(file.name, mode)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        InputError: it cannot be read, or is not valid TOML.
+    """
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            try:
-                file.write(text.encode("utf-8", "backslashreplace"))
-                file.flush()
-                mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
-                os.chmod(file.name, mode)
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
-    except OSError as error:
-        raise InputError.at(where, f"cannot be written: {error.strerror}") from None
+        with refuse_os_errors(path):
+            return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError.at(path, f"not valid TOML: {error}") from None
 
 
 def _umask() -> int:

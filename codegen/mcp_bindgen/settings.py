@@ -2,14 +2,14 @@
 
 import keyword
 import os
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.json_values import as_object, is_list, is_object
+from mcp_bindgen.paths import read_toml
 
 TABLE = "mcp-bindgen"
 REVISION_FIELD = "{revision}"
@@ -97,14 +97,7 @@ def read_settings(path: Path) -> Settings:
     Raises:
         InputError: as for `find_settings`.
     """
-    where = Location(source=str(path))
-    try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError.at(where, f"not valid TOML: {error}") from None
-    except OSError as error:
-        raise InputError.at(where, f"cannot be read: {error.strerror}") from None
-    table = as_object(document.get("tool")).get(TABLE)
+    table = as_object(read_toml(path).get("tool")).get(TABLE)
     if table is None:
         return Settings()
     keys = [known.name for known in fields(Settings) if known.name != "source"]

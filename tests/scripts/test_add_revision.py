@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.add_revision import without_prose
 
-from mcp_bindgen.ingest.prose import without_prose
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.load import load_released
 from support.official import official_schema, seed_typescript

@@ -12,18 +12,18 @@ constraint-added = "warning"
 
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.paths import read_toml
 
 MAX_BYTES = 1024 * 1024
 """The maximum file size, in bytes."""
@@ -126,7 +126,10 @@ def read_baseline(path: Path, day: date, known: Collection[str] = RULES.keys()) 
         all such errors are reported together.
     """
     diagnostics = Diagnostics()
-    document = _document(path)
+    with refuse_os_errors(path):
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError.at(path, f"larger than {MAX_BYTES // 1024} KiB, the maximum size of a baseline")
+    document = read_toml(path)
     reader = _Reader(Location(source=str(path)), diagnostics, known)
     for key in sorted(document.keys() - {"accepted", "severity"}):
         reader.error(key, "unknown key; the keys are accepted and severity")
@@ -134,18 +137,6 @@ def read_baseline(path: Path, day: date, known: Collection[str] = RULES.keys()) 
     severities = reader.severities(document.get("severity", {}))
     diagnostics.raise_errors()
     return Baseline(source=str(path), rows=rows, severities=severities, today=day)
-
-
-def _document(path: Path) -> dict[str, Any]:
-    where = Location(source=str(path))
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError.at(where, f"larger than {MAX_BYTES // 1024} KiB, the maximum size of a baseline")
-        return tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError.at(where, f"not valid TOML: {error}") from None
-    except OSError as error:
-        raise InputError.at(where, f"cannot be read: {error.strerror}") from None
 
 
 class _Reader:

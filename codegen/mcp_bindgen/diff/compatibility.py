@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mcp_bindgen.diagnostics import count
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.rules.annotations import DESCRIPTION_REQUIREMENTS_CHANGED, PROTOCOL_VERSION_CHANGED
@@ -83,19 +84,14 @@ def _is_doubtful(finding: Finding) -> bool:
 def _sentence(deciding: tuple[Finding, ...], undecided: tuple[Finding, ...], *, is_dated: bool) -> str:
     if deciding:
         after = "the revision already has a new date" if is_dated else "the revision needs a new date"
-        return f"The change is not backward compatible ({count(deciding)}): {after}."
+        return f"The change is not backward compatible ({count(len(deciding), 'finding')}): {after}."
     if undecided:
         return (
-            f"It is not proven that the change is backward compatible ({count(undecided)}). Rule the breaks out,"
-            " or accept each finding in a baseline with a reason."
+            f"It is not proven that the change is backward compatible ({count(len(undecided), 'finding')})."
+            " Rule the breaks out, or accept each finding in a baseline with a reason."
         )
     after = "the revision did not need a new date" if is_dated else "the revision may keep its date"
     return f"The change is backward compatible: {after}."
-
-
-def count(findings: tuple[Finding, ...]) -> str:
-    """Spell the number of findings."""
-    return f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
 
 
 def _doubt(doubtful: tuple[Finding, ...]) -> str:

@@ -13,7 +13,6 @@ from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.impact.bindings import PythonName
 from mcp_bindgen.impact.marks import UseKind, what
 
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 MAX_UNRESOLVED = 20
 """The number of unresolved uses that the page lists by default."""
 MAX_CODE = 100
@@ -125,17 +124,13 @@ def as_json(impact: Impact) -> dict[str, Any]:
 
 def as_sarif(impact: Impact) -> dict[str, Any]:
     """Return the report as SARIF 2.1.0 (OASIS), which code scanning services read."""
-    from mcp_bindgen.diff.report.sarif import FINGERPRINT, log
+    from mcp_bindgen.diff.report.sarif import FINGERPRINT, LEVELS, about, log
 
     rules = {touched.finding.rule.id: touched.finding.rule for touched in impact.touched}
-    stated = (
-        {"id": rule.id, "shortDescription": {"text": rule.purpose}, "help": {"text": rule.advice}}
-        for rule in rules.values()
-    )
     results: list[dict[str, Any]] = [
         {
             "ruleId": touched.finding.rule.id,
-            "level": _LEVELS[touched.finding.severity],
+            "level": LEVELS[touched.finding.severity],
             "message": {"text": f"{what(touched.finding)}. {touched.finding.rule.advice}"},
             "locations": [_location(touched.spot)],
             "partialFingerprints": {FINGERPRINT: touched.finding.fingerprint},
@@ -145,7 +140,7 @@ def as_sarif(impact: Impact) -> dict[str, Any]:
     for each in impact.unresolved:
         result = {"level": "note", "kind": "review", "message": {"text": f"{each.name}: {each.reason}"}}
         results.append({**result, "locations": [_location(each.spot)]})
-    return log(stated, results, notifications=None)
+    return log(map(about, rules.values()), results, notifications=None)
 
 
 def _location(spot: Spot) -> dict[str, Any]:

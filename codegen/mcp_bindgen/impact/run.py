@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.diagnostics import Diagnostics, InputError, refuse_os_errors
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.emit.python.package import emit_root
 from mcp_bindgen.emit.python.render import Templates
@@ -56,11 +56,9 @@ def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str], *, has_root
             inner = {"__init__.pyi": root["__init__.py"]} if has_root else {}
         for name, text in inner.items():
             path = folder.joinpath(*package.split("."), name)
-            try:
+            with refuse_os_errors(path, "written"):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8")
-            except OSError as error:
-                raise InputError.at(path, f"cannot be written: {error.strerror}") from None
 
 
 def impact(

@@ -9,7 +9,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError, Location, refuse_os_errors
 
 MAX_BYTES = 16 * 1024 * 1024
 """The maximum size of a source, in bytes: about a hundred times the largest official one."""
@@ -131,14 +131,12 @@ def read_bytes(path: Path, place: str) -> bytes:
     Raises:
         InputError: there is no such file, it cannot be read, or it is larger than a schema may be.
     """
-    try:
+    with refuse_os_errors(place):
         if not path.is_file():
             reason = "this is a folder; give a file in it" if path.is_dir() else "no such file"
             raise InputError.at(place, reason)
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError.at(place, f"cannot be read: {error.strerror}") from None
     if len(data) > MAX_BYTES:
         raise too_large(place)
     return data

@@ -26,11 +26,6 @@ FACT_TAGS = _KEYWORD_TAGS | _FLAG_TAGS
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 
 
-def dump_facts(facts: Mapping[str, object]) -> str:
-    """Return the text of a typescript.json."""
-    return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
-
-
 def facts_from_document(document: TypeScriptDocument, text: str) -> dict[str, object]:
     """Return the facts of a document; `text` is what it was read from, and types keep its spelling."""
     data = text.encode()

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import clip
+from mcp_bindgen.diagnostics import clip, count
 from mcp_bindgen.diff.baseline import Baseline
-from mcp_bindgen.diff.compatibility import Compatibility, Verdict, compatibility, count
+from mcp_bindgen.diff.compatibility import Compatibility, Verdict, compatibility
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel
 from mcp_bindgen.diff.report.model import Report, Side, make_report
 from mcp_bindgen.diff.report.options import Options, Role
@@ -159,9 +159,9 @@ def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, 
 def _sentence(judged: Compatibility) -> str:
     match judged.verdict:
         case Verdict.BREAKS:
-            return f"The server violates it ({count(judged.deciding)})."
+            return f"The server violates it ({count(len(judged.deciding), 'finding')})."
         case Verdict.NOT_PROVEN:
-            return f"It is not proven that the server keeps it ({count(judged.undecided)})."
+            return f"It is not proven that the server keeps it ({count(len(judged.undecided), 'finding')})."
         case Verdict.COMPATIBLE:
             return "The contract is kept."
 

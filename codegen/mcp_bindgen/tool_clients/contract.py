@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
 from mcp_bindgen.ingest.json_text import is_nested_deeper, parse_json
 from mcp_bindgen.json_values import is_list, is_object
 
@@ -224,12 +224,10 @@ def digest(value: Any) -> str:
 
 
 def _read(path: Path, where: Location) -> bytes:
-    try:
+    with refuse_os_errors(where):
         if path.stat().st_size > MAX_BYTES:
             raise InputError.at(where, f"larger than {MAX_BYTES // 1024**2} MiB, the maximum size of a list of tools")
         return path.read_bytes()
-    except OSError as error:
-        raise InputError.at(where, f"cannot be read: {error.strerror}") from None
 
 
 def _shallow(raw: Mapping[str, Any], where: Location, diagnostics: Diagnostics) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 FINGERPRINT = "mcpBindgenFinding/v1"
 """The name of our fingerprint; increment its number whenever the computation changes."""
 
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _INDEX = {rule.id: number for number, rule in enumerate(CATALOGUE)}
 
 
@@ -51,12 +51,15 @@ def log(
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": tool, **known, "results": [*results]}]}
 
 
+def about(rule: Rule) -> dict[str, Any]:
+    """Return what the log says of a rule."""
+    return {"id": rule.id, "shortDescription": {"text": rule.purpose}, "help": {"text": rule.advice}}
+
+
 def _rule(rule: Rule) -> dict[str, Any]:
     return {
-        "id": rule.id,
-        "shortDescription": {"text": rule.purpose},
-        "help": {"text": rule.advice},
-        "defaultConfiguration": {"level": _LEVELS[severity(rule)]},
+        **about(rule),
+        "defaultConfiguration": {"level": LEVELS[severity(rule)]},
         "properties": {"tags": [rule.view.value]},
     }
 
@@ -67,7 +70,7 @@ def _result(judged: Judged) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.rule.id,
         "ruleIndex": _INDEX[finding.rule.id],
-        "level": _LEVELS[judged.severity],
+        "level": LEVELS[judged.severity],
         "message": {"text": words.plain(text)},
         "locations": [_location(judged)],
         "partialFingerprints": {FINGERPRINT: finding.fingerprint},

@@ -21,7 +21,7 @@ from mcp_bindgen.diff.types.methods import COMPLETE, RESULT_TAG, result_forms, r
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.compare import TRAVELS
 from mcp_bindgen.diff.wire.frames import ERROR, FRAME, error_types
-from mcp_bindgen.diff.wire.proof import path
+from mcp_bindgen.diff.wire.proof import at, path
 from mcp_bindgen.diff.wire.spot import pointer_to
 from mcp_bindgen.emit.json_schema import json_schema
 from mcp_bindgen.ingest.json_schema import DRAFT_07
@@ -45,13 +45,7 @@ class Message:
 
     def payload(self) -> Any:
         """Return the part that the carrier names, or None if the frame lacks it."""
-        found: Any = self.frame
-        for step in self.path:
-            try:
-                found = found[step]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return found
+        return at(self.frame, self.path)[1]
 
     @property
     def is_left_out(self) -> bool:

@@ -47,11 +47,11 @@ def repairs(value: Any, place: Sequence[str | int], others: Iterable[Any], there
     """Iterate over copies of a value whose content at a place is left out, or replaced by that of other values."""
     yield _put(value, place, None, there, leave_out=True)
     for other in others:
-        is_there, found = _at(other, there)
+        is_there, found = at(other, there)
         yield _put(value, place, found, there, leave_out=not is_there)
 
 
-def _at(value: Any, place: Sequence[str | int]) -> tuple[bool, Any]:
+def at(value: Any, place: Sequence[str | int]) -> tuple[bool, Any]:
     """Return whether a value has content at a place, and that content."""
     for step in place:
         try:
