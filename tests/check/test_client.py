@@ -1,14 +1,16 @@
 """The raw client: what it sends is valid unless it means not to, and arguments of tools are what they should be."""
 
 import json
+from time import thread_time
 from typing import Any
 
 import pytest
 
+from mcp_bindgen.check.arguments import Arguments
 from mcp_bindgen.check.client import Peer, Silent
 from mcp_bindgen.check.probes import message_of
 from mcp_bindgen.check.requirements import LEGACY, REVISIONS, rows
-from mcp_bindgen.check.samples import invalid, minimal, mismatch, valid
+from mock.test_lock import HOSTILE
 from support.specification import specification
 
 INFO = {"name": "x", "version": "1"}
@@ -75,6 +77,7 @@ SCHEMA: dict[str, Any] = {
         "unit": {"enum": ["C", "F"]},
         "ids": {"type": "array", "items": {"type": "string", "format": "uuid"}, "minItems": 1},
         "rate": {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},
+        "code": {"type": "string", "pattern": "^[A-Z]{3}-\\d{4}$"},
     },
     "required": ["city", "ids"],
     "$defs": {"city": {"type": "string", "minLength": 2, "maxLength": 5}},
@@ -82,18 +85,25 @@ SCHEMA: dict[str, Any] = {
 
 
 def test_valid_arguments_are_at_the_bounds() -> None:
-    assert minimal(SCHEMA) == {"city": "aa", "ids": ["00000000-0000-4000-8000-000000000000"]}
-    found = list(valid(SCHEMA))
-    assert all(mismatch(SCHEMA, each) == "" for each in found)
+    made = Arguments(SCHEMA)
+    assert made.smallest == {"city": "amber", "ids": ["00000000-0000-4000-8000-000000000001"]}
+    found = list(made.valid())
+    assert all(made.mismatch(each) == "" for each in found)
     assert {each["days"] for each in found if "days" in each} == {1, 7}
     assert "aaaaa" in [each["city"] for each in found] and {"C", "F"} <= {each.get("unit") for each in found}
+    assert 0.5 in [each.get("rate") for each in found] and "AAA-0000" in [each.get("code") for each in found]
+
+
+def test_known_arguments_and_defaults_come_first() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "default": 5}}, "required": ["n"]}
+    assert Arguments(schema).smallest == {"n": 5}
+    assert Arguments(schema, [{"n": 7}]).smallest == {"n": 7}
 
 
 def test_invalid_arguments_have_one_violation_each() -> None:
-    base = minimal(SCHEMA)
-    assert base is not None
-    found = dict(invalid(SCHEMA, base))
-    assert all(mismatch(SCHEMA, each) for each in found.values())
+    made = Arguments(SCHEMA)
+    base, found = made.smallest, dict(made.invalid())
+    assert base is not None and all(made.mismatch(each) for each in found.values())
     assert all(sum(base.get(key) != each.get(key) for key in {*base, *each}) == 1 for each in found.values())
     assert {"without city", "with city too long", "with days too large", "with unit outside its enum"} <= found.keys()
 
@@ -102,7 +112,16 @@ def test_invalid_arguments_have_one_violation_each() -> None:
     "schema", [{"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, {"type": 7}, {"not": {}}]
 )
 def test_a_schema_that_accepts_nothing_has_no_arguments(schema: dict[str, Any]) -> None:
-    assert minimal(schema) is None
+    assert Arguments(schema).smallest is None
+    assert list(Arguments(schema).invalid()) == []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_schemas_are_bounded(name: str) -> None:
+    begun = thread_time()
+    made = Arguments(HOSTILE[name])
+    assert sum(1 for _ in (*made.valid(), *made.invalid())) < 1000
+    assert thread_time() - begun < 10
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

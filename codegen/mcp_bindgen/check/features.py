@@ -16,7 +16,6 @@ from mcp_bindgen.check.probes import (
     told,
     wrong_answer,
 )
-from mcp_bindgen.check.samples import minimal
 
 MAX_USED: Final = 3
 """The number of prompts and resources that are used."""
@@ -79,8 +78,7 @@ def _uses(context: Context) -> Iterator[tuple[str, dict[str, Any]]]:
 async def _call(context: Context, tool: dict[str, Any]) -> None:
     """Call a tool, with its progress; also as a task if it can be one."""
     peer, name = context.peer, str(tool.get("name"))
-    known = context.options.known.get(name)
-    arguments = known[0] if known else minimal(object_of(tool.get("inputSchema")))
+    arguments = context.options.arguments(tool).smallest
     if arguments is None:
         return
     params: dict[str, Any] = {"name": name, "arguments": arguments}
@@ -109,7 +107,7 @@ async def task_required(context: Context) -> str | None:
     for tool in await context.listed("tools") if context.has("tasks.requests.tools.call") else ():
         if object_of(tool.get("execution")).get("taskSupport") != "required" or not context.options.wants(tool):
             continue
-        arguments = minimal(object_of(tool.get("inputSchema"))) or {}
+        arguments = context.options.arguments(tool).smallest or {}
         answer = await context.peer.ask("tools/call", {"name": tool.get("name"), "arguments": arguments})
         if code_of(answer) not in (-32601, -32600):  # one page demands the first, another allows the second
             return f"{tool.get('name')} must be a task, and a call without one is answered by {told(answer)}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from mcp_bindgen.check.arguments import Arguments
 from mcp_bindgen.check.client import PAUSE, Ended, Peer, Said, Silent, list_of, object_of
 from mcp_bindgen.check.posting import PostingPeer
 from mcp_bindgen.check.requirements import LEGACY, row_of
@@ -55,6 +56,10 @@ class ToolOptions:
             and name not in self.slow
             and (is_safe or any(fnmatchcase(name, glob) for glob in self.globs))
         )
+
+    def arguments(self, tool: Mapping[str, Any]) -> Arguments:
+        """Return arguments for a tool."""
+        return Arguments(object_of(tool.get("inputSchema")), self.known.get(str(tool.get("name"))))
 
 
 class Found(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from mcp_bindgen.check.client import Silent, list_of, object_of
 from mcp_bindgen.check.probes import Context, NotJudged, code_of, probe, told
-from mcp_bindgen.check.samples import invalid, minimal, valid
 
 MAX_LIST: Final = 40_000
 """The number of characters of a list of tools, as JSON, that takes a small part of a context."""
@@ -27,13 +26,10 @@ async def arguments(context: Context) -> str | None:
     for tool in await context.listed("tools"):
         if object_of(tool.get("execution")).get("taskSupport") == "required":
             continue
-        schema, name = object_of(tool.get("inputSchema")), str(tool.get("name"))
-        known = context.options.known.get(name, [])
-        base = known[0] if known else minimal(schema)
-        if base is None:
+        name, made = str(tool.get("name")), context.options.arguments(tool)
+        if made.smallest is None:
             continue
-        good = [("", each) for each in (*known, *valid(schema))]
-        bad = list(invalid(schema, base))
+        good, bad = [("", each) for each in made.valid()], list(made.invalid())
         order = random.Random(f"{context.options.seed} {name}")
         order.shuffle(good)
         order.shuffle(bad)

@@ -13,7 +13,7 @@ from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.live.bindings import own_package, package_of, revisions
 from mcp_bindgen.mock.exact import canonical, exact
 from mcp_bindgen.tool_clients.contract import GATED, MAX_BYTES, Contract, Tool, read_contract
-from mcp_bindgen.tool_clients.samples import NoValue, value_of
+from mcp_bindgen.values.schema import NoValue, value_of
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers

@@ -1,10 +1,12 @@
-"""Build a value of any JSON Schema, such as that of a tool, from random choices that a seed repeats.
+"""Build a value of any JSON Schema, such as that of a tool: the plainest one, or one of random choices.
 
 Schemas are untrusted: depth, size and time are bounded. The value is likely to be valid, so callers validate it.
+`mcp_bindgen.values.builder` builds values of the types of a revision, which schemas of tools need not have.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from random import Random
 from typing import Any, Final
 
@@ -53,18 +55,55 @@ class NoValue(Exception):
     """No value was found; the text says why."""
 
 
-def value_of(schema: Any, chance: Random) -> Any:
+class Least(Random):
+    """Chooses what makes a value small and plain: defaults, first alternatives, no optional property, least sizes."""
+
+    def random(self) -> float:
+        """Return the greatest number, which leaves out what has a chance."""
+        return 1.0
+
+    def choice(self, seq: Any) -> Any:
+        """Return the first one."""
+        return seq[0]
+
+    def randint(self, a: int, b: int) -> int:
+        """Return the number that is nearest to zero."""
+        return max(a, min(b, 0))
+
+    def uniform(self, a: float, b: float) -> float:
+        """Return the least number."""
+        return a
+
+
+def value_of(schema: Any, chance: Random, root: Any = None) -> Any:
     """Return a value that a schema probably accepts.
 
     Args:
-        schema: the JSON Schema; references lead to places within it.
+        schema: the JSON Schema.
         chance: makes the choices.
+        root: what its references lead into; by default the schema itself.
 
     Raises:
         NoValue: it accepts nothing, or is too large or too deep.
     """
+    with _malformed_has_no_value():
+        return _Builder(schema if root is None else root, chance).value(schema, 0)
+
+
+def plain_form(schema: Any, root: Any) -> dict[str, Any]:
+    """Return a schema without references and alternatives: what refers is replaced, the first alternative is taken.
+
+    Raises:
+        NoValue: it accepts nothing, or does not come to an end.
+    """
+    with _malformed_has_no_value():
+        return _Builder(root, Least()).resolved(schema, 0) if is_object(schema) else {}
+
+
+@contextmanager
+def _malformed_has_no_value() -> Generator[None]:
     try:
-        return _Builder(schema, chance).value(schema, 0)
+        yield
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise NoValue(f"the schema is malformed: {type(error).__name__}") from None
 
@@ -94,13 +133,15 @@ class _Builder:
             raise NoValue("the schema accepts nothing")
         if not is_object(schema) or not schema:
             return self._chance.choice(_WORDS)
-        plain = self._resolved(schema, depth)
+        plain = self.resolved(schema, depth)
+        if "default" in plain and isinstance(self._chance, Least):
+            return self._taken(plain["default"])
         for choices in (plain.get("enum"), [plain["const"]] if "const" in plain else None, plain.get("examples")):
             if is_list(choices) and choices:
                 return self._taken(self._chance.choice(choices))
         types: Any = plain.get("type", next((_HINTS[name] for name in plain if name in _HINTS), "string"))
         if is_list(types):
-            types = "null" if depth > FULL_DEPTH and "null" in types else self._chance.choice(types)
+            types = "null" if depth > FULL_DEPTH and "null" in types else self._chance.choice(_null_last(types))
         return self._by_type[types](plain, depth)
 
     def _taken(self, value: Any) -> Any:
@@ -111,7 +152,7 @@ class _Builder:
             self._taken(each)
         return value
 
-    def _resolved(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
+    def resolved(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
         """Return a schema with its reference, its parts and one of its alternatives merged into it."""
         found = dict(schema)
         for _ in range(MAX_DEPTH):
@@ -133,7 +174,7 @@ class _Builder:
 
     def _alternative(self, alternatives: list[Any], depth: int) -> Any:
         plain = [one for one in alternatives if not (is_object(one) and NESTING & one.keys())]
-        return self._chance.choice(plain if plain and depth > FULL_DEPTH else alternatives)
+        return self._chance.choice(_null_last(plain if plain and depth > FULL_DEPTH else alternatives))
 
     def _at(self, reference: str) -> Any:
         if not reference.startswith("#"):
@@ -189,8 +230,8 @@ class _Builder:
 
     def _number(self, schema: dict[str, Any], depth: int) -> float:
         if "multipleOf" in schema:
-            low, high = _bounds(schema, 0)
             step = schema["multipleOf"]
+            low, high = _bounds(schema, step)
             return float(self._chance.randint(math.ceil(low / step), math.floor(high / step)) * step)
         low, high = _bounds(schema, 0)
         inner = low + (high - low) * self._chance.uniform(0.1, 0.9)
@@ -198,7 +239,11 @@ class _Builder:
         return rounded if low < rounded < high else inner
 
 
-def _bounds(schema: Mapping[str, Any], gap: int) -> tuple[float, float]:
+def _null_last(types: list[Any]) -> list[Any]:
+    return sorted(types, key=lambda one: one == "null" or (is_object(one) and one.get("type") == "null"))
+
+
+def _bounds(schema: Mapping[str, Any], gap: float) -> tuple[float, float]:
     """Return the least and the greatest number, a `gap` away from excluded ones."""
     lows = [schema[name] + more for name, more in (("minimum", 0), ("exclusiveMinimum", gap)) if name in schema]
     highs = [schema[name] - less for name, less in (("maximum", 0), ("exclusiveMaximum", gap)) if name in schema]

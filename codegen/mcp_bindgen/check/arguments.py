@@ -1,0 +1,110 @@
+"""Arguments made from an input schema: valid ones at its bounds, and ones with a single violation each."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_bindgen.json_values import as_list, as_object, is_list, is_object
+from mcp_bindgen.values.builder import MAX_LENGTH
+from mcp_bindgen.values.schema import Least, NoValue, plain_form, value_of
+
+if TYPE_CHECKING:
+    from mcp_runtime.middleware.json_schema import Check
+
+_TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
+
+
+class Arguments:
+    """The arguments of one tool.
+
+    Args:
+        schema: its input schema.
+        known: arguments that are known to be good.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], known: list[dict[str, Any]] | None = None) -> None:
+        self._schema = schema
+        self._known = known or []
+        self._properties: dict[str, dict[str, Any]] = {}
+        for name, each in as_object(schema.get("properties")).items():
+            with suppress(NoValue):
+                self._properties[name] = plain_form(each, schema)
+
+    @property
+    def smallest(self) -> dict[str, Any] | None:
+        """Known good arguments, or the smallest that the schema accepts; None if none are found."""
+        return next(self.valid(), None)
+
+    def valid(self) -> Iterator[dict[str, Any]]:
+        """Yield different arguments that the schema accepts: the known ones, the smallest, and at each bound."""
+        yield from self._known
+        with suppress(NoValue):
+            smallest = value_of(self._schema, Least())
+            tried = [smallest]
+            for name, each in self._properties.items():
+                tried += [{**as_object(smallest), name: value} for value in self._at_bounds(each)]
+            for index, each in enumerate(tried):
+                if each not in tried[:index] and is_object(each) and self.mismatch(each) == "":
+                    yield each
+
+    def invalid(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield arguments with one violation each, and what that is.
+
+        What a server may reasonably read as something valid is left out: a number as text, an unknown property.
+        """
+        base = self.smallest or {}
+        # Some libraries list a property with a default as required: it describes what the tool sees.
+        required = [
+            str(name)
+            for name in as_list(self._schema.get("required"))
+            if "default" not in self._properties.get(str(name), {})
+        ]
+        tried = [(f"without {name}", {key: base[key] for key in base if key != name}) for name in required]
+        for name, each in self._properties.items():
+            tried += [(f"with {name} {what}", {**base, name: value}) for what, value in _violations(each)]
+        yield from ((what, each) for what, each in tried if self.mismatch(each))
+
+    def mismatch(self, value: Any) -> str | None:
+        """Return why arguments do not fit the schema, empty if they do, None if it cannot be used."""
+        from mcp_runtime.middleware.json_schema import UnusableSchema
+
+        with suppress(UnusableSchema, ModuleNotFoundError):
+            return str(self._check.find(value) or "")
+        return None
+
+    @cached_property
+    def _check(self) -> "Check":
+        from mcp_runtime.middleware.json_schema import Check
+
+        return Check(self._schema, is_trusted=False)
+
+    def _at_bounds(self, schema: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield values at the bounds of the schema of a property."""
+        with suppress(NoValue):
+            yield value_of(schema, Least(), self._schema)
+        yield from as_list(schema.get("enum"))
+        yield from (schema[key] for key in ("minimum", "maximum") if key in schema)
+        sizes = (schema[key] for key in ("minLength", "maxLength") if isinstance(schema.get(key), int))
+        yield from ("a" * size for size in sizes if size <= MAX_LENGTH)
+        yield from (True,) if schema.get("type") == "boolean" else ()
+
+
+def _violations(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield values that a schema does not accept, and what is wrong with them."""
+    type_: Any = schema.get("type")
+    type_ = next((each for each in type_ if each != "null"), None) if is_list(type_) else type_
+    if type_ in _TYPES:  # no server can take one of these for the other
+        yield f"of another type than {type_}", 1 if type_ in ("array", "object") else {}
+    if schema.get("enum"):
+        yield "outside its enum", "mcp-bindgen-check"
+    sizes = {key: schema.get(key) for key in ("minLength", "maxLength")}
+    numbers = {key: schema.get(key) for key in ("minimum", "maximum")}
+    if isinstance(numbers["minimum"], int | float):
+        yield "too small", numbers["minimum"] - 1
+    if isinstance(numbers["maximum"], int | float):
+        yield "too large", numbers["maximum"] + 1
+    if isinstance(sizes["maxLength"], int) and sizes["maxLength"] < MAX_LENGTH:
+        yield "too long", "a" * (sizes["maxLength"] + 1)
+    if isinstance(sizes["minLength"], int) and 0 < sizes["minLength"] <= MAX_LENGTH:
+        yield "too short", "a" * (sizes["minLength"] - 1)
