@@ -41,7 +41,7 @@ def bridge(
     text: dict[PageFormat, Callable[[], str]] = {
         "json": lambda: json.dumps([report.as_json(pair) for pair in found], indent=2),
         "markdown": lambda: report.markdown(found),
-        "text": lambda: "\n".join(report.text(found)),
+        "text": lambda: report.text(found),
     }
     answer_page(format_, text, output, quiet=quiet)
 

@@ -45,7 +45,7 @@ class Findings:
             yield from _section("doubtful in the schema", map(str, self.warnings))
         yield from _section("by hand, since generation cannot know it", map(_work, self.by_hand))
         yield "bridge to peers of the base:"
-        yield from map(words.plain, list(bridges.text([self.bridge]))[1:])
+        yield from map(words.plain, bridges.text([self.bridge]).split("\n")[1:])
 
 
 def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:

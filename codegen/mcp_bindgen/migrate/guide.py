@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS
 from mcp_bindgen.diff.finding import Finding, Pair, Travel
 from mcp_bindgen.diff.report import words
-from mcp_bindgen.diff.report.markdown import code, prose
+from mcp_bindgen.diff.report.markdown import code, in_table, prose
 from mcp_bindgen.diff.report.model import Cause, Judged, Report, causes
 from mcp_bindgen.diff.report.story import capabilities
 from mcp_bindgen.diff.rule import NOTHING, Rule, Severity, View
@@ -17,14 +17,16 @@ from mcp_bindgen.diff.rules import CATALOGUE, definitions, properties
 from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.witness import Examples
+from mcp_bindgen.emit.python.render import document
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol
 from mcp_bindgen.load import replacements
-from mcp_bindgen.migrate.topics import NOTES, by_topic
+from mcp_bindgen.migrate.topics import NOTES, Topic, by_topic
 
+_Row = TypeVar("_Row")
 _WAYS = {
     Direction.CLIENT_TO_SERVER: "client to server",
     Direction.SERVER_TO_CLIENT: "server to client",
@@ -33,40 +35,28 @@ _WAYS = {
 }
 
 
-def methods_table(
-    old: Protocol, new: Protocol, labels: tuple[str, str], successors: Mapping[str, str]
-) -> Iterator[str]:
-    """Iterate over the lines of the table, with the successors of methods that are gone; empty if no method changed."""
+def methods_table(old: Protocol, new: Protocol) -> Iterator[tuple[str, str]]:
+    """Iterate over the methods that changed, with the successors of those that are gone."""
     names = renamed_methods(old, new)
     before, after = ({method.name: method for method in side.methods} for side in (old, new))
-    rows: list[tuple[str, str]] = []
     for name in sorted(before.keys() | after.keys() - set(names.values())):
-        row = _cell(before.get(name)), _cell(after.get(names.get(name, name)), successors.get(name, ""))
+        row = _cell(before.get(name)), _cell(after.get(names.get(name, name)), replacements().get(name, ""))
         if row[0] != row[1]:
-            rows.append(row)
-    if not rows:
-        return
-    yield from ("", "## Methods", "", f"| {prose(labels[0])} | {prose(labels[1])} |", "|---|---|")
-    yield from (f"| {was} | {is_} |" for was, is_ in rows)
+            yield row
 
 
-def capabilities_table(old: Protocol, new: Protocol, labels: tuple[str, str]) -> Iterator[str]:
-    """Iterate over the lines of the table; empty if the capabilities are the same."""
+def capabilities_table(old: Protocol, new: Protocol) -> Iterator[tuple[str, str]]:
+    """Iterate over the capabilities that only one side has."""
     before, after = (set(capabilities(side)) for side in (old, new))
-    changed = sorted(before ^ after)
-    if not changed:
-        return
-    yield from ("", "## Capabilities", "", f"| {prose(labels[0])} | {prose(labels[1])} |", "|---|---|")
-    for path in changed:
-        cells = [code(path) if path in side else "-" for side in (before, after)]
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    for path in sorted(before ^ after):
+        yield in_table(path) if path in before else "-", in_table(path) if path in after else "-"
 
 
 def _cell(method: Method | None, successor: str = "") -> str:
     if method is None:
         return f"{code(successor)} instead" if successor else "-"
     kind = "request" if method.is_request else "notification"
-    return f"{code(method.name).replace('|', chr(92) + '|')}: {kind}, {_WAYS[method.direction]}"
+    return f"{in_table(method.name)}: {kind}, {_WAYS[method.direction]}"
 
 
 MAX_MESSAGE = 400
@@ -114,44 +104,50 @@ class Guide:
         self._sides = old, new
         self._examples = examples
         self._marks = marks
-        self._old, self._new = report.old.label, report.new.label
 
     def render(self) -> str:
         """Return the document."""
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(self._document()) + "\n")
+        text = document("guide.md.j2", self._context())
+        return re.sub(r"\n{3,}", "\n\n", text.rstrip("\n") + "\n")
 
-    def _document(self) -> Iterator[str]:
-        yield f"# From {prose(self._old)} to {prose(self._new)}"
-        yield ""
-        if not self._report.findings:
-            yield "Nothing changed: there is nothing to do."
-            return
-        for verdict in self._report.peers:
-            yield f"- {prose(words.who(verdict))}: **{prose(words.how_many(verdict))}**"
-        yield f"- Python source that uses the bindings: **{words.source_verdict(self._report)}**"
-        yield ""
-        yield f"{prose(words.gate(self._report.old, self._report.new)).capitalize()}."
-        yield f"This guide covers messages, types and methods.{self._rest()}"
-        yield from ("", "## What changes", "", *(f"- {words.told(line, code)}" for line in self._report.story))
-        yield from self._checklist()
-        yield from methods_table(*self._sides, (self._old, self._new), replacements())
-        yield from capabilities_table(*self._sides, (self._old, self._new))
-        yield from self._topics()
-        yield from self._bindings()
-        yield from self._programs()
+    def _context(self) -> dict[str, object]:
+        report, (old, new) = self._report, self._sides
+        told = [j for j in report.findings if j.rule.view is View.WIRE and j.severity is not Severity.INFO]
+        told += [j for j in report.findings if j.rule is DEPRECATED_ADDED]
+        names = sorted(self._marks.names, key=lambda row: (_RANK[row[0].rule.id], row[1], row[0].new))
+        are_released = old.revision in released() and new.revision in released()
+        folder = revision_folder(new.revision)
+        return {
+            "report": report,
+            "old": report.old.label,
+            "new": report.new.label,
+            "words": words,
+            "code": code,
+            "prose": prose,
+            "elsewhere": self._elsewhere(new.revision),
+            "roles": [self._role(*row) for row in _ROLES],
+            "uses": [self._use(*row) for row in self._by_advice((row[0], row) for row in names)],
+            "command": f"mcp-bindgen impact src --from {report.old.name} --to {report.new.name}",
+            "tables": [("Methods", [*methods_table(old, new)]), ("Capabilities", [*capabilities_table(old, new)])],
+            "topics": [self._topic(topic, found) for topic, found in by_topic(told)],
+            "programs": [
+                (role, new.revision, program.format(folder=folder))
+                for role, program in _PROGRAMS.items()
+                if are_released
+            ],
+        }
 
-    def _rest(self) -> str:
+    def _elsewhere(self, new: str) -> str:
         """Say where the other changes of a released revision are listed."""
-        new = self._sides[1].revision
         page = f"https://modelcontextprotocol.io/specification/{new}/changelog"
         return f" For everything else, read the [changes of {new}]({page})." if new in released() else ""
 
-    def _by_advice(self, found: Iterable[Judged]) -> list[tuple[Rule, str, list[Judged]]]:
-        """Group findings by rule, in the order of the report, and by the advice that replaces that of the rule."""
-        groups: dict[tuple[Rule, str], list[Judged]] = {}
-        for judged in found:
-            groups.setdefault((judged.rule, self._own_advice(judged.finding)), []).append(judged)
-        return [(rule, own, group) for (rule, own), group in groups.items()]
+    def _by_advice(self, rows: Iterable[tuple[Finding, _Row]]) -> Iterator[tuple[Rule, str, list[_Row]]]:
+        """Group findings and what belongs to them by rule, in their order, and by the advice that replaces its own."""
+        groups: dict[tuple[Rule, str], list[_Row]] = {}
+        for finding, row in rows:
+            groups.setdefault((finding.rule, self._own_advice(finding)), []).append(row)
+        yield from ((rule, own, group) for (rule, own), group in groups.items())
 
     def _own_advice(self, finding: Finding) -> str:
         """Return the advice for what the runtime handles or a bridge knows a successor of, or an empty text."""
@@ -172,129 +168,100 @@ class Guide:
         why = row.reason if row else framed
         return " ".join([*([f"Use `{use}` instead."] if use else []), *([why] if why else [])])
 
-    def _checklist(self) -> Iterator[str]:
-        yield from ("", "## Checklist")
-        for pair, ours, theirs in _ROLES:
-            yield from ("", f"In a {ours}:", "")
-            rows = self._by_advice(judged for judged in self._report.findings if pair in judged.broken)
-            for rule, own, found in rows:
-                advice = own or prose(self._advice(rule, found, pair))
-                done = "x" if own is _BY_RUNTIME else " "
-                yield f"- [{done}] {prose(rule.purpose)} {advice} {_subjects(causes(found))}"
-            unproven = [judged for judged in self._report.findings if pair in judged.finding.unproven]
-            if unproven:
-                subjects = _subjects(causes(unproven))
-                yield f"- [ ] Rule out these breaks, which are neither proven nor excluded: {subjects}"
-            if not rows and not unproven:
-                yield f"- [x] nothing: it keeps working with any {theirs} of {prose(self._new)}"
-        yield from ("", "In Python code that uses the bindings:", "")
-        rules = list(self._python_rules())
-        for rule, own, uses in rules:
-            number = words.counted(len({name for _, name in uses}), "name")
-            yield f"- [{'x' if own is _BY_RUNTIME else ' '}] {prose(rule.purpose)} {own or prose(rule.advice)} {number}"
-        if rules:
-            command = f"mcp-bindgen impact src --from {self._report.old.name} --to {self._report.new.name}"
-            yield f"- [ ] Run {code(command)}: it lists the lines."
-        else:
-            yield "- [x] nothing: everything that it may use still exists"
+    def _role(self, pair: Pair, ours: str, theirs: str) -> dict[str, object]:
+        """Return what a role has to do."""
+        broken = [(judged.finding, judged) for judged in self._report.findings if pair in judged.broken]
+        unproven = [judged for judged in self._report.findings if pair in judged.finding.unproven]
+        breaks = [
+            {
+                "mark": _mark(own),
+                "rule": rule,
+                "advice": own or prose(_advice(rule, found, pair)),
+                "subjects": _subjects(causes(found)),
+            }
+            for rule, own, found in self._by_advice(broken)
+        ]
+        return {"ours": ours, "theirs": theirs, "breaks": breaks, "unproven": _subjects(causes(unproven))}
 
-    def _advice(self, rule: Rule, found: Sequence[Judged], pair: Pair) -> str:
-        """Return what a role has to do; some advice is for the sender, and has a counterpart for the receiver."""
-        to_them = Travel.TO_SERVER if pair is Pair.OLD_CLIENT else Travel.TO_CLIENT
-        receives = to_them not in _travels(found, pair)
-        return rule.to_receivers or rule.advice if receives else rule.advice
+    def _use(self, rule: Rule, own: str, found: list[tuple[Finding, PythonName]]) -> dict[str, object]:
+        """Return what a rule finds in code that uses the bindings."""
+        members = groupby((name for _, name in found if name.member), key=lambda name: name.owner)
+        return {
+            "mark": _mark(own),
+            "rule": rule,
+            "advice": own or prose(rule.advice),
+            "number": words.counted(len({name for _, name in found}), "name"),
+            "names": ", ".join(dict.fromkeys(_plain(finding, name) for finding, name in found if not name.member)),
+            "members": [
+                (owner, ", ".join(dict.fromkeys(code(_member(rule, name)) for name in group)))
+                for owner, group in members
+            ],
+        }
 
-    def _topics(self) -> Iterator[str]:
-        """Describe the changes in messages, topic by topic: breaks first, then other changes."""
-        told = [j for j in self._report.findings if j.rule.view is View.WIRE and j.severity is not Severity.INFO]
-        told += [j for j in self._report.findings if j.rule is DEPRECATED_ADDED]
-        yield from ("", "## Topic by topic")
-        for topic, judged in by_topic(told):
-            yield from ("", f"### {topic.title}", "")
-            for rule, own, found in self._by_advice(j for j in judged if j.rule is not DEPRECATED_ADDED):
-                for broken, group in groupby(causes(found), key=lambda cause: cause.first.broken):
-                    yield from self._change(rule, own, list(group), broken)
-            deprecated = sorted(j.finding.place for j in judged if j.rule is DEPRECATED_ADDED)
-            if deprecated:
-                yield f"- Deprecated: {', '.join(map(code, deprecated))}."
-            yield from (f"- {note.text}" for note in NOTES if note.applies(self._report.findings, topic))
+    def _topic(self, topic: Topic, judged: Sequence[Judged]) -> dict[str, object]:
+        """Return the changes of a topic in messages: breaks first, then other changes."""
+        deprecated = sorted(j.finding.place for j in judged if j.rule is DEPRECATED_ADDED)
+        told = ((j.finding, j) for j in judged if j.rule is not DEPRECATED_ADDED)
+        return {
+            "title": topic.title,
+            "changes": [
+                self._change(rule, own, list(group), broken)
+                for rule, own, found in self._by_advice(told)
+                for broken, group in groupby(causes(found), key=lambda cause: cause.first.broken)
+            ],
+            "deprecated": ", ".join(map(code, deprecated)),
+            "notes": [note.text for note in NOTES if note.applies(self._report.findings, topic)],
+        }
 
-    def _change(self, rule: Rule, own: str, found: list[Cause], broken: tuple[Pair, ...]) -> Iterator[str]:
+    def _change(self, rule: Rule, own: str, found: list[Cause], broken: tuple[Pair, ...]) -> dict[str, object]:
         judged = [each for cause in found for each in cause.findings]
-        if not broken:
-            yield f"- {prose(rule.purpose)} {own or prose(rule.advice)}"
-        for pair, ours, theirs in _ROLES:
-            if pair in broken:
-                why = " ".join(self._whys(judged, pair, ours, theirs))
-                yield f"- **{ours}**: {prose(rule.purpose)} {why} {own or prose(self._advice(rule, judged, pair))}"
-        for number, cause in enumerate(found):
-            yield f"  {self._cause(cause)}"
-            if number < MAX_EXAMPLES and own is not _BY_RUNTIME:
-                for pair in broken[:1]:
-                    yield from self._messages(cause, pair)
+        shown = found[:MAX_EXAMPLES] if own is not _BY_RUNTIME else []
+        return {
+            "rule": rule,
+            "advice": own or prose(rule.advice),
+            "roles": [
+                (ours, " ".join(_whys(judged, pair, ours, theirs)), own or prose(_advice(rule, judged, pair)))
+                for pair, ours, theirs in _ROLES
+                if pair in broken
+            ],
+            "causes": [(_cause(cause), self._messages(cause, broken) if cause in shown else []) for cause in found],
+        }
 
-    def _whys(self, found: Sequence[Judged], pair: Pair, ours: str, theirs: str) -> Iterator[str]:
-        """Explain which messages are refused: those that we send, or those that we receive."""
-        travels = _travels(found, pair)
-        to_them = Travel.TO_SERVER if ours == "client" else Travel.TO_CLIENT
-        if to_them in travels:
-            yield f"A new {theirs} refuses what your {ours} sends."
-        if travels - {to_them}:
-            yield f"Your {ours} refuses what a new {theirs} may send."
+    def _messages(self, cause: Cause, broken: tuple[Pair, ...]) -> list[tuple[str, str]]:
+        """Return a message of each revision for the first pair of peers that a cause breaks."""
+        shown = (self._examples.pair(judged.finding, pair) for pair in broken[:1] for judged in cause.findings)
+        both = next((both for both in shown if both != (None, None)), ())
+        labels = self._report.old.label, self._report.new.label
+        sides = zip(labels, both, strict=False)
+        return [(words.plain(side), _json(message)) for side, message in sides if message is not None]
 
-    def _cause(self, cause: Cause) -> str:
-        parts = [code(words.what(cause))]
-        methods = sorted({name for judged in cause.findings for name in words.carriers(judged.finding)})
-        if methods:
-            parts.append(f"in {', '.join(code(name) for name in methods[:MAX_METHODS])}")
-            if len(methods) > MAX_METHODS:
-                parts[-1] += f" and {len(methods) - MAX_METHODS} more"
-        gates = words.gates(cause.findings)
-        if gates:
-            parts.append(f"only after {code(gates)} was declared or sent")
-        return f"- {'; '.join(parts)}"
 
-    def _messages(self, cause: Cause, pair: Pair) -> Iterator[str]:
-        shown = (self._examples.pair(judged.finding, pair) for judged in cause.findings)
-        before, after = next((both for both in shown if both != (None, None)), (None, None))
-        if before is None and after is None:
-            return
-        yield from ("", "    ```jsonc")
-        for side, message in ((self._old, before), (self._new, after)):
-            if message is not None:
-                yield f"    // {words.plain(side)}"
-                yield f"    {_json(message)}"
-        yield from ("    ```", "")
+def _mark(own: str) -> str:
+    return "x" if own is _BY_RUNTIME else " "
 
-    def _python_rules(self) -> Iterator[tuple[Rule, str, list[tuple[Finding, PythonName]]]]:
-        """Iterate over the rules with the advice that replaces theirs, and the names that they concern."""
-        groups: dict[tuple[Rule, str], list[tuple[Finding, PythonName]]] = {}
-        for row in sorted(self._marks.names, key=lambda row: (_RANK[row[0].rule.id], row[1], row[0].new)):
-            groups.setdefault((row[0].rule, self._own_advice(row[0])), []).append(row)
-        yield from ((rule, own, rows) for (rule, own), rows in groups.items())
 
-    def _bindings(self) -> Iterator[str]:
-        yield from ("", "## For code that uses the bindings")
-        rules = list(self._python_rules())
-        if not rules:
-            yield from ("", "Everything that it may use still exists.")
-        for rule, own, found in rules:
-            yield from ("", f"### {prose(rule.purpose.rstrip('.'))}", "", f"**{own or prose(rule.advice)}**", "")
-            plain = list(dict.fromkeys(_plain(finding, name) for finding, name in found if not name.member))
-            if plain:
-                yield f"- {', '.join(plain)}"
-            for owner, group in groupby((name for _, name in found if name.member), key=lambda name: name.owner):
-                members = list(dict.fromkeys(_member(rule, name) for name in group))
-                yield f"- {code(owner)}: {', '.join(code(member) for member in members)}"
+def _advice(rule: Rule, found: Sequence[Judged], pair: Pair) -> str:
+    """Return what a role has to do; some advice is for the sender, and has a counterpart for the receiver."""
+    to_them = Travel.TO_SERVER if pair is Pair.OLD_CLIENT else Travel.TO_CLIENT
+    receives = to_them not in _travels(found, pair)
+    return rule.to_receivers or rule.advice if receives else rule.advice
 
-    def _programs(self) -> Iterator[str]:
-        new = self._sides[1].revision
-        if self._sides[0].revision not in released() or new not in released():
-            return
-        yield from ("", "## Before and after")
-        for role, program in _PROGRAMS.items():
-            yield from ("", f"A {role} like this one only imports the bindings of {new} instead:", "")
-            yield from ("```python", f"# {new}", *program.format(folder=revision_folder(new)).split("\n"), "```")
+
+def _whys(found: Sequence[Judged], pair: Pair, ours: str, theirs: str) -> Iterator[str]:
+    """Explain which messages are refused: those that we send, or those that we receive."""
+    travels = _travels(found, pair)
+    to_them = Travel.TO_SERVER if ours == "client" else Travel.TO_CLIENT
+    if to_them in travels:
+        yield f"A new {theirs} refuses what your {ours} sends."
+    if travels - {to_them}:
+        yield f"Your {ours} refuses what a new {theirs} may send."
+
+
+def _cause(cause: Cause) -> str:
+    methods = words.listed([code(name) for name in words.method_names(cause)], MAX_METHODS)
+    gates = words.gates(cause.findings)
+    parts = [code(words.what(cause)), *([f"in {methods}"] if methods else [])]
+    return "; ".join([*parts, *([f"only after {code(gates)} was declared or sent"] if gates else [])])
 
 
 def _names(cause: Cause) -> list[str]:
@@ -308,9 +275,8 @@ def _names(cause: Cause) -> list[str]:
 
 def _subjects(found: Sequence[Cause]) -> str:
     """List the subjects of some causes."""
-    names = list(dict.fromkeys(name for cause in found for name in _names(cause)))
-    shown = ", ".join(code(name) for name in names[:MAX_SUBJECTS])
-    return shown if len(names) <= MAX_SUBJECTS else f"{shown} and {len(names) - MAX_SUBJECTS} more"
+    names = dict.fromkeys(name for cause in found for name in _names(cause))
+    return words.listed([*map(code, names)], MAX_SUBJECTS)
 
 
 def _travels(found: Sequence[Judged], pair: Pair) -> set[Travel]:

@@ -5,8 +5,7 @@ script, by their digests.
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from mcp_bindgen.diff.compatibility import Verdict
@@ -16,64 +15,6 @@ from mcp_bindgen.diff.report.model import Judged, PeerVerdict, Report, by_method
 from mcp_bindgen.diff.report.text import verdicts
 from mcp_bindgen.diff.rule import NOTHING, Severity, View
 from mcp_bindgen.emit.header import tool_version
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """One verdict: a number or a mark, its audience, and its lines of text."""
-
-    figure: str
-    audience: str
-    lines: tuple[str, ...]
-    tone: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """The reading of one side; `absent` is the CSS class of a side on which the thing does not exist.
-
-    `subject` is the side's name for the thing, empty if that is its place.
-    """
-
-    revision: str
-    subject: str
-    text: str
-    absent: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One finding.
-
-    `role_words` and `method_words` have one entry per line, for the filters. `witnesses` are messages that prove a
-    break, each with its pair of peers.
-    """
-
-    fingerprint: str
-    state: str
-    place: str
-    view: str
-    roles: tuple[str, ...]
-    role_words: str
-    method_words: str
-    methods: tuple[str, ...]
-    badges: tuple[str, ...]
-    sides: tuple[Reading, ...]
-    witnesses: tuple[tuple[Pair, str], ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """The findings of one rule at one severity."""
-
-    rule: str
-    severity: str
-    mark: str
-    purpose: str
-    advice: str
-    total: str
-    entries: tuple[Entry, ...]
 
 
 def render(report: Report, *, everything: bool = True) -> str:
@@ -110,29 +51,21 @@ def render(report: Report, *, everything: bool = True) -> str:
     return templates.render([page], ())[page.path]
 
 
-def _cards(report: Report) -> Iterator[Card]:
+def _cards(report: Report) -> Iterator[tuple[str, str, Sequence[str], str]]:
+    """Iterate over the verdicts: a number or a mark, its audience, lines of text, and the tone of all that."""
     for verdict in report.peers if report.options.view is not View.SOURCE else ():
         reader = _reader(report, verdict.role)
         peer = verdict.theirs if report.is_contract else f"a {verdict.theirs} {words.other(verdict.role)}"
-        lines = (f"written for {verdict.ours}", f"against {peer}")
-        yield Card(
-            figure=str(verdict.breaks or verdict.unproven),
-            audience=f"{reader} {_noun(verdict)}",
-            lines=tuple(words.plain(line) for line in (verdict.verdict, *lines, *words.less(verdict))),
-            tone=_tone(verdict),
-        )
+        lines = (verdict.verdict, f"written for {verdict.ours}", f"against {peer}", *words.less(verdict))
+        audience = f"{reader} {_noun(verdict)}"
+        yield str(verdict.breaks or verdict.unproven), audience, [*map(words.plain, lines)], _tone(verdict)
     if report.options.view is not View.WIRE:
-        yield Card(
-            figure=str(report.source_breaks),
-            audience="source changes",
-            lines=("may break Python source that uses the bindings",),
-            tone="mild" if report.source_breaks else "good",
-        )
+        tone = "mild" if report.source_breaks else "good"
+        yield str(report.source_breaks), "source changes", ["may break Python source that uses the bindings"], tone
     found = report.compatibility
     contract, date, tone = _OUTCOMES[found.verdict]
-    audience = "contract" if report.is_contract else "schema author"
-    figure = contract if report.is_contract else date
-    yield Card(figure=figure, audience=audience, lines=(words.plain(found.sentence),), tone=tone)
+    figure, audience = (contract, "contract") if report.is_contract else (date, "schema author")
+    yield figure, audience, [words.plain(found.sentence)], tone
 
 
 _OUTCOMES = {
@@ -158,67 +91,55 @@ def _reader(report: Report, role: str) -> str:
     return "caller" if report.is_contract else role
 
 
-def _groups(report: Report) -> Iterator[Group]:
+def _groups(report: Report) -> Iterator[dict[str, object]]:
+    """Iterate over the findings of one rule at one severity."""
     for (accepted, severity, rule), group in groupby(
         report.findings, key=lambda judged: (judged.accepted, judged.severity, judged.rule)
     ):
         found = list(group)
-        entries = tuple(_entry(report, judged) for judged in found)
-        yield Group(
-            rule=rule.id,
-            severity="accepted" if accepted else severity,
-            mark=f"accepted {severity}" if accepted else severity,
-            purpose=rule.purpose,
-            advice=words.advice(rule, found, report.options),
-            total=words.counted(len(entries), "finding"),
-            entries=entries,
-        )
+        yield {
+            "rule": rule,
+            "severity": "accepted" if accepted else severity,
+            "mark": f"accepted {severity}" if accepted else severity,
+            "advice": words.advice(rule, found, report.options),
+            "total": words.counted(len(found), "finding"),
+            "entries": [_entry(report, judged) for judged in found],
+        }
 
 
-def _entry(report: Report, judged: Judged) -> Entry:
+def _entry(report: Report, judged: Judged) -> dict[str, object]:
+    """Return a finding; `role_words` and `method_words` have one entry per line, for the filters."""
     finding = judged.finding
-    roles = tuple(sorted({report.options.role_in(pair).value for pair in judged.broken}))
+    roles = sorted({report.options.role_in(pair).value for pair in judged.broken})
     gates = words.gates([judged])
     unproven = [f"{pair}: {words.unproven(finding, pair)}" for pair in sorted(finding.unproven)]
     where = [f"at {judged.where.source}:{judged.where.line}"] if judged.where else []
     reason = [f"accepted: {judged.reason}"] if judged.accepted else []
-    return Entry(
-        fingerprint=finding.fingerprint,
-        state="accepted" if judged.accepted else judged.severity,
-        place=words.plain(finding.place),
-        view=finding.rule.view,
-        roles=roles,
-        role_words="\n".join(roles),
-        method_words="\n".join(words.plain(method) for method in finding.methods),
-        methods=tuple(words.plain(method) for method in words.carriers(finding)),
-        badges=(
-            *(f"breaks {_reader(report, role)}" for role in roles),
-            *([words.plain(f"behind {gates}")] if gates else ()),
-        ),
-        sides=(
+    badges = [f"breaks {_reader(report, role)}" for role in roles]
+    return {
+        "finding": finding,
+        "state": "accepted" if judged.accepted else judged.severity,
+        "place": words.plain(finding.place),
+        "role_words": "\n".join(roles),
+        "method_words": "\n".join(map(words.plain, finding.methods)),
+        "methods": [*map(words.plain, words.carriers(finding))],
+        "badges": [*badges, *([words.plain(f"behind {gates}")] if gates else ())],
+        "sides": (
             _reading(report.old.label, finding.before, finding.old, finding.place),
             _reading(report.new.label, finding.after, finding.new, finding.place),
         ),
-        witnesses=tuple(_witnesses(judged)),
-        notes=tuple(words.plain(note) for note in (*reason, *unproven, *where)),
-    )
+        "witnesses": [
+            (pair, json.dumps(finding.witnesses[pair], ensure_ascii=False, indent=2))
+            for pair in Pair
+            if pair in finding.witnesses
+        ],
+        "notes": [*map(words.plain, (*reason, *unproven, *where))],
+    }
 
 
-def _reading(revision: str, subject: Subject | None, text: str, place: str) -> Reading:
+def _reading(revision: str, subject: Subject | None, text: str, place: str) -> tuple[str, str, str, str]:
+    """Return the reading of one side: its class in CSS, the revision, the name unless it is the place, the text."""
     parts = [subject.definition, subject.member] if subject else []
     name = ".".join(part for part in parts if part)
-    absent = text == NOTHING
-    return Reading(
-        revision=words.plain(revision),
-        subject=words.plain(name) if name != place else "",
-        text="does not exist" if absent else words.plain(text),
-        absent="absent" if absent else "present",
-    )
-
-
-def _witnesses(judged: Judged) -> Iterator[tuple[Pair, str]]:
-    finding = judged.finding
-    for pair in Pair:
-        if pair in finding.witnesses:
-            message = json.dumps(finding.witnesses[pair], ensure_ascii=False, indent=2)
-            yield pair, message
+    shown = ("absent", "does not exist") if text == NOTHING else ("present", words.plain(text))
+    return shown[0], words.plain(revision), words.plain(name) if name != place else "", shown[1]

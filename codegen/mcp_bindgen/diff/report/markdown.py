@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.model import Cause, Report, by_method, causes
 from mcp_bindgen.diff.report.text import verdicts
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.diff.rule import Rule, Severity
 
 _BACKTICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"([\\`*_\[\]|~<>&])")
@@ -16,7 +17,26 @@ _MARKUP = re.compile(r"([\\`*_\[\]|~<>&])")
 
 def render(report: Report, *, everything: bool) -> str:
     """Return the document; the short one only counts harmless changes and shows no messages."""
-    return "\n".join(_document(report, everything)) + "\n"
+    from mcp_bindgen.emit.python.render import document
+
+    shown = [judged for judged in report.findings if everything or judged.severity is not Severity.INFO]
+    by_weight = groupby(causes(shown), key=lambda cause: (cause.first.accepted, cause.first.severity))
+    rows = by_method(report.findings) if not report.is_contract else ()
+    context: dict[str, object] = {
+        "report": report,
+        "words": words,
+        "code": code,
+        "prose": prose,
+        "as_json": partial(json.dumps, ensure_ascii=False),
+        "verdicts": [*verdicts(report)],
+        "sections": [
+            (f"{'Accepted: ' if accepted else ''}{severity}", [*_rules(report, group, everything)])
+            for (accepted, severity), group in by_weight
+        ],
+        "methods": [(in_table(method), errors, warnings) for method, errors, warnings in rows],
+        "rest": len(report.findings) - len(shown),
+    }
+    return document("diff.md.j2", context)
 
 
 def code(text: str) -> str:
@@ -32,40 +52,21 @@ def prose(text: str) -> str:
     return _MARKUP.sub(r"\\\1", words.plain(text))
 
 
-def _document(report: Report, everything: bool) -> Iterator[str]:
-    yield f"# {prose(words.headline(report))}"
-    yield ""
-    yield from (f"- {words.told(line, code)}" for line in report.story)
-    yield from ("",) if report.story else ()
-    for audience, verdict in verdicts(report):
-        yield f"- {prose(audience)}: **{prose(verdict)}**"
-    shown = [judged for judged in report.findings if everything or judged.severity is not Severity.INFO]
-    by_weight = groupby(causes(shown), key=lambda cause: (cause.first.accepted, cause.first.severity))
-    for (accepted, severity), group in by_weight:
-        yield from ("", f"## {'Accepted: ' if accepted else ''}{severity}")
-        for rule, found in groupby(group, key=lambda cause: cause.first.rule):
-            group_of_rule = list(found)
-            every = [judged for cause in group_of_rule for judged in cause.findings]
-            yield from ("", f"### {rule.id}", "", f"{rule.purpose} {words.advice(rule, every, report.options)}", "")
-            for cause in group_of_rule:
-                yield from _cause(report, cause, everything)
-    rows = by_method(report.findings)
-    if rows and not report.is_contract:
-        yield from ("", "## By method", "", "method | errors | warnings", "--- | --: | --:")
-        # A code span may contain a bar, but a table cell must not.
-        yield from (
-            f"{code(method).replace('|', chr(92) + '|')} | {errors} | {warnings}" for method, errors, warnings in rows
-        )
-    if report.stale:
-        yield from ("", f"## Stale in {code(report.baseline_file)}", "")
-    for stale in report.stale:
-        yield f"- row {stale.row.number} ({code(stale.row.rule)}, {code(stale.row.path)}) {stale.why}"
-    rest = len(report.findings) - len(shown)
-    if rest:
-        yield from ("", f"{words.counted(rest, 'more harmless change')}.")
+def in_table(text: str) -> str:
+    """Return a text as a code span in a cell of a table, which must not contain a bar."""
+    return code(text).replace("|", "\\|")
 
 
-def _cause(report: Report, cause: Cause, everything: bool) -> Iterator[str]:
+def _rules(report: Report, found: Iterable[Cause], everything: bool) -> Iterator[tuple[Rule, str, object]]:
+    """Iterate over rules with their advice and the causes of their findings, which only the whole page lists."""
+    for rule, group in groupby(found, key=lambda cause: cause.first.rule):
+        of_rule = list(group)
+        every = [judged for cause in of_rule for judged in cause.findings]
+        rows = [(_cause(report, c), [judged.finding for judged in c.findings if everything]) for c in of_rule]
+        yield rule, words.advice(rule, every, report.options), rows
+
+
+def _cause(report: Report, cause: Cause) -> str:
     role = words.tag(cause.first, report.options)
     parts = [f"{f'**{role}**: ' if role else ''}{code(words.what(cause))}"]
     carried = words.method_names(cause)
@@ -73,12 +74,4 @@ def _cause(report: Report, cause: Cause, everything: bool) -> Iterator[str]:
     parts += [f"{len(carried)} methods" if many else ", ".join(map(code, carried))] if carried else []
     parts += [f"behind {code(names)}"] if (names := words.gates(cause.findings)) else []
     parts += [f"accepted: {prose(cause.first.reason)}"] if cause.first.accepted else []
-    yield f"- {'; '.join(parts)}"
-    if not everything:
-        return
-    for judged in cause.findings:
-        finding = judged.finding
-        yield f"  - {code(words.subject(finding))} {finding.fingerprint}"
-        for pair in sorted(finding.witnesses):
-            message = json.dumps(finding.witnesses[pair], ensure_ascii=False)
-            yield f"    - {pair}: {code(message)}"
+    return "; ".join(parts)

@@ -140,7 +140,7 @@ class Templates:
     Args:
         folder: a folder with the user's templates, which replace the shipped ones of the same name.
         extra: more templates of the user, which do not replace any; they may include those in the folder, and ours.
-        shelf: the folder of the shipped templates; the output of all but those of Python is HTML.
+        shelf: the folder of the shipped templates; outside that of Python, the output of ``.html.j2`` is escaped.
 
     Raises:
         InputError: a file in the folder does not have the name of a shipped template.
@@ -164,7 +164,7 @@ class Templates:
             auto_reload=False,
             undefined=StrictUndefined,
             finalize=_printed if shelf == FOLDER else _escaped,
-            autoescape=shelf != FOLDER,
+            autoescape=shelf != FOLDER and _is_html,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
@@ -241,8 +241,12 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def _is_html(template: str | None) -> bool:
+    return ".html." in (template or "")
+
+
 def _escaped(value: object) -> object:
-    """Replace control and bidirectional characters in what a template prints as HTML."""
+    """Replace control and bidirectional characters in what a template of a document prints."""
     return printable(value) if type(value) is str else value
 
 
@@ -266,6 +270,12 @@ def _join(context: Context, values: Iterable[object], separator: str = "", attri
     """The filter `join`: Jinja's filter, extended to expressions."""
     found = (getattr(value, attribute) if attribute else value for value in values)
     return separator.join(str(_printed(context, value)) for value in found)
+
+
+def document(template: str, context: Mapping[str, object]) -> str:
+    """Return the text of a report, by its template."""
+    page = Page(path="", template=template, context=context)
+    return Templates(shelf="report").render([page], ())[page.path]
 
 
 def inlined(templates: Templates, style: str, script: str) -> dict[str, object]:
