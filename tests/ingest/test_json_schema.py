@@ -510,9 +510,6 @@ class TestFiles:
     def test_declarations_have_a_place(self) -> None:
         declarations, _ = read_json({"a/b": True, "C": True})
         assert {name: d.pointer for name, d in declarations.items()} == {"a/b": "/$defs/a~1b", "C": "/$defs/C"}
-        document = read_schema({"definitions": {"A": {}}}, "schema.json", Diagnostics())
-        assert str(document.location("A")) == "schema.json#/definitions/A"
-        assert str(document.location()) == "schema.json#/definitions"
 
     @pytest.mark.parametrize(
         ("root", "found"),

@@ -92,7 +92,7 @@ class TestFacts:
         assert document == read_typescript(render_typescript(facts), "typescript.json", Diagnostics())
         assert document.revision == revision
         for position, (one, given) in enumerate(zip(document.declarations, facts["declarations"], strict=True)):
-            assert (one.name, one.line) == (given["name"], 0)
+            assert (one.name, one.where.line) == (given["name"], None)
             assert str(one.where) == f"typescript.json#/declarations/{position}"
 
     def test_a_member_is_located_by_its_pointer(self) -> None:

@@ -68,9 +68,21 @@ def on(site: type[_Site], read: Callable[[_Site], Reading | None]) -> Check:
     return Check(site, readings)
 
 
-def added(site: type[Any], spell: Callable[[Any], str] = str) -> Check:
-    """Return a check for what only the new side of a site has."""
-    return on(site, lambda seen: (NOTHING, spell(seen.after)) if seen.after and not seen.before else None)
+def added(site: type[Any], spell: Callable[[Any], str] = str, when: Callable[[Any], bool] = lambda seen: True) -> Check:
+    """Return a check for what only the new side of a site has, at the sites that `when` chooses."""
+    return on(
+        site, lambda seen: (NOTHING, spell(seen.after)) if seen.after and not seen.before and when(seen) else None
+    )
+
+
+def replaced(site: type[Any], spell: Callable[[Any], str] = str) -> Check:
+    """Return a check for what both sides of a site have, if they spell it differently."""
+
+    def read(seen: Any) -> Reading | None:
+        readings = [spell(side) for side in (seen.before, seen.after) if side]
+        return (readings[0], readings[1]) if len(set(readings)) == 2 else None
+
+    return on(site, read)
 
 
 def changed(site: type[Any]) -> Check:

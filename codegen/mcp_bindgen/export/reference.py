@@ -17,9 +17,9 @@ from mcp_bindgen.diff.rule import NOTHING, Rule
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python.render import Page, Templates, inlined
 from mcp_bindgen.export.facts import Facts, MethodFacts, PropertyFacts, TypeFacts
-from mcp_bindgen.ir.facts import leaves
 from mcp_bindgen.ir.history import History
-from mcp_bindgen.ir.nodes import Constant, Direction, Method, Protocol, Ref, Struct
+from mcp_bindgen.ir.leaves import structs
+from mcp_bindgen.ir.nodes import Constant, Direction, Method, Protocol, Ref
 from mcp_bindgen.load import replacements
 from mcp_bindgen.values.builder import Builder
 
@@ -211,9 +211,8 @@ class _Revision:
 
     def _tables(self, *names: str | None) -> Iterator[Table]:
         """Iterate over the tables of all forms of the parts of a message."""
-        for struct in (leaf for name in names if name for leaf in leaves(self._protocol, [Ref(name=name)])):
-            if isinstance(struct, Struct):
-                yield _table(self._facts.type(struct))
+        for struct in (each for name in names if name for each in structs(Ref(name=name), self._protocol)):
+            yield _table(self._facts.type(struct))
 
     def parts(self, text: str) -> Iterator[Part]:
         """Split a spelled type into the names of definitions, which are links, and the rest."""

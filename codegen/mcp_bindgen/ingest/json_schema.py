@@ -74,11 +74,6 @@ class SchemaDocument:
     dialect: str = ""
     root: Mapping[str, object] = field(default_factory=dict[str, object], repr=False)
 
-    def location(self, name: str = "") -> Location:
-        """Return the place of a definition in the file, or of the definitions."""
-        pointer = self.declarations[name].pointer if name in self.declarations else f"/{self.container}"
-        return Location(source=self.source, pointer=pointer)
-
 
 def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDocument:
     """Read the definitions of a parsed schema.json; malformed schemas are reported and become `ANY`."""

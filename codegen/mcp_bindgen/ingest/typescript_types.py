@@ -97,11 +97,6 @@ class TsMember:
     span: Span = field(compare=False)
     """The type alone."""
 
-    @property
-    def line(self) -> int:
-        """The line on which the member begins, from 1; 0 when it was read from a facts file."""
-        return self.where.line or 0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsKeyof:
@@ -187,11 +182,6 @@ class TsDeclaration:
     """The body."""
     parameters_span: Span | None = field(default=None, compare=False)
     """The list of parameters."""
-
-    @property
-    def line(self) -> int:
-        """The line on which the declaration begins, from 1; 0 when it was read from a facts file."""
-        return self.where.line or 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ All generators and the diff use these functions; the schema itself does not stat
 
 from collections.abc import Collection, Iterable, Iterator
 
+from mcp_bindgen.ir.leaves import leaves, structs
 from mcp_bindgen.ir.nodes import (
     Field,
     Kind,
@@ -48,35 +49,25 @@ def admits(protocol: Protocol, type_: TypeRef, value: Scalar) -> bool:
             return False
 
 
-def leaves(protocol: Protocol, members: Iterable[TypeRef]) -> Iterator[TypeRef | Struct]:
-    """Iterate over the members of a union, through references and nested unions."""
-    for member in members:
-        target = protocol.resolve(member)
-        if isinstance(target, Union):
-            yield from leaves(protocol, target.members)
-        else:
-            yield target
-
-
 def discriminators(protocol: Protocol, members: Iterable[TypeRef]) -> Iterator[str]:
     """Iterate over the properties that every member of a union requires with a constant of its own.
 
     There are none unless all members are objects.
     """
-    found = list(leaves(protocol, members))
-    structs = [leaf for leaf in found if isinstance(leaf, Struct)]
-    if len(structs) < 2 or len(structs) < len(found):
+    union = Union(members=tuple(members))
+    found = list(structs(union, protocol))
+    if len(found) < 2 or len(found) < len(list(leaves(union, protocol))):
         return
-    for field in structs[0].fields:
-        values = [_tag(struct, field.wire_name) for struct in structs]
-        if len({value for value in values if value is not None}) == len(structs):
+    for field in found[0].fields:
+        values = [_tag(struct, field.wire_name) for struct in found]
+        if len({value for value in values if value is not None}) == len(found):
             yield field.wire_name
 
 
 def are_distinct(protocol: Protocol, members: Iterable[TypeRef]) -> bool:
     """Whether the requirements of any two objects in a union differ, so that the first match is the right one."""
-    structs = [leaf for leaf in leaves(protocol, members) if isinstance(leaf, Struct)]
-    return len({_demands(struct) for struct in structs}) == len(structs)
+    found = list(structs(Union(members=tuple(members)), protocol))
+    return len({_demands(struct) for struct in found}) == len(found)
 
 
 def most_specific_first(protocol: Protocol, members: Collection[TypeRef]) -> list[TypeRef]:
@@ -105,10 +96,7 @@ def result_struct(protocol: Protocol, method: Method) -> Struct | None:
 
 def params_structs(protocol: Protocol, method: Method) -> tuple[Struct, ...]:
     """Return the objects that the params of a method may be: several if they are a union, none if it has no params."""
-    if method.params is None:
-        return ()
-    found = leaves(protocol, [Ref(name=method.params)])
-    return tuple(leaf for leaf in found if isinstance(leaf, Struct))
+    return tuple(structs(Ref(name=method.params), protocol)) if method.params else ()
 
 
 def page_items(protocol: Protocol, method: Method) -> tuple[Field, ListOf] | None:
@@ -145,8 +133,8 @@ def result_tags(protocol: Protocol, method: Method) -> tuple[str, ...]:
 
 def tag_of(protocol: Protocol, result: str, tag: str) -> str:
     """Return the discriminator value of a result: a constant, or its default; empty if it has no single one."""
-    structs = [leaf for leaf in leaves(protocol, [Ref(name=result)]) if isinstance(leaf, Struct)]
-    found = {_tag(struct, tag) or protocol.defaults.get(f"{struct.name}.{tag}") for struct in structs}
+    forms = structs(Ref(name=result), protocol)
+    found = {_tag(struct, tag) or protocol.defaults.get(f"{struct.name}.{tag}") for struct in forms}
     value = found.pop() if len(found) == 1 else None
     return value if isinstance(value, str) else ""
 
@@ -167,8 +155,9 @@ def _tag(struct: Struct, wire_name: str) -> str | None:
 def has_batches(protocol: Protocol) -> bool:
     """Whether messages may come in arrays: whether a definition is a list of messages of JSON-RPC."""
     aliases = (definition.type for definition in protocol.definitions.values() if not isinstance(definition, Struct))
-    lists = (list(leaves(protocol, [type_.item])) for type_ in aliases if isinstance(type_, ListOf))
-    return any(found and all(_is_envelope(leaf) for leaf in found) for found in lists)
+    items = [type_.item for type_ in aliases if isinstance(type_, ListOf)]
+    lists = ([protocol.resolve(leaf) for leaf in leaves(item, protocol)] for item in items)
+    return any(found and all(map(_is_envelope, found)) for found in lists)
 
 
 def has_errors_without_id(protocol: Protocol) -> bool:

@@ -45,6 +45,12 @@ def _leaves(type_: TypeRef, protocol: Protocol, seen: set[TypeRef]) -> Iterator[
         yield target
 
 
+def structs(type_: TypeRef, protocol: Protocol) -> Iterator[Struct]:
+    """Iterate over the objects among the members of a union, each once."""
+    found = (protocol.resolve(leaf) for leaf in leaves(type_, protocol))
+    return (each for each in found if isinstance(each, Struct))
+
+
 def forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
     """Return the forms that a value may have, regardless of notation.
 
@@ -127,11 +133,11 @@ def selectors(protocol: Protocol) -> frozenset[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     stated = (type_ for definition in protocol.definitions.values() for type_ in types_of(definition))
     for union in (part for type_ in stated for part in parts(type_) if isinstance(part, Union)):
-        structs = [s for leaf in leaves(union, protocol) if isinstance(s := protocol.resolve(leaf), Struct)]
+        found_here = list(structs(union, protocol))
         values: dict[str, set[Literal]] = {}
-        for struct in structs:
+        for struct in found_here:
             for name, value in constants(struct):
                 values.setdefault(name, set()).add(value)
-        for struct in structs:
+        for struct in found_here:
             found.update((struct.name, name) for name, _ in constants(struct) if len(values[name]) > 1)
     return frozenset(found)

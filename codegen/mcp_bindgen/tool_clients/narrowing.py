@@ -22,6 +22,7 @@ from mcp_bindgen.diff.finding import Carrier, Travel
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.rules.values import FORMAT_ADDED, FORMAT_CHANGED, OPAQUE_CHANGED
+from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.wire.proof import are_about, hints_in, prove, turned
 from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
@@ -219,16 +220,14 @@ class _TooLarge(Exception):
     """A comparison exceeded its limit."""
 
 
-class _BoundedSides(Sides):
-    """Two schemas, compared up to a limit."""
+class _BoundedEquality(Equality):
+    """Compares the types of two schemas up to a limit."""
 
-    def __init__(self, old: Protocol, new: Protocol) -> None:
-        super().__init__(old, new)
-        self._pairs = 0
+    _compared = 0
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
-        self._pairs += 1
-        if self._pairs > MAX_PAIRS:
+        self._compared += 1
+        if self._compared > MAX_PAIRS:
             raise _TooLarge
         return super().same(old, new)
 
@@ -242,7 +241,8 @@ class _Comparison:
 
     def gaps(self) -> Iterator[Gap]:
         """Iterate over the gaps, place by place."""
-        Walk(_BoundedSides(self._old, self._new), self._see).types(_ROOT, _ROOT, _START)
+        sides = Sides(self._old, self._new, _BoundedEquality(self._old, self._new, exact=True))
+        Walk(sides, self._see).types(_ROOT, _ROOT, _START)
         for pointer, text in self._loose():
             self._found.setdefault((_way(pointer), NOTHING, text), OPAQUE_CHANGED)
         for (way, sent, taken), rule in sorted(self._found.items(), key=lambda item: str(item[0])):

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, SourceBreak, added, changed, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, SourceBreak, added, changed, mirrors, on, replaced
 from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
@@ -113,7 +113,7 @@ CONSTANT_CHANGED = SourceBreak(
     id="constant-changed",
     purpose="The value of a constant other than an error code changed.",
     advice="Use the constant's name, not its value.",
-    check=on(ConstantSite, lambda site: (site.before, site.after) if site.before and site.after else None),
+    check=replaced(ConstantSite),
 )
 
 

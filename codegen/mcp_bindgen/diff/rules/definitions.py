@@ -5,13 +5,10 @@ on properties here are for definitions outside the messages that both revisions 
 envelopes.
 """
 
-from collections.abc import Callable
-
-from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, SourceBreak, added, changed, mirrors, on
-from mcp_bindgen.diff.rules.properties import now_required
+from mcp_bindgen.diff.rule import Reading, Rule, SourceBreak, added, changed, mirrors, on
+from mcp_bindgen.diff.rules.properties import now_required, typed
 from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, ReferenceSite, UnsentSite
 from mcp_bindgen.ir.nodes import Field
-from mcp_bindgen.ir.spell import spell
 
 DEFINITION_ADDED, DEFINITION_REMOVED = mirrors(
     Rule(id="definition-added", purpose="A definition was added.", check=changed(DefinitionSite)),
@@ -96,24 +93,15 @@ def _is_demanded(field: Field) -> bool:
     return field.required and not field.is_constant
 
 
-def _added(*, demanded: bool) -> Callable[[UnsentSite], Reading | None]:
-    def read(site: UnsentSite) -> Reading | None:
-        new = site.after if site.before is None else None
-        return (NOTHING, spell(new.type)) if new and _is_demanded(new) is demanded else None
-
-    return read
-
-
 def _retyped(site: UnsentSite) -> Reading | None:
-    is_both = site.retyped and site.before and site.after
-    return (spell(site.before.type), spell(site.after.type)) if is_both and site.before and site.after else None
+    return (typed(site.before), typed(site.after)) if site.retyped and site.before and site.after else None
 
 
 MEMBER_ADDED_OPTIONAL, MEMBER_REMOVED_OPTIONAL = mirrors(
     Rule(
         id="member-added-optional",
         purpose="An optional field was added to a class that no message uses.",
-        check=on(UnsentSite, _added(demanded=False)),
+        check=added(UnsentSite, typed, lambda site: not _is_demanded(site.after)),
     ),
     SourceBreak(
         id="member-removed-optional",
@@ -126,7 +114,7 @@ MEMBER_ADDED_REQUIRED, MEMBER_REMOVED_REQUIRED = mirrors(
         id="member-added-required",
         purpose="A required field was added to a class that no message uses.",
         advice="Pass it.",
-        check=on(UnsentSite, _added(demanded=True)),
+        check=added(UnsentSite, typed, lambda site: _is_demanded(site.after)),
     ),
     Rule(
         id="member-removed-required",

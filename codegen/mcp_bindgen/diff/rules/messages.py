@@ -1,8 +1,9 @@
 """Rules on messages: which exist, how a request may be answered, and the JSON-RPC frames around them."""
 
 from collections.abc import Callable
+from operator import attrgetter
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, SourceBreak, added, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, SourceBreak, added, mirrors, on, replaced
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, ErrorSite, FrameSite, MethodSite, ResultTypeSite
 from mcp_bindgen.ir.spell import spell
 
@@ -50,11 +51,6 @@ NOTIFICATION_METHOD_ADDED, NOTIFICATION_METHOD_REMOVED = mirrors(
 )
 
 
-def _renamed(site: MethodSite) -> Reading | None:
-    names = [method.name for method in (site.before, site.after) if method]
-    return (names[0], names[1]) if len(set(names)) == 2 else None
-
-
 def _of_request(site: object) -> Change:
     """Return what a new name does: receivers ignore a notification that they do not know."""
     is_request = isinstance(site, MethodSite) and site.before is not None and site.before.is_request
@@ -67,7 +63,7 @@ METHOD_RENAMED = Rule(
     change=Change.BOTH,
     advice="Use the name from the peer's revision.",
     to_receivers="Accept both names.",
-    check=on(MethodSite, _renamed),
+    check=replaced(MethodSite, attrgetter("name")),
     severity=Severity.WARNING,
     change_at=_of_request,
     breaks_source=True,
@@ -79,7 +75,7 @@ RESULT_ALTERNATIVE_ADDED, RESULT_ALTERNATIVE_REMOVED = mirrors(
         change=Change.WIDENS,
         advice="Answer this way only if the peer uses the new revision.",
         to_receivers="Check which kind of result arrived.",
-        check=added(AlternativeSite, lambda result: result.name),
+        check=added(AlternativeSite, attrgetter("name")),
         breaks_source=True,
     ),
     Rule(
@@ -155,7 +151,7 @@ ERROR_CODE_RENUMBERED = Rule(
     change=Change.BOTH,
     advice="Use the code from the peer's revision.",
     to_receivers="Accept both codes.",
-    check=on(ErrorSite, lambda s: (str(s.before), str(s.after)) if s.before and s.after else None),
+    check=replaced(ErrorSite),
     breaks_source=True,
     unprovable=_OPEN_CODES,
 )

@@ -1,20 +1,22 @@
 """Rules on the properties of objects that messages carry."""
 
 from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, SourceBreak, changed, mirrors, on
+from mcp_bindgen.diff.rule import Change, Reading, Rule, Severity, SourceBreak, added, changed, mirrors, on, replaced
 from mcp_bindgen.diff.sites import Ground, MoveSite, PropertySite, RestSite, UnsentSite
+from mcp_bindgen.ir.nodes import Field
 from mcp_bindgen.ir.spell import spell
 
-_Read = Callable[[PropertySite], Reading | None]
+
+def typed(field: Field) -> str:
+    """Spell the type of a property."""
+    return spell(field.type)
 
 
-def _added(*grounds: Ground, required: tuple[bool, ...]) -> _Read:
-    def read(site: PropertySite) -> Reading | None:
-        new = site.after if site.before is None else None
-        return (NOTHING, spell(new.type)) if new and new.required in required and site.ground in grounds else None
-
-    return read
+def _optional(ground: Ground) -> Callable[[Any], bool]:
+    return lambda site: not site.after.required and site.ground is ground
 
 
 def now_required(site: PropertySite | UnsentSite) -> Reading | None:
@@ -23,16 +25,11 @@ def now_required(site: PropertySite | UnsentSite) -> Reading | None:
     return ("optional", "required") if is_changed else None
 
 
-def _renamed(site: PropertySite) -> Reading | None:
-    names = [field.wire_name for field in (site.before, site.after) if field]
-    return (names[0], names[1]) if len(set(names)) == 2 else None
-
-
 PROPERTY_ADDED_OPTIONAL, PROPERTY_REMOVED_OPTIONAL = mirrors(
     Rule(
         id="property-added-optional",
         purpose="An optional property was added.",
-        check=on(PropertySite, _added(Ground.OPEN, required=(False,))),
+        check=added(PropertySite, typed, _optional(Ground.OPEN)),
     ),
     SourceBreak(
         id="property-removed-optional",
@@ -47,7 +44,7 @@ PROPERTY_ADDED_REQUIRED, PROPERTY_REMOVED_REQUIRED = mirrors(
         change=Change.NARROWS,
         advice="Always send it.",
         to_receivers="Accept its absence from peers of the old revision.",
-        check=on(PropertySite, _added(*Ground, required=(True,))),
+        check=added(PropertySite, typed, lambda site: site.after.required),
         breaks_source=True,
     ),
     Rule(
@@ -80,7 +77,7 @@ PROPERTY_RENAMED = Rule(
     change=Change.BOTH,
     advice="Use the name from the peer's revision.",
     to_receivers="Accept both names.",
-    check=on(PropertySite, _renamed),
+    check=replaced(PropertySite, attrgetter("wire_name")),
     severity=Severity.WARNING,
     breaks_source=True,
 )
@@ -118,7 +115,7 @@ PROPERTY_CONSTRAINT_ADDED, PROPERTY_CONSTRAINT_DROPPED = mirrors(
         change=Change.NARROWS,
         advice="Send only values of the declared type.",
         to_receivers="Expect any value from peers of the old revision.",
-        check=on(PropertySite, _added(Ground.SCHEMA, required=(False,))),
+        check=added(PropertySite, typed, _optional(Ground.SCHEMA)),
         breaks_source=True,
     ),
     Rule(
@@ -135,7 +132,7 @@ PROPERTY_ADDED_TO_CLOSED, PROPERTY_REMOVED_FROM_CLOSED = mirrors(
         change=Change.WIDENS,
         advice="Send it only to peers of the new revision.",
         to_receivers="Accept it.",
-        check=on(PropertySite, _added(Ground.CLOSED, required=(True, False))),
+        check=added(PropertySite, typed, lambda site: site.ground is Ground.CLOSED),
     ),
     Rule(
         id="property-removed-from-closed",
@@ -150,7 +147,7 @@ CAPABILITY_ADDED, CAPABILITY_REMOVED = mirrors(
         id="capability-added",
         purpose="A capability was added.",
         advice="Declare it if your program supports it.",
-        check=on(PropertySite, _added(Ground.CAPABILITIES, required=(False,))),
+        check=added(PropertySite, typed, _optional(Ground.CAPABILITIES)),
     ),
     SourceBreak(
         id="capability-removed",

@@ -1,22 +1,14 @@
 """Rules on the values that a property may have."""
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, added, each, mirrors, on
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, added, each, mirrors, on, replaced
 from mcp_bindgen.diff.rules.annotations import excerpt, first_difference
 from mcp_bindgen.diff.sites import BoundSite, FormSite, OpaqueSite, TypeSite
 from mcp_bindgen.diff.types.scalars import contains, effect_of_bound, kind_of
 from mcp_bindgen.ir.nodes import ANY, NULL, Kind, Literal, Primitive, TypeRef
 from mcp_bindgen.ir.spell import spell, spell_bounds
-
-
-def _form_added(*, null: bool) -> Callable[[FormSite], Reading | None]:
-    def read(site: FormSite) -> Reading | None:
-        is_new = site.before is None and (site.after == NULL) is null
-        return (NOTHING, spell(site.after)) if is_new and site.after else None
-
-    return read
-
 
 UNION_MEMBER_ADDED, UNION_MEMBER_REMOVED = mirrors(
     Rule(
@@ -25,7 +17,7 @@ UNION_MEMBER_ADDED, UNION_MEMBER_REMOVED = mirrors(
         change=Change.WIDENS,
         advice="Send it only to peers of the new revision.",
         to_receivers="Accept forms that you do not know.",
-        check=on(FormSite, _form_added(null=False)),
+        check=added(FormSite, spell, lambda site: site.after != NULL),
         breaks_source=True,
     ),
     Rule(
@@ -42,7 +34,7 @@ NULLABLE_ADDED, NULLABLE_REMOVED = mirrors(
         change=Change.WIDENS,
         advice="Do not send null to peers of the old revision.",
         to_receivers="Accept null.",
-        check=on(FormSite, _form_added(null=True)),
+        check=added(FormSite, spell, lambda site: site.after == NULL),
         breaks_source=True,
     ),
     Rule(
@@ -303,7 +295,7 @@ CONSTRAINT_ADDED, CONSTRAINT_REMOVED = mirrors(
         change=Change.NARROWS,
         advice="Stay within it.",
         to_receivers="Expect values beyond it from peers of the old revision.",
-        check=added(BoundSite, lambda edge: edge.text),
+        check=added(BoundSite, attrgetter("text")),
     ),
     Rule(
         id="constraint-removed",
@@ -318,6 +310,6 @@ CONSTRAINT_CHANGED = Rule(
     change=Change.BOTH,
     advice="Stay within both.",
     to_receivers="Accept values within either bound.",
-    check=on(BoundSite, lambda s: (s.before.text, s.after.text) if s.before and s.after else None),
+    check=replaced(BoundSite, attrgetter("text")),
     change_at=effect_of_bound,
 )

@@ -5,6 +5,7 @@ The wire view follows messages from their roots. These definitions are compared 
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from mcp_bindgen.diff.finding import FRAMES, Finding, Subject
 from mcp_bindgen.diff.rule import NOTHING
@@ -18,7 +19,7 @@ from mcp_bindgen.diff.rules.definitions import (
 from mcp_bindgen.diff.sites import AliasSite, ReferenceSite, UnsentSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline
 from mcp_bindgen.diff.types.equality import Equality
-from mcp_bindgen.ir.leaves import leaves
+from mcp_bindgen.ir.leaves import leaves, structs
 from mcp_bindgen.ir.names import closure, contained, lineage, method_constant, references
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, ListOf, MapOf, Protocol, Ref, Struct, TypeRef, Union
 from mcp_bindgen.ir.spell import spell
@@ -192,11 +193,9 @@ class _Comparison:
 
     def _unions(self, old: Union, new: Union, at: Sequence[Subject]) -> Iterator[Finding]:
         """Compare the objects among the members of two unions; other members do not affect names."""
-        before, after = _structs(old, self._old), _structs(new, self._new)
-        for a in before:
-            for b in after:
-                if (a.name, b.name) in self._pairs and is_inline(a) != is_inline(b):
-                    yield from self._references(Ref(name=a.name), Ref(name=b.name), at)
+        for a, b in product(structs(old, self._old), structs(new, self._new)):
+            if (a.name, b.name) in self._pairs and is_inline(a) != is_inline(b):
+                yield from self._references(Ref(name=a.name), Ref(name=b.name), at)
 
     def _references(self, old: Ref, new: Ref, at: Sequence[Subject]) -> Iterator[Finding]:
         a, b = self._old.definitions[old.name], self._new.definitions[new.name]
@@ -252,7 +251,3 @@ class _Comparison:
         if declared or undeclared:
             rule = OBJECT_DECLARED.id if declared else OBJECT_UNDECLARED.id
             yield from self._refer(rule, (spell(old), spell(new)), at)
-
-
-def _structs(type_: TypeRef, protocol: Protocol) -> list[Struct]:
-    return [s for leaf in leaves(type_, protocol) if isinstance(s := protocol.resolve(leaf), Struct)]

@@ -7,9 +7,9 @@ and undeclared ones where its object is open, but not one that only the receiver
 from collections.abc import Callable, Iterator
 
 from mcp_bindgen.diff.rule import Change
-from mcp_bindgen.diff.types.equality import Assumptions
+from mcp_bindgen.diff.types.equality import Assumptions, marked, stated
 from mcp_bindgen.diff.types.scalars import bound_sites, effect_of_bound
-from mcp_bindgen.ir.leaves import forms, is_json_schema, is_json_value, members, rest_of
+from mcp_bindgen.ir.leaves import forms, is_json_schema, members, rest_of
 from mcp_bindgen.ir.nodes import (
     ANY,
     UNBOUNDED,
@@ -20,32 +20,12 @@ from mcp_bindgen.ir.nodes import (
     MapOf,
     Primitive,
     Protocol,
-    Ref,
     Struct,
     TypeRef,
     Union,
 )
 from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import is_never
-
-
-def stated(type_: TypeRef, protocol: Protocol) -> str:
-    """Return what a schema says about a value that its type does not express, through references; empty if nothing."""
-    found = [type_.opaque.text] if type_.opaque and not is_never(type_) else []
-    while isinstance(type_, Ref):
-        definition = protocol.definitions[type_.name]
-        target = definition if isinstance(definition, Struct) else definition.type
-        found += [target.opaque.text] if target.opaque else []
-        if isinstance(target, Struct):
-            break
-        type_ = target
-    # What a text refers to may differ: only files that are equal are known to agree.
-    return "; ".join(f"{text} in {protocol.sources}" if "$ref" in text else text for text in found)
-
-
-def said(type_: TypeRef, protocol: Protocol) -> str:
-    """Return what a schema says about a value beyond its type, also in the members of a union."""
-    return "; ".join(sorted({text for _, text in _marked(type_, protocol, "") if text}))
 
 
 class Containment:
@@ -76,12 +56,12 @@ class Containment:
     def _forms(self, sent: TypeRef, taken: TypeRef) -> bool:
         if is_never(sent):
             return True
-        receiving = list(_marked(taken, self._receiver, ""))
+        receiving = list(marked(taken, self._receiver, ""))
         plain = tuple(leaf for leaf, text in receiving if not text)
         admitted = forms(Union(members=plain), self._receiver) if plain else ()
-        if admitted == (ANY,) or (receiving == list(_marked(sent, self._sender, "")) and self._is_same(sent, taken)):
+        if admitted == (ANY,) or (receiving == list(marked(sent, self._sender, "")) and self._is_same(sent, taken)):
             return True
-        sending = list(_marked(sent, self._sender, ""))
+        sending = list(marked(sent, self._sender, ""))
         texts = dict(sending)
         leaves = texts if any(texts.values()) else forms(sent, self._sender)
         return all(
@@ -147,25 +127,6 @@ class Containment:
             return True
         is_free = forms(rest, self._sender) == (ANY,) and not is_json_schema(field.wire_name, sent, taken)
         return (is_free and not self._strict) or self.holds(rest, field.type)
-
-
-def _marked(type_: TypeRef, protocol: Protocol, text: str) -> Iterator[tuple[TypeRef, str]]:
-    """Iterate over the members of a union, each with what the schema says beyond the type."""
-    pending: list[tuple[TypeRef, str]] = [(type_, text)]
-    seen: set[tuple[TypeRef, str]] = set()
-    while pending:
-        part, said = pending.pop()
-        if (part, said) in seen:
-            continue
-        seen.add((part, said))
-        said = "; ".join(filter(None, (said, stated(part, protocol))))
-        target = protocol.resolve(part)
-        if isinstance(target, Union) and not is_json_value(target, protocol):
-            pending += [(member, said) for member in target.members]
-        elif isinstance(target, Struct):
-            yield Ref(name=target.name), said
-        else:
-            yield ANY if isinstance(target, Union) else target, said
 
 
 def _within(bounds: Iterator[object]) -> bool:

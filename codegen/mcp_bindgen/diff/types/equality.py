@@ -1,13 +1,28 @@
 """Decide whether types of two revisions are equivalent or alike, whatever their names and notation."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
-from mcp_bindgen.ir.leaves import constants, forms, members, rest_of
+from mcp_bindgen.diff.types.scalars import bound_sites
+from mcp_bindgen.ir.leaves import constants, forms, is_json_value, members, rest_of
 from mcp_bindgen.ir.names import closure, contained
-from mcp_bindgen.ir.nodes import Field, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    UNBOUNDED,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Primitive,
+    Protocol,
+    Ref,
+    Struct,
+    TypeRef,
+    Union,
+)
 from mcp_bindgen.ir.scalars import fits
-from mcp_bindgen.ir.spell import opaque_facts, spell
+from mcp_bindgen.ir.spell import is_never, opaque_facts, spell
 
 
 class Assumptions:
@@ -54,25 +69,68 @@ def untouched(old: Protocol, new: Protocol) -> frozenset[str]:
     return frozenset(old.definitions.keys() - closure(changed, lambda name: users.get(name, ())))
 
 
+def stated(type_: TypeRef, protocol: Protocol) -> str:
+    """Return what a schema says about a value that its type does not express, through references; empty if nothing."""
+    found = [type_.opaque.text] if type_.opaque and not is_never(type_) else []
+    while isinstance(type_, Ref):
+        definition = protocol.definitions[type_.name]
+        target = definition if isinstance(definition, Struct) else definition.type
+        found += [target.opaque.text] if target.opaque else []
+        if isinstance(target, Struct):
+            break
+        type_ = target
+    # What a text refers to may differ: only files that are equal are known to agree.
+    return "; ".join(f"{text} in {protocol.sources}" if "$ref" in text else text for text in found)
+
+
+def said(type_: TypeRef, protocol: Protocol) -> str:
+    """Return what a schema says about a value beyond its type, also in the members of a union."""
+    return "; ".join(sorted({text for _, text in marked(type_, protocol, "") if text}))
+
+
+def marked(type_: TypeRef, protocol: Protocol, text: str) -> Iterator[tuple[TypeRef, str]]:
+    """Iterate over the members of a union, each with what the schema says beyond the type."""
+    pending: list[tuple[TypeRef, str]] = [(type_, text)]
+    seen: set[tuple[TypeRef, str]] = set()
+    while pending:
+        part, said = pending.pop()
+        if (part, said) in seen:
+            continue
+        seen.add((part, said))
+        said = "; ".join(filter(None, (said, stated(part, protocol))))
+        target = protocol.resolve(part)
+        if isinstance(target, Union) and not is_json_value(target, protocol):
+            pending += [(member, said) for member in target.members]
+        elif isinstance(target, Struct):
+            yield Ref(name=target.name), said
+        else:
+            yield ANY if isinstance(target, Union) else target, said
+
+
 class Equality:
     """Compares types of an old revision with types of a new one by what they admit.
 
-    Names, aliases, nesting and order of unions, order of properties, formats and prose are ignored. `pairs` are
-    definitions that count as equal without comparing them, as old name and new name.
+    Names, aliases, nesting and order of unions, order of properties and prose are ignored; so are formats, and what a
+    schema says beyond its types, unless the comparison is `exact`. `pairs` are definitions that count as equal without
+    comparing them, as old name and new name.
     """
 
-    def __init__(self, old: Protocol, new: Protocol, pairs: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, old: Protocol, new: Protocol, pairs: Iterable[tuple[str, str]] = (), *, exact: bool = False
+    ) -> None:
         self._old = old
         self._new = new
+        self._exact = exact
         self._pairs = frozenset(pairs) | {(name, name) for name in untouched(old, new)}
         self._known = Assumptions()
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
         """Whether the two types are equivalent."""
         if isinstance(old, Ref) and isinstance(new, Ref):
-            if (old.name, new.name) in self._pairs:
+            beyond = (old.opaque, new.opaque) if self._exact else (None, None)
+            if (old.name, new.name) in self._pairs and beyond == (None, None):
                 return True
-            return self._known.decide((old.name, new.name), lambda: self._forms(old, new))
+            return self._known.decide((old.name, new.name, *beyond), lambda: self._forms(old, new))
         return self._forms(old, new)
 
     def alike(self, old: Struct, new: Struct) -> bool:
@@ -80,11 +138,14 @@ class Equality:
         return self._contents(old, new)
 
     def _forms(self, old: TypeRef, new: TypeRef) -> bool:
+        if self._exact and said(old, self._old) != said(new, self._new):
+            return False
         before, after = forms(old, self._old), forms(new, self._new)
         if len(before) == 1 and len(after) == 1:
             return self._single(before[0], after[0])
-        return all(any(self._member(a, b) for b in after) for a in before) and all(
-            any(self._member(a, b) for a in before) for b in after
+        # Members that are written alike are compared first.
+        return all(any(self._member(a, b) for b in sorted(after, key=lambda b: a != b)) for a in before) and all(
+            any(self._member(a, b) for a in sorted(before, key=lambda a: a != b)) for b in after
         )
 
     def _member(self, old: TypeRef, new: TypeRef) -> bool:
@@ -100,9 +161,11 @@ class Equality:
             case (Struct() | MapOf()), (Struct() | MapOf()):
                 return self._contents(before, after)
             case ListOf(), ListOf():
-                return before.bounds == after.bounds and self.same(before.item, after.item)
+                return not any(bound_sites(before.bounds, after.bounds)) and self.same(before.item, after.item)
             case Primitive(), Primitive():
-                return before.kind is after.kind and before.bounds == after.bounds
+                same_format = before.format == after.format or not self._exact
+                is_same = before.kind is after.kind and same_format
+                return is_same and not any(bound_sites(before.bounds, after.bounds, before.kind))
             case Literal(), Literal():
                 return set(before.each()) == set(after.each())
             case _:
@@ -112,7 +175,8 @@ class Equality:
         before, after = members(old), members(new)
         if before.keys() != after.keys() or any(before[n].required != after[n].required for n in before):
             return False
-        if isinstance(old, MapOf) and isinstance(new, MapOf) and old.bounds != new.bounds:
+        bounds = [side.bounds if isinstance(side, MapOf) else UNBOUNDED for side in (old, new)]
+        if any(bound_sites(bounds[0], bounds[1])):
             return False
         rest, other = rest_of(old), rest_of(new)
         same = rest is other if rest is None or other is None else self.same(rest, other)

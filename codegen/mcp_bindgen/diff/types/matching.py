@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diff.types.equality import Equality, name_likeness
-from mcp_bindgen.ir.leaves import constants, forms, leaves, members
+from mcp_bindgen.ir.leaves import constants, forms, members, structs
 from mcp_bindgen.ir.names import method_constant
 from mcp_bindgen.ir.nodes import (
     Alias,
@@ -145,7 +145,7 @@ class _Matcher:
             for b in self._aliases(new, self.new):
                 if a != b and self._is_free(a, b, alone=False) and self._same(a, b):
                     self._match(a, b)
-        before, after = list(self._structs(old, self.old)), list(self._structs(new, self.new))
+        before, after = list(structs(old, self.old)), list(structs(new, self.new))
         alone = len(before) == len(after) == 1
         free = [(a, b) for a in before for b in after if self._is_free(a.name, b.name, alone=alone)]
         rated = [(self._equality.likeness(a, b), a.name, b.name) for a, b in free]
@@ -165,12 +165,6 @@ class _Matcher:
         for member in type_.members if isinstance(type_, Union) else (type_,):
             if isinstance(member, Ref) and isinstance(protocol.definitions[member.name], Alias):
                 yield member.name
-
-    def _structs(self, type_: TypeRef, protocol: Protocol) -> Iterator[Struct]:
-        for leaf in leaves(type_, protocol):
-            target = protocol.resolve(leaf)
-            if isinstance(target, Struct):
-                yield target
 
     def _is_free(self, a: str, b: str, *, alone: bool) -> bool:
         """Whether two definitions may be matched: neither has a partner, but many inline objects may become one."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
 from mcp_bindgen.ir.capabilities import is_declarable
-from mcp_bindgen.ir.leaves import leaves
+from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.methods import PAIRINGS
-from mcp_bindgen.ir.nodes import Protocol, Ref, Struct
+from mcp_bindgen.ir.nodes import Protocol, Ref
 
 _PEER = {Travel.TO_SERVER: "server", Travel.TO_CLIENT: "client"}
 _BACK = {"server": "client", "client": "server"}
@@ -100,6 +100,5 @@ def _declared(path: str, carrier: Carrier) -> str:
 def _has_param(method: str, name: str, protocol: Protocol) -> bool:
     """Whether a revision has a property in the params of a method."""
     params = next((m.params for m in protocol.methods if m.name == method), None)
-    forms = leaves(Ref(name=params), protocol) if params else ()
-    structs = (form for form in map(protocol.resolve, forms) if isinstance(form, Struct))
-    return any(struct.field(name) is not None for struct in structs)
+    forms = structs(Ref(name=params), protocol) if params else ()
+    return any(struct.field(name) is not None for struct in forms)

@@ -4,23 +4,22 @@ The walk pairs what corresponds; the rules decide whether something changed ther
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
-from mcp_bindgen.diff.finding import Carrier, Subject, Travel
+from mcp_bindgen.diff.finding import Carrier, Subject
 from mcp_bindgen.diff.rule import Change
-from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.sites import FormSite, Ground, MoveSite, OpaqueSite, PropertySite, RestSite, TypeSite
-from mcp_bindgen.diff.types.containment import Containment, said
-from mcp_bindgen.diff.types.equality import Assumptions, Likeness, renamed, untouched
+from mcp_bindgen.diff.types.containment import Containment
+from mcp_bindgen.diff.types.equality import Equality, Likeness, Same, renamed, said
 from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.gates import needs_of_form
-from mcp_bindgen.diff.wire.pairing import Object, Pairing
-from mcp_bindgen.diff.wire.spot import Spot, root, through
-from mcp_bindgen.ir.leaves import forms, rest_of, selectors
-from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Ref, Struct, TypeRef, Union
-from mcp_bindgen.ir.spell import is_never, opaque_text, spell
+from mcp_bindgen.diff.wire.spot import Spot, through
+from mcp_bindgen.ir.leaves import forms, is_json_schema, members, rest_of, selectors
+from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Struct, TypeRef, Union
+from mcp_bindgen.ir.spell import is_never, spell
 
 MAX_VISITS = 8
 """How often the same two types are compared at one property, where aliases may be recursive."""
@@ -54,13 +53,12 @@ class Restricted:
 class Sides:
     """Two revisions, and which of their types are equivalent."""
 
-    def __init__(self, old: Protocol, new: Protocol) -> None:
+    def __init__(self, old: Protocol, new: Protocol, equality: Equality | None = None) -> None:
         self.old = old
         self.new = new
         self.selectors = selectors(old) & selectors(new)
         self.likeness = Likeness(old, new, self.same)
-        self._known = Assumptions()
-        self._untouched = untouched(old, new)
+        self._equality = equality or Equality(old, new, exact=True)
         self._containments = {
             strict: (
                 Containment(old, new, self.same, strict=strict),
@@ -71,16 +69,7 @@ class Sides:
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
         """Whether no rule finds a change between two types."""
-        if isinstance(old, Ref) and old == new and old.name in self._untouched and not (old.opaque or new.opaque):
-            return True
-        return self._known.decide((old, opaque_text(old), new, opaque_text(new)), lambda: self._unchanged(old, new))
-
-    def _unchanged(self, old: TypeRef, new: TypeRef) -> bool:
-        try:
-            Walk(self, _refuse_changes, judged=False).differing(old, new, _NOWHERE)
-        except _ChangedError:
-            return False
-        return True
+        return self._equality.same(old, new)
 
     def harmless(self, old: TypeRef, new: TypeRef, *, strict: bool = False) -> Change:
         """Return the effects that no change between two types has: one of them admits all values of the other."""
@@ -89,23 +78,77 @@ class Sides:
         return narrows | (Change.WIDENS if wider.holds(new, old) else Change.NONE)
 
 
-class _ChangedError(Exception):
-    """Two types are not equivalent."""
+Object = Struct | MapOf
 
 
-def _refuse_changes(site: object, spot: Spot) -> None:
-    for _ in judge(site):
-        raise _ChangedError
+@dataclass(frozen=True)
+class Pairing:
+    """Two objects and the properties that each declares, except some that are compared elsewhere."""
+
+    old: Object
+    new: Object
+    skipped: frozenset[str] = frozenset()
+
+    @cached_property
+    def before(self) -> Mapping[str, Field]:
+        """The properties that the old object declares."""
+        return {name: field for name, field in members(self.old).items() if name not in self.skipped}
+
+    @cached_property
+    def after(self) -> Mapping[str, Field]:
+        """The properties that the new object declares."""
+        return {name: field for name, field in members(self.new).items() if name not in self.skipped}
+
+    def gone(self) -> list[Field]:
+        """Return the properties that only the old object declares."""
+        return [self.before[name] for name in sorted(self.before.keys() - self.after.keys())]
+
+    def come(self) -> list[Field]:
+        """Return the properties that only the new object declares."""
+        return [self.after[name] for name in sorted(self.after.keys() - self.before.keys())]
+
+    def undeclared(self, name: str) -> TypeRef | None:
+        """Return the type that the other side admits for a property that it does not declare, None if it rejects it."""
+        return rest_of(self.new if name in self.before else self.old)
+
+    def ground(self, name: str, protocols: tuple[Protocol, Protocol], *, in_capabilities: bool) -> Ground:
+        """Return the kind of object that contains a property which only one side declares."""
+        lacking, having, protocol = (
+            (self.new, self.old, protocols[1]) if name in self.before else (self.old, self.new, protocols[0])
+        )
+        undeclared = rest_of(lacking)
+        if undeclared is None and rest_of(having) is None:
+            return Ground.CLOSED
+        if undeclared is not None and forms(undeclared, protocol) != (ANY,):
+            return Ground.OPEN
+        if in_capabilities:
+            return Ground.CAPABILITIES
+        return Ground.SCHEMA if is_json_schema(name, self.old, self.new) else Ground.OPEN
+
+    def moves(self, inner: "Pairing", same: Same) -> Iterator[tuple[Field, Field, bool]]:
+        """Iterate over the properties that moved into or out of a sibling object.
+
+        Yields:
+            The property outside, the property inside, and whether it moved inwards.
+        """
+        for outside, inside, inwards in ((self.gone(), inner.come(), True), (self.come(), inner.gone(), False)):
+            for outer in outside:
+                found = next((field for field in inside if _is_moved(outer, field, same, inwards=inwards)), None)
+                if found is not None:
+                    yield outer, found, inwards
 
 
-_NOWHERE = Spot(before=root(""), after=root(""), carrier=Carrier("", "", Travel.TO_SERVER))
+def _is_moved(outer: Field, inner: Field, same: Same, *, inwards: bool) -> bool:
+    """Whether a property outside corresponds to one inside; names in `_meta` have a prefix."""
+    if outer.wire_name != inner.wire_name.rpartition("/")[2] or outer.required != inner.required:
+        return False
+    return same(outer.type, inner.type) if inwards else same(inner.type, outer.type)
 
 
 class Walk:
     """Compares types, each pair of structs once per message that carries them; ignores properties in `skipped`."""
 
-    def __init__(self, sides: Sides, see: See, skipped: tuple[str, ...] = (), *, judged: bool = True) -> None:
-        self._judged = judged
+    def __init__(self, sides: Sides, see: See, skipped: tuple[str, ...] = ()) -> None:
         self._sides = sides
         self._see = see
         self._skipped = frozenset(skipped)
@@ -123,7 +166,7 @@ class Walk:
         """Compare two types that are not known to be equivalent."""
         spot = self._through(spot, old, new)
         # A recursive alias is expanded once at each property; structs are guarded by `_entered`.
-        harmless = self._harmless(old, new, spot)
+        harmless = spot.harmless | self._sides.harmless(old, new)
         circle = (spot.carrier, old, new, spot.before.subject, spot.after.subject, harmless)
         if circle in self._within or self._visits[circle] >= MAX_VISITS:
             return
@@ -137,14 +180,11 @@ class Walk:
             self._forms(*sides, spot)
         self._within.remove(circle)
 
-    def _harmless(self, old: TypeRef, new: TypeRef, spot: Spot) -> Change:
-        return spot.harmless | self._sides.harmless(old, new) if self._judged else Change.NONE
-
     def _admitted(self, form: TypeRef, others: tuple[TypeRef, ...], spot: Spot, effect: Change) -> Change:
         """Add an effect to the harmless ones if the forms of the other side admit a form of one side."""
         whole = Union(members=others)
         ends = (form, whole) if effect is Change.NARROWS else (whole, form)
-        return spot.harmless | (self._sides.harmless(*ends) & effect if self._judged else Change.NONE)
+        return spot.harmless | (self._sides.harmless(*ends) & effect)
 
     def _form(self, spot: Spot, form: TypeRef, others: tuple[TypeRef, ...], effect: Change) -> Spot:
         """Return the spot of a form that only one side has."""

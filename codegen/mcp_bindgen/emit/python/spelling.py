@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from mcp_bindgen.emit.python.expressions import Defined, Expression, Symbol, expression, joined
 from mcp_bindgen.emit.python.names import Names
-from mcp_bindgen.ir.facts import are_distinct, discriminators, leaves, most_specific_first
+from mcp_bindgen.ir.facts import are_distinct, discriminators, most_specific_first
+from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.nodes import (
     NULL,
     UNBOUNDED,
@@ -18,7 +19,6 @@ from mcp_bindgen.ir.nodes import (
     Protocol,
     Ref,
     Scalar,
-    Struct,
     TypeRef,
     Union,
 )
@@ -166,10 +166,9 @@ class Speller:
 
     def _tag(self, members: Iterable[TypeRef]) -> str | None:
         """Return the discriminator of a union for pydantic; it has the same name in all members."""
-        found = tuple(members)
-        structs = [leaf for leaf in leaves(self.protocol, found) if isinstance(leaf, Struct)]
-        for wire_name in discriminators(self.protocol, found):
-            attributes = {self.names.attribute(struct, wire_name) for struct in structs}
+        union = Union(members=tuple(members))
+        for wire_name in discriminators(self.protocol, union.members):
+            attributes = {self.names.attribute(struct, wire_name) for struct in structs(union, self.protocol)}
             if len(attributes) == 1:
                 return attributes.pop()
         return None
@@ -185,8 +184,7 @@ class Speller:
 
     def _is_untagged(self, union: Union) -> bool:
         """Whether a union has object members without a discriminator."""
-        is_of_objects = any(isinstance(leaf, Struct) for leaf in leaves(self.protocol, union.members))
-        return is_of_objects and self._tag(union.members) is None
+        return any(structs(union, self.protocol)) and self._tag(union.members) is None
 
 
 def _literal(values: tuple[Scalar, ...]) -> Expression:
