@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from mcp_bindgen.diff.sites import SourceSite
 
+NO_ACTION = "No action needed."
 NOTHING = "-"
 """The reading of a side on which the thing does not exist."""
 
@@ -90,11 +91,6 @@ def changed(site: type[Any]) -> Check:
     return Check(site, lambda seen: ((seen.before, seen.after),))
 
 
-def each(site: type[_Site], read: Callable[[_Site], Iterable[Reading]]) -> Check:
-    """Return a check that may find several changes at a site."""
-    return Check(site, read)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
     """One kind of change: how it is found, its effect on the valid values, and what to do about it.
@@ -115,7 +111,7 @@ class Rule:
 
     id: str
     purpose: str
-    advice: str = "No action needed."
+    advice: str = NO_ACTION
     change: Change = Change.NONE
     check: Check | None = None
     to_receivers: str = ""
@@ -152,18 +148,35 @@ SourceBreak = partial(Rule, severity=Severity.WARNING, breaks_source=True)
 _OPPOSITE = {Change.NARROWS: Change.WIDENS, Change.WIDENS: Change.NARROWS}
 
 
-def mirrors(rule: Rule, reverse: Rule) -> tuple[Rule, Rule]:
-    """Return a rule and the one that finds the reverse change.
+def pair(
+    rule: tuple[str, str],
+    reverse: tuple[str, str],
+    *,
+    check: Check,
+    change: Change = Change.NONE,
+    advice: tuple[str, str] = (NO_ACTION, NO_ACTION),
+    to_receivers: tuple[str, str] = ("", ""),
+    breaks_source: tuple[bool, bool] = (False, False),
+    severity: Severity = Severity.INFO,
+) -> tuple[Rule, Rule]:
+    """Return a rule and the one that finds the reverse change, each by its id and its purpose.
 
-    The latter has the same check with the sides swapped, unless it has its own, the opposite effect, and at least the
-    same severity.
+    The latter has the same check with the sides swapped, and the opposite effect. What else is given is that of both,
+    and a pair where they differ. A change that breaks Python source, but no peer, is a warning.
     """
-    swapped = replace(rule.check, is_reversed=True) if rule.check else None
-    return replace(rule, reverse=reverse.id), replace(
-        reverse,
-        check=reverse.check or swapped,
-        change=_OPPOSITE.get(rule.change, rule.change),
-        severity=rule.severity if reverse.severity is Severity.INFO else reverse.severity,
-        breaks_source=rule.breaks_source or reverse.breaks_source,
-        reverse=rule.id,
+    changes = change, _OPPOSITE.get(change, change)
+    first, second = (
+        Rule(
+            id=id,
+            purpose=purpose,
+            advice=advice[n],
+            change=changes[n],
+            check=replace(check, is_reversed=bool(n)),
+            to_receivers=to_receivers[n],
+            severity=Severity.WARNING if breaks_source[n] and change is Change.NONE else severity,
+            breaks_source=breaks_source[n],
+            reverse=mirror,
+        )
+        for n, ((id, purpose), (mirror, _)) in enumerate(((rule, reverse), (reverse, rule)))
     )
+    return first, second

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.names import closure, contained, field_of, lineage, method_constant, reference, references
 from mcp_bindgen.ir.nodes import (
     Alias,
@@ -22,6 +23,7 @@ from mcp_bindgen.ir.nodes import (
     Struct,
     TypeRef,
     Union,
+    protocol_of,
 )
 
 UNIONS: Mapping[str, Direction] = {
@@ -281,13 +283,5 @@ class _Derivation:
 
     def _fields(self, type_: TypeRef) -> dict[str, Field]:
         """The properties of a struct, or of all structs of a union."""
-        match type_:
-            case Ref(name=name):
-                definition = self._definitions.get(name)
-                if isinstance(definition, Struct):
-                    return {f.wire_name: f for f in definition.fields}
-                return self._fields(definition.type) if isinstance(definition, Alias) else {}
-            case Union(members=members):
-                return {name: field for member in members for name, field in self._fields(member).items()}
-            case _:
-                return {}
+        found = structs(type_, protocol_of(self._definitions))
+        return {field.wire_name: field for struct in found for field in struct.fields}

@@ -4,11 +4,12 @@ Up to 2025-11-25 a message may write its params inline, over those that it inher
 request and notification all the same, and the inherited params declare it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.names import field_of, lineage, method_constant
-from mcp_bindgen.ir.nodes import Definition, Erratum, Field, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import Definition, Erratum, Field, Ref, Struct, TypeRef, protocol_of
 from mcp_bindgen.ir.spell import spell
 
 _META = "_meta"
@@ -80,15 +81,8 @@ def _common(message: Struct, definitions: Mapping[str, Definition]) -> Field | N
     return shared[0] if len(shared) == 1 else None
 
 
-def _structs(type_: TypeRef, definitions: Mapping[str, Definition]) -> tuple[Struct, ...]:
-    match type_:
-        case Ref(name=name):
-            definition = definitions[name]
-            return (definition,) if isinstance(definition, Struct) else _structs(definition.type, definitions)
-        case Union(members=members):
-            return tuple(struct for member in members for struct in _structs(member, definitions))
-        case _:
-            return ()
+def _structs(type_: TypeRef, definitions: Mapping[str, Definition]) -> Iterator[Struct]:
+    return structs(type_, protocol_of(definitions))
 
 
 def _meta_of(type_: TypeRef, definitions: Mapping[str, Definition]) -> Field | None:

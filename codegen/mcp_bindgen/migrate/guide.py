@@ -24,7 +24,7 @@ from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol
 from mcp_bindgen.load import replacements
-from mcp_bindgen.migrate.topics import NOTES, Topic, by_topic
+from mcp_bindgen.migrate.topics import NOTES, by_topic
 
 _Row = TypeVar("_Row")
 _WAYS = {
@@ -198,12 +198,12 @@ class Guide:
             ],
         }
 
-    def _topic(self, topic: Topic, judged: Sequence[Judged]) -> dict[str, object]:
+    def _topic(self, topic: str, judged: Sequence[Judged]) -> dict[str, object]:
         """Return the changes of a topic in messages: breaks first, then other changes."""
         deprecated = sorted(j.finding.place for j in judged if j.rule is DEPRECATED_ADDED)
         told = ((j.finding, j) for j in judged if j.rule is not DEPRECATED_ADDED)
         return {
-            "title": topic.title,
+            "title": topic,
             "changes": [
                 self._change(rule, own, list(group), broken)
                 for rule, own, found in self._by_advice(told)

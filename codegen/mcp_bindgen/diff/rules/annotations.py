@@ -4,7 +4,19 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, SourceBreak, added, changed, mirrors, on, replaced
+from mcp_bindgen.diff.rule import (
+    NO_ACTION,
+    NOTHING,
+    Reading,
+    Rule,
+    Severity,
+    SourceBreak,
+    added,
+    changed,
+    on,
+    pair,
+    replaced,
+)
 from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
@@ -16,14 +28,11 @@ _REQUIREMENT = re.compile(r"\b(?:(?:MUST|SHALL|SHOULD)(?: NOT)?|MAY)\b")
 """The RFC 2119 keywords that MCP uses; they are requirements only in capitals (RFC 8174)."""
 _REVISION_IN_LINK = re.compile(r"(?<=/)(?:\d{4}-\d{2}-\d{2}|draft|latest)(?![\w.-])")
 
-DEPRECATED_ADDED, DEPRECATED_REMOVED = mirrors(
-    Rule(
-        id="deprecated-added",
-        purpose="A definition or property was deprecated.",
-        advice="Plan to stop using it.",
-        check=added(DeprecationSite, lambda _: "deprecated"),
-    ),
-    Rule(id="deprecated-removed", purpose="A definition or property is no longer deprecated."),
+DEPRECATED_ADDED, DEPRECATED_REMOVED = pair(
+    ("deprecated-added", "A definition or property was deprecated."),
+    ("deprecated-removed", "A definition or property is no longer deprecated."),
+    check=added(DeprecationSite, lambda _: "deprecated"),
+    advice=("Plan to stop using it.", NO_ACTION),
 )
 
 
@@ -66,9 +75,10 @@ def excerpt(text: str, start: int) -> str:
     return f"{'...' if start else ''}{shown}{'...' if start + MAX_EXCERPT < len(text) else ''}"
 
 
-DESCRIPTION_ADDED, DESCRIPTION_REMOVED = mirrors(
-    Rule(id="description-added", purpose="A description was added.", check=on(TextSite, _described)),
-    Rule(id="description-removed", purpose="A description was removed."),
+DESCRIPTION_ADDED, DESCRIPTION_REMOVED = pair(
+    ("description-added", "A description was added."),
+    ("description-removed", "A description was removed."),
+    check=on(TextSite, _described),
 )
 DESCRIPTION_CHANGED = Rule(
     id="description-changed",
@@ -101,13 +111,12 @@ DEFAULT_CHANGED = Rule(
     check=on(DefaultSite, lambda s: (_shortened(s.before), _shortened(s.after)) if s.before != s.after else None),
     severity=Severity.WARNING,
 )
-CONSTANT_ADDED, CONSTANT_REMOVED = mirrors(
-    Rule(id="constant-added", purpose="A constant other than an error code was added.", check=added(ConstantSite)),
-    SourceBreak(
-        id="constant-removed",
-        purpose="A constant other than an error code was removed.",
-        advice="Remove imports of it.",
-    ),
+CONSTANT_ADDED, CONSTANT_REMOVED = pair(
+    ("constant-added", "A constant other than an error code was added."),
+    ("constant-removed", "A constant other than an error code was removed."),
+    check=added(ConstantSite),
+    advice=(NO_ACTION, "Remove imports of it."),
+    breaks_source=(False, True),
 )
 CONSTANT_CHANGED = SourceBreak(
     id="constant-changed",

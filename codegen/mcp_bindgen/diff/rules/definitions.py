@@ -5,18 +5,17 @@ on properties here are for definitions outside the messages that both revisions 
 envelopes.
 """
 
-from mcp_bindgen.diff.rule import Reading, Rule, SourceBreak, added, changed, mirrors, on
+from mcp_bindgen.diff.rule import NO_ACTION, Reading, Rule, SourceBreak, added, changed, on, pair
 from mcp_bindgen.diff.rules.properties import now_required, typed
 from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, ReferenceSite, UnsentSite
 from mcp_bindgen.ir.nodes import Field
 
-DEFINITION_ADDED, DEFINITION_REMOVED = mirrors(
-    Rule(id="definition-added", purpose="A definition was added.", check=changed(DefinitionSite)),
-    SourceBreak(
-        id="definition-removed",
-        purpose="A definition was removed, and its class with it.",
-        advice="Remove imports of it.",
-    ),
+DEFINITION_ADDED, DEFINITION_REMOVED = pair(
+    ("definition-added", "A definition was added."),
+    ("definition-removed", "A definition was removed, and its class with it."),
+    check=changed(DefinitionSite),
+    advice=(NO_ACTION, "Remove imports of it."),
+    breaks_source=(False, True),
 )
 DEFINITION_RENAMED = SourceBreak(
     id="definition-renamed",
@@ -24,18 +23,12 @@ DEFINITION_RENAMED = SourceBreak(
     advice="Import it under its new name.",
     check=changed(DefinitionSite),
 )
-DEFINITION_SPLIT, DEFINITION_MERGED = mirrors(
-    SourceBreak(
-        id="definition-split",
-        purpose="A definition was split into several.",
-        advice="Use the one that applies.",
-        check=changed(DefinitionSite),
-    ),
-    Rule(
-        id="definition-merged",
-        purpose="Several definitions were merged into one.",
-        advice="Use the remaining one.",
-    ),
+DEFINITION_SPLIT, DEFINITION_MERGED = pair(
+    ("definition-split", "A definition was split into several."),
+    ("definition-merged", "Several definitions were merged into one."),
+    check=changed(DefinitionSite),
+    advice=("Use the one that applies.", "Use the remaining one."),
+    breaks_source=(True, True),
 )
 DEFINITION_NAME_REUSED = SourceBreak(
     id="definition-name-reused",
@@ -43,28 +36,24 @@ DEFINITION_NAME_REUSED = SourceBreak(
     advice="Check every use of the name.",
     check=changed(DefinitionSite),
 )
-BASE_ADDED, BASE_REMOVED = mirrors(
-    Rule(id="base-added", purpose="A definition now extends an additional base.", check=added(BaseSite)),
-    SourceBreak(
-        id="base-removed",
-        purpose="A definition no longer extends a base.",
-        advice="Annotate with both classes where either is accepted.",
-    ),
+BASE_ADDED, BASE_REMOVED = pair(
+    ("base-added", "A definition now extends an additional base."),
+    ("base-removed", "A definition no longer extends a base."),
+    check=added(BaseSite),
+    advice=(NO_ACTION, "Annotate with both classes where either is accepted."),
+    breaks_source=(False, True),
 )
 
 
-TYPE_NAMED, TYPE_INLINED = mirrors(
-    Rule(
-        id="type-named",
-        purpose="An inline type became a definition.",
-        advice="No action needed: the class keeps its name unless another finding says otherwise.",
-        check=changed(ReferenceSite),
+TYPE_NAMED, TYPE_INLINED = pair(
+    ("type-named", "An inline type became a definition."),
+    ("type-inlined", "A definition became an inline type."),
+    check=changed(ReferenceSite),
+    advice=(
+        "No action needed: the class keeps its name unless another finding says otherwise.",
+        "If the old class was removed, use the class generated for the property.",
     ),
-    SourceBreak(
-        id="type-inlined",
-        purpose="A definition became an inline type.",
-        advice="If the old class was removed, use the class generated for the property.",
-    ),
+    breaks_source=(False, True),
 )
 REF_RETARGETED = Rule(
     id="ref-retargeted",
@@ -73,18 +62,12 @@ REF_RETARGETED = Rule(
     check=changed(ReferenceSite),
     breaks_source=True,
 )
-OBJECT_DECLARED, OBJECT_UNDECLARED = mirrors(
-    SourceBreak(
-        id="object-declared",
-        purpose="An object with arbitrary properties now declares some: a dict became a class.",
-        advice="Construct the class and read its attributes.",
-        check=changed(ReferenceSite),
-    ),
-    Rule(
-        id="object-undeclared",
-        purpose="An object with declared properties now has arbitrary ones: a class became a dict.",
-        advice="Build a dict and read its keys.",
-    ),
+OBJECT_DECLARED, OBJECT_UNDECLARED = pair(
+    ("object-declared", "An object with arbitrary properties now declares some: a dict became a class."),
+    ("object-undeclared", "An object with declared properties now has arbitrary ones: a class became a dict."),
+    check=changed(ReferenceSite),
+    advice=("Construct the class and read its attributes.", "Build a dict and read its keys."),
+    breaks_source=(True, True),
 )
 
 
@@ -97,43 +80,26 @@ def _retyped(site: UnsentSite) -> Reading | None:
     return (typed(site.before), typed(site.after)) if site.retyped and site.before and site.after else None
 
 
-MEMBER_ADDED_OPTIONAL, MEMBER_REMOVED_OPTIONAL = mirrors(
-    Rule(
-        id="member-added-optional",
-        purpose="An optional field was added to a class that no message uses.",
-        check=added(UnsentSite, typed, lambda site: not _is_demanded(site.after)),
-    ),
-    SourceBreak(
-        id="member-removed-optional",
-        purpose="An optional field was removed from a class that no message uses.",
-        advice="Stop using it.",
-    ),
+MEMBER_ADDED_OPTIONAL, MEMBER_REMOVED_OPTIONAL = pair(
+    ("member-added-optional", "An optional field was added to a class that no message uses."),
+    ("member-removed-optional", "An optional field was removed from a class that no message uses."),
+    check=added(UnsentSite, typed, lambda site: not _is_demanded(site.after)),
+    advice=(NO_ACTION, "Stop using it."),
+    breaks_source=(False, True),
 )
-MEMBER_ADDED_REQUIRED, MEMBER_REMOVED_REQUIRED = mirrors(
-    SourceBreak(
-        id="member-added-required",
-        purpose="A required field was added to a class that no message uses.",
-        advice="Pass it.",
-        check=added(UnsentSite, typed, lambda site: _is_demanded(site.after)),
-    ),
-    Rule(
-        id="member-removed-required",
-        purpose="A required field was removed from a class that no message uses.",
-        advice="Stop using it.",
-    ),
+MEMBER_ADDED_REQUIRED, MEMBER_REMOVED_REQUIRED = pair(
+    ("member-added-required", "A required field was added to a class that no message uses."),
+    ("member-removed-required", "A required field was removed from a class that no message uses."),
+    check=added(UnsentSite, typed, lambda site: _is_demanded(site.after)),
+    advice=("Pass it.", "Stop using it."),
+    breaks_source=(True, True),
 )
-MEMBER_NOW_REQUIRED, MEMBER_NOW_OPTIONAL = mirrors(
-    SourceBreak(
-        id="member-now-required",
-        purpose="A field of a class that no message uses became required.",
-        advice="Pass it.",
-        check=on(UnsentSite, now_required),
-    ),
-    Rule(
-        id="member-now-optional",
-        purpose="A field of a class that no message uses may now be None.",
-        advice="Check it for None.",
-    ),
+MEMBER_NOW_REQUIRED, MEMBER_NOW_OPTIONAL = pair(
+    ("member-now-required", "A field of a class that no message uses became required."),
+    ("member-now-optional", "A field of a class that no message uses may now be None."),
+    check=on(UnsentSite, now_required),
+    advice=("Pass it.", "Check it for None."),
+    breaks_source=(True, True),
 )
 MEMBER_TYPE_CHANGED = SourceBreak(
     id="member-type-changed",

@@ -3,7 +3,18 @@
 from collections.abc import Callable
 from operator import attrgetter
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, SourceBreak, added, mirrors, on, replaced
+from mcp_bindgen.diff.rule import (
+    NO_ACTION,
+    NOTHING,
+    Change,
+    Reading,
+    Rule,
+    Severity,
+    added,
+    on,
+    pair,
+    replaced,
+)
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, ErrorSite, FrameSite, MethodSite, ResultTypeSite
 from mcp_bindgen.ir.spell import spell
 
@@ -19,35 +30,27 @@ def _added(*, request: bool) -> Callable[[MethodSite], Reading | None]:
     return read
 
 
-REQUEST_METHOD_ADDED, REQUEST_METHOD_REMOVED = mirrors(
-    Rule(
-        id="request-method-added",
-        purpose="A request, or a direction for one, was added that older receivers do not support.",
-        change=Change.WIDENS,
-        advice="Send it only to peers of the new revision.",
-        to_receivers="Answer it, at least with the error for unknown methods (-32601).",
-        check=on(MethodSite, _added(request=True)),
+REQUEST_METHOD_ADDED, REQUEST_METHOD_REMOVED = pair(
+    ("request-method-added", "A request, or a direction for one, was added that older receivers do not support."),
+    ("request-method-removed", "A request was removed, or is no longer sent in this direction."),
+    check=on(MethodSite, _added(request=True)),
+    change=Change.WIDENS,
+    advice=("Send it only to peers of the new revision.", "Stop sending it to peers of the new revision."),
+    to_receivers=(
+        "Answer it, at least with the error for unknown methods (-32601).",
+        "Keep answering it for peers of the old revision.",
     ),
-    Rule(
-        id="request-method-removed",
-        purpose="A request was removed, or is no longer sent in this direction.",
-        advice="Stop sending it to peers of the new revision.",
-        to_receivers="Keep answering it for peers of the old revision.",
-        breaks_source=True,
-    ),
+    breaks_source=(False, True),
 )
-NOTIFICATION_METHOD_ADDED, NOTIFICATION_METHOD_REMOVED = mirrors(
-    Rule(
-        id="notification-method-added",
-        purpose="A notification, or a direction for one, was added. Older receivers ignore it.",
-        check=on(MethodSite, _added(request=False)),
+NOTIFICATION_METHOD_ADDED, NOTIFICATION_METHOD_REMOVED = pair(
+    ("notification-method-added", "A notification, or a direction for one, was added. Older receivers ignore it."),
+    (
+        "notification-method-removed",
+        "A notification was removed, or is no longer sent in this direction." " Peers that still send it are ignored.",
     ),
-    SourceBreak(
-        id="notification-method-removed",
-        purpose="A notification was removed, or is no longer sent in this direction."
-        " Peers that still send it are ignored.",
-        advice="Use another way to detect the event.",
-    ),
+    check=on(MethodSite, _added(request=False)),
+    advice=(NO_ACTION, "Use another way to detect the event."),
+    breaks_source=(False, True),
 )
 
 
@@ -68,82 +71,52 @@ METHOD_RENAMED = Rule(
     change_at=_of_request,
     breaks_source=True,
 )
-RESULT_ALTERNATIVE_ADDED, RESULT_ALTERNATIVE_REMOVED = mirrors(
-    Rule(
-        id="result-alternative-added",
-        purpose="A request may now be answered with an additional kind of result.",
-        change=Change.WIDENS,
-        advice="Answer this way only if the peer uses the new revision.",
-        to_receivers="Check which kind of result arrived.",
-        check=added(AlternativeSite, attrgetter("name")),
-        breaks_source=True,
-    ),
-    Rule(
-        id="result-alternative-removed",
-        purpose="A request can no longer be answered with this kind of result.",
-        advice="Answer with one of the remaining kinds.",
-        to_receivers="Keep handling it for peers of the old revision.",
+RESULT_ALTERNATIVE_ADDED, RESULT_ALTERNATIVE_REMOVED = pair(
+    ("result-alternative-added", "A request may now be answered with an additional kind of result."),
+    ("result-alternative-removed", "A request can no longer be answered with this kind of result."),
+    check=added(AlternativeSite, attrgetter("name")),
+    change=Change.WIDENS,
+    advice=("Answer this way only if the peer uses the new revision.", "Answer with one of the remaining kinds."),
+    to_receivers=("Check which kind of result arrived.", "Keep handling it for peers of the old revision."),
+    breaks_source=(True, True),
+)
+RESULT_TYPE_ADDED, RESULT_TYPE_REMOVED = pair(
+    ("result-type-added", "A type was added to the union of results."),
+    ("result-type-removed", "A type was removed from the union of results."),
+    check=added(ResultTypeSite),
+    advice=(
+        "No action needed: the findings on methods say which request gets it.",
+        "No action needed: the findings on methods say which request got it.",
     ),
 )
-RESULT_TYPE_ADDED, RESULT_TYPE_REMOVED = mirrors(
-    Rule(
-        id="result-type-added",
-        purpose="A type was added to the union of results.",
-        advice="No action needed: the findings on methods say which request gets it.",
-        check=added(ResultTypeSite),
-    ),
-    Rule(
-        id="result-type-removed",
-        purpose="A type was removed from the union of results.",
-        advice="No action needed: the findings on methods say which request got it.",
-    ),
+JSONRPC_MESSAGE_FORM_ADDED, JSONRPC_MESSAGE_FORM_REMOVED = pair(
+    ("jsonrpc-message-form-added", "A form of JSON-RPC message was added, such as a batch."),
+    ("jsonrpc-message-form-removed", "A form of JSON-RPC message was removed, such as a batch."),
+    check=added(FrameSite, spell),
+    change=Change.WIDENS,
+    advice=("Send it only to peers of the new revision.", "Send its messages one by one."),
+    to_receivers=("Accept it.", "Keep accepting it from peers of the old revision."),
+    breaks_source=(True, True),
 )
-JSONRPC_MESSAGE_FORM_ADDED, JSONRPC_MESSAGE_FORM_REMOVED = mirrors(
-    Rule(
-        id="jsonrpc-message-form-added",
-        purpose="A form of JSON-RPC message was added, such as a batch.",
-        change=Change.WIDENS,
-        advice="Send it only to peers of the new revision.",
-        to_receivers="Accept it.",
-        check=added(FrameSite, spell),
-        breaks_source=True,
-    ),
-    Rule(
-        id="jsonrpc-message-form-removed",
-        purpose="A form of JSON-RPC message was removed, such as a batch.",
-        advice="Send its messages one by one.",
-        to_receivers="Keep accepting it from peers of the old revision.",
-    ),
-)
-ENVELOPE_MEMBER_DECLARED, ENVELOPE_MEMBER_UNDECLARED = mirrors(
-    SourceBreak(
-        id="envelope-member-declared",
-        purpose="The definition of a message now declares a JSON-RPC frame property.",
-        advice="Pass the property if you build whole messages yourself.",
-        check=added(EnvelopeSite),
-    ),
-    Rule(
-        id="envelope-member-undeclared",
-        purpose="The definition of a message no longer declares a JSON-RPC frame property.",
-        advice="Read the property from the frame itself.",
-    ),
+ENVELOPE_MEMBER_DECLARED, ENVELOPE_MEMBER_UNDECLARED = pair(
+    ("envelope-member-declared", "The definition of a message now declares a JSON-RPC frame property."),
+    ("envelope-member-undeclared", "The definition of a message no longer declares a JSON-RPC frame property."),
+    check=added(EnvelopeSite),
+    advice=("Pass the property if you build whole messages yourself.", "Read the property from the frame itself."),
+    breaks_source=(True, True),
 )
 
 
-ERROR_CODE_ADDED, ERROR_CODE_REMOVED = mirrors(
-    Rule(
-        id="error-code-added",
-        purpose="An error code was added; any integer is a valid code.",
-        advice="Send it only to peers of the new revision, and treat an unknown code like any other failure.",
-        severity=Severity.WARNING,
-        check=added(ErrorSite),
+ERROR_CODE_ADDED, ERROR_CODE_REMOVED = pair(
+    ("error-code-added", "An error code was added; any integer is a valid code."),
+    ("error-code-removed", "An error code was removed."),
+    check=added(ErrorSite),
+    advice=(
+        "Send it only to peers of the new revision, and treat an unknown code like any other failure.",
+        "Answer with one of the remaining codes, and keep handling it for peers of the old revision.",
     ),
-    Rule(
-        id="error-code-removed",
-        purpose="An error code was removed.",
-        advice="Answer with one of the remaining codes, and keep handling it for peers of the old revision.",
-        breaks_source=True,
-    ),
+    breaks_source=(False, True),
+    severity=Severity.WARNING,
 )
 ERROR_CODE_RENUMBERED = Rule(
     id="error-code-renumbered",

@@ -3,46 +3,30 @@
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 
-from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, added, each, mirrors, on, replaced
+from mcp_bindgen.diff.rule import NOTHING, Change, Check, Reading, Rule, Severity, added, on, pair, replaced
 from mcp_bindgen.diff.rules.annotations import excerpt, first_difference
 from mcp_bindgen.diff.sites import BoundSite, FormSite, OpaqueSite, TypeSite
 from mcp_bindgen.diff.types.scalars import contains, effect_of_bound, kind_of
 from mcp_bindgen.ir.nodes import ANY, NULL, Kind, Literal, Primitive, TypeRef
 from mcp_bindgen.ir.spell import spell, spell_bounds
 
-UNION_MEMBER_ADDED, UNION_MEMBER_REMOVED = mirrors(
-    Rule(
-        id="union-member-added",
-        purpose="A form was added to a value's type.",
-        change=Change.WIDENS,
-        advice="Send it only to peers of the new revision.",
-        to_receivers="Accept forms that you do not know.",
-        check=added(FormSite, spell, lambda site: site.after != NULL),
-        breaks_source=True,
-    ),
-    Rule(
-        id="union-member-removed",
-        purpose="A form was removed from a value's type.",
-        advice="Stop sending it to peers of the new revision.",
-        to_receivers="Keep accepting it from peers of the old revision.",
-    ),
+UNION_MEMBER_ADDED, UNION_MEMBER_REMOVED = pair(
+    ("union-member-added", "A form was added to a value's type."),
+    ("union-member-removed", "A form was removed from a value's type."),
+    check=added(FormSite, spell, lambda site: site.after != NULL),
+    change=Change.WIDENS,
+    advice=("Send it only to peers of the new revision.", "Stop sending it to peers of the new revision."),
+    to_receivers=("Accept forms that you do not know.", "Keep accepting it from peers of the old revision."),
+    breaks_source=(True, True),
 )
-NULLABLE_ADDED, NULLABLE_REMOVED = mirrors(
-    Rule(
-        id="nullable-added",
-        purpose="null is now accepted.",
-        change=Change.WIDENS,
-        advice="Do not send null to peers of the old revision.",
-        to_receivers="Accept null.",
-        check=added(FormSite, spell, lambda site: site.after == NULL),
-        breaks_source=True,
-    ),
-    Rule(
-        id="nullable-removed",
-        purpose="null is no longer accepted.",
-        advice="Leave the property out instead.",
-        to_receivers="Keep accepting null from peers of the old revision.",
-    ),
+NULLABLE_ADDED, NULLABLE_REMOVED = pair(
+    ("nullable-added", "null is now accepted."),
+    ("nullable-removed", "null is no longer accepted."),
+    check=added(FormSite, spell, lambda site: site.after == NULL),
+    change=Change.WIDENS,
+    advice=("Do not send null to peers of the old revision.", "Leave the property out instead."),
+    to_receivers=("Accept null.", "Keep accepting null from peers of the old revision."),
+    breaks_source=(True, True),
 )
 
 # Types with forms in common, or none
@@ -134,39 +118,29 @@ def _come(site: TypeSite) -> Iterable[Reading]:
     return () if _is_constant(site) else ((NOTHING, spell(value)) for value in _values(site)[1])
 
 
-ENUM_VALUE_ADDED, ENUM_VALUE_REMOVED = mirrors(
-    Rule(
-        id="enum-value-added",
-        purpose="A value was added to a closed set.",
-        change=Change.WIDENS,
-        advice="Send it only to peers of the new revision.",
-        to_receivers="Accept values that you do not know.",
-        check=each(TypeSite, _come),
-        breaks_source=True,
-    ),
-    Rule(
-        id="enum-value-removed",
-        purpose="A value was removed from a closed set.",
-        advice="Stop sending it to peers of the new revision.",
-        to_receivers="Keep accepting it from peers of the old revision.",
-    ),
+ENUM_VALUE_ADDED, ENUM_VALUE_REMOVED = pair(
+    ("enum-value-added", "A value was added to a closed set."),
+    ("enum-value-removed", "A value was removed from a closed set."),
+    check=Check(TypeSite, _come),
+    change=Change.WIDENS,
+    advice=("Send it only to peers of the new revision.", "Stop sending it to peers of the new revision."),
+    to_receivers=("Accept values that you do not know.", "Keep accepting it from peers of the old revision."),
+    breaks_source=(True, True),
 )
-ENUM_OPENED, ENUM_CLOSED = mirrors(
-    Rule(
-        id="enum-opened",
-        purpose="A closed set of strings now admits any string.",
-        change=Change.WIDENS,
-        advice="Send only the listed strings to peers of the old revision.",
-        to_receivers="Accept values that you do not know.",
-        check=on(TypeSite, _opened(strings=True)),
-        breaks_source=True,
+ENUM_OPENED, ENUM_CLOSED = pair(
+    ("enum-opened", "A closed set of strings now admits any string."),
+    ("enum-closed", "Only listed strings are now accepted."),
+    check=on(TypeSite, _opened(strings=True)),
+    change=Change.WIDENS,
+    advice=(
+        "Send only the listed strings to peers of the old revision.",
+        "Send nothing else to peers of the new revision.",
     ),
-    Rule(
-        id="enum-closed",
-        purpose="Only listed strings are now accepted.",
-        advice="Send nothing else to peers of the new revision.",
-        to_receivers="Keep accepting other strings from peers of the old revision.",
+    to_receivers=(
+        "Accept values that you do not know.",
+        "Keep accepting other strings from peers of the old revision.",
     ),
+    breaks_source=(True, True),
 )
 CONST_CHANGED = Rule(
     id="const-changed",
@@ -186,22 +160,14 @@ UNION_DISCRIMINATOR_CHANGED = Rule(
     check=on(TypeSite, _constant(selects=True)),
     breaks_source=True,
 )
-TYPE_WIDENED, TYPE_NARROWED = mirrors(
-    Rule(
-        id="type-widened",
-        purpose="More types are accepted.",
-        change=Change.WIDENS,
-        advice="Send only the old types to peers of the old revision.",
-        to_receivers="Accept the new types.",
-        check=on(TypeSite, _widened),
-        breaks_source=True,
-    ),
-    Rule(
-        id="type-narrowed",
-        purpose="Fewer types are accepted.",
-        advice="Send only the remaining types.",
-        to_receivers="Keep accepting the other types from peers of the old revision.",
-    ),
+TYPE_WIDENED, TYPE_NARROWED = pair(
+    ("type-widened", "More types are accepted."),
+    ("type-narrowed", "Fewer types are accepted."),
+    check=on(TypeSite, _widened),
+    change=Change.WIDENS,
+    advice=("Send only the old types to peers of the old revision.", "Send only the remaining types."),
+    to_receivers=("Accept the new types.", "Keep accepting the other types from peers of the old revision."),
+    breaks_source=(True, True),
 )
 TYPE_CHANGED = Rule(
     id="type-changed",
@@ -212,22 +178,14 @@ TYPE_CHANGED = Rule(
     check=on(TypeSite, _changed),
     breaks_source=True,
 )
-INTEGER_TO_NUMBER, NUMBER_TO_INTEGER = mirrors(
-    Rule(
-        id="integer-to-number",
-        purpose="Fractions are now accepted.",
-        change=Change.WIDENS,
-        advice="Send whole numbers to peers of the old revision.",
-        to_receivers="Accept fractions.",
-        check=on(TypeSite, _number(Kind.INTEGER, Kind.NUMBER)),
-        breaks_source=True,
-    ),
-    Rule(
-        id="number-to-integer",
-        purpose="Fractions are no longer accepted.",
-        advice="Send whole numbers.",
-        to_receivers="Keep accepting fractions from peers of the old revision.",
-    ),
+INTEGER_TO_NUMBER, NUMBER_TO_INTEGER = pair(
+    ("integer-to-number", "Fractions are now accepted."),
+    ("number-to-integer", "Fractions are no longer accepted."),
+    check=on(TypeSite, _number(Kind.INTEGER, Kind.NUMBER)),
+    change=Change.WIDENS,
+    advice=("Send whole numbers to peers of the old revision.", "Send whole numbers."),
+    to_receivers=("Accept fractions.", "Keep accepting fractions from peers of the old revision."),
+    breaks_source=(True, True),
 )
 
 
@@ -265,19 +223,12 @@ def _format(*, was: bool, is_: bool) -> Callable[[TypeSite], Reading | None]:
     return read
 
 
-FORMAT_ADDED, FORMAT_REMOVED = mirrors(
-    Rule(
-        id="format-added",
-        purpose="A format was added to a string; peers need not check it.",
-        advice="Send strings of that format.",
-        check=on(TypeSite, _format(was=False, is_=True)),
-        severity=Severity.WARNING,
-    ),
-    Rule(
-        id="format-removed",
-        purpose="The format of a string was removed; peers did not have to check it.",
-        advice="Do not rely on it.",
-    ),
+FORMAT_ADDED, FORMAT_REMOVED = pair(
+    ("format-added", "A format was added to a string; peers need not check it."),
+    ("format-removed", "The format of a string was removed; peers did not have to check it."),
+    check=on(TypeSite, _format(was=False, is_=True)),
+    advice=("Send strings of that format.", "Do not rely on it."),
+    severity=Severity.WARNING,
 )
 FORMAT_CHANGED = Rule(
     id="format-changed",
@@ -288,21 +239,13 @@ FORMAT_CHANGED = Rule(
 )
 
 
-CONSTRAINT_ADDED, CONSTRAINT_REMOVED = mirrors(
-    Rule(
-        id="constraint-added",
-        purpose="A bound was added.",
-        change=Change.NARROWS,
-        advice="Stay within it.",
-        to_receivers="Expect values beyond it from peers of the old revision.",
-        check=added(BoundSite, attrgetter("text")),
-    ),
-    Rule(
-        id="constraint-removed",
-        purpose="A bound was removed.",
-        advice="Stay within it for peers of the old revision.",
-        to_receivers="Do not rely on it.",
-    ),
+CONSTRAINT_ADDED, CONSTRAINT_REMOVED = pair(
+    ("constraint-added", "A bound was added."),
+    ("constraint-removed", "A bound was removed."),
+    check=added(BoundSite, attrgetter("text")),
+    change=Change.NARROWS,
+    advice=("Stay within it.", "Stay within it for peers of the old revision."),
+    to_receivers=("Expect values beyond it from peers of the old revision.", "Do not rely on it."),
 )
 CONSTRAINT_CHANGED = Rule(
     id="constraint-changed",

@@ -51,14 +51,14 @@ class Restricted:
 
 
 class Sides:
-    """Two revisions, and which of their types are equivalent."""
+    """Two revisions; `same` says whether no rule finds a change between two of their types."""
 
     def __init__(self, old: Protocol, new: Protocol, equality: Equality | None = None) -> None:
         self.old = old
         self.new = new
         self.selectors = selectors(old) & selectors(new)
+        self.same = (equality or Equality(old, new, exact=True)).same
         self.likeness = Likeness(old, new, self.same)
-        self._equality = equality or Equality(old, new, exact=True)
         self._containments = {
             strict: (
                 Containment(old, new, self.same, strict=strict),
@@ -66,10 +66,6 @@ class Sides:
             )
             for strict in (False, True)
         }
-
-    def same(self, old: TypeRef, new: TypeRef) -> bool:
-        """Whether no rule finds a change between two types."""
-        return self._equality.same(old, new)
 
     def harmless(self, old: TypeRef, new: TypeRef, *, strict: bool = False) -> Change:
         """Return the effects that no change between two types has: one of them admits all values of the other."""

@@ -1,10 +1,9 @@
 """Views of app.py: the decorators of a revision and what they set on a tool, a resource or a prompt."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from mcp_bindgen.emit.python import views
-from mcp_bindgen.emit.python.expressions import Symbol, expression
+from mcp_bindgen.emit.python.expressions import Expression, Symbol, expression
 from mcp_bindgen.emit.python.spelling import LITERAL, NONE, STR, constant, either, generic
 from mcp_bindgen.emit.python.stubs import StubViews
 from mcp_bindgen.ir.facts import page_items
@@ -22,49 +21,42 @@ _READ_FROM_FUNCTION = frozenset(
 """Properties that every decorator takes explicitly, and those derived from the function."""
 _INPUT, _OUTPUT = "inputSchema", "outputSchema"
 
-_NAME = views.Parameter(
-    name="name", field="name", type=either(STR, NONE), default=NONE, doc="The name; by default the function's name."
-)
-_URI = views.Parameter(
-    name="uri",
-    field="uri",
-    type=STR,
-    doc="The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.",
-)
-_DESCRIPTION = replace(
-    _NAME,
-    name="description",
-    field="description",
-    doc="What it is for; by default the first paragraph of the docstring.",
-)
-_INPUT_SCHEMA = views.Parameter(
-    name="input_schema",
-    field="input_schema",
-    type=either(expression(Symbol("collections.abc.Mapping"), "[", STR, ", ", Symbol("typing.Any"), "]"), NONE),
-    default=NONE,
-    doc="The JSON Schema of the arguments, which the function takes as one mapping; by default from its parameters.",
-)
-_STRUCTURED = views.Parameter(
-    name="structured",
-    field="structured",
-    type=expression(Symbol("builtins.bool")),
-    default=expression("True"),
-    doc="Whether to derive an output schema from the return type.",
-)
+_BOOL = expression(Symbol("builtins.bool"))
+_SCHEMA = expression(Symbol("collections.abc.Mapping"), "[", STR, ", ", Symbol("typing.Any"), "]")
+_SUPPORT = generic(LITERAL, constant("optional"), constant("required"))
 
-_TASK = views.Parameter(
-    name="task",
-    field="task",
-    type=either(generic(LITERAL, constant("optional"), constant("required")), NONE),
-    default=NONE,
-    doc="Whether a call may become a task; clients without tasks wait for the result, or are refused if it must.",
+
+def _parameter(name: str, type_: Expression, doc: str, default: Expression | None = None) -> views.Parameter:
+    return views.Parameter(name=name, field=name, type=type_, default=default, doc=doc)
+
+
+_NAME = _parameter("name", either(STR, NONE), "The name; by default the function's name.", NONE)
+_URI = _parameter(
+    "uri", STR, "The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function."
 )
-_RESTART = views.Parameter(
-    name="restart",
-    field="restart",
-    type=expression(Symbol("builtins.bool")),
-    default=expression("False"),
-    doc="Whether a task whose process has ended may run again in another, with the arguments and answers so far.",
+_DESCRIPTION = _parameter(
+    "description", either(STR, NONE), "What it is for; by default the first paragraph of the docstring.", NONE
+)
+_INPUT_SCHEMA = _parameter(
+    "input_schema",
+    either(_SCHEMA, NONE),
+    "The JSON Schema of the arguments, which the function takes as one mapping; by default from its parameters.",
+    NONE,
+)
+_STRUCTURED = _parameter(
+    "structured", _BOOL, "Whether to derive an output schema from the return type.", constant(True)
+)
+_TASK = _parameter(
+    "task",
+    either(_SUPPORT, NONE),
+    "Whether a call may become a task; clients without tasks wait for the result, or are refused if it must.",
+    NONE,
+)
+_RESTART = _parameter(
+    "restart",
+    _BOOL,
+    "Whether a task whose process has ended may run again in another, with the arguments and answers so far.",
+    constant(False),
 )
 
 
