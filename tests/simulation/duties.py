@@ -82,6 +82,7 @@ class Connection:
         self.queue: list[Call] = []
         self.running = 0
         self.logs: Gate | None = None
+        self.held: dict[str, int] = {}
         self.ended: dict[str, float] = {}
         self.grace = 0
         self.is_cut = self.is_lingering = False

@@ -4,11 +4,14 @@ It takes a world as JSON and events as tuples, and imports nothing of the runtim
 is a fault.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from simulation.duties import LEVELS, LINGER, MODERN, WRITE_LINGER, Call, Connection
 from simulation.gates import Gate
 from simulation.wire import Wire
+
+GROWS: Final = ("Connection.features", "Connection._close_hooks", "Session._given_up")
+"""What may hold more after some calls: what is set up when it is first used, and the calls that nobody answered."""
 
 
 class Judge(Wire):
@@ -20,9 +23,11 @@ class Judge(Wire):
             self._now = at
             self._overdue()
             kind, _, number = who.partition(" ")
-            take = getattr(self, f"_{kind}_{what.replace(' ', '_')}", None)
+            take = getattr(self, f"{kind}_{what.replace(' ', '_')}", None)
             if take is None:
                 self.fault(f"unknown event: {who} {what}")
+            elif what in ("sends", "sent", "received") and data.__class__ is not dict:
+                self.fault(f"not a message: {data}")
             elif number:
                 take(self._connections[int(number)], data)
             else:
@@ -31,10 +36,10 @@ class Judge(Wire):
         self._overdue()
         return self._faults
 
-    def _client_opens(self, one: Connection, _: Any) -> None:
+    def client_opens(self, one: Connection, _: Any) -> None:
         self._must("open", str(one.number), at=1000.0)
 
-    def _client_is_open(self, one: Connection, data: Any) -> None:
+    def client_is_open(self, one: Connection, data: Any) -> None:
         self._excuse("open", str(one.number))
         one.revision = data["revision"]
         if not one.is_modern and one.client.state != "ready":
@@ -42,7 +47,7 @@ class Judge(Wire):
         if one.revision not in expected_revisions(self._world):
             self.fault(f"client {one.number} speaks {one.revision}, not {expected_revisions(self._world)}")
 
-    def _client_cannot_open(self, one: Connection, data: Any) -> None:
+    def client_cannot_open(self, one: Connection, data: Any) -> None:
         self._excuse("open", str(one.number))
         slow = self._world["weather"]["delay"] > 0.5 or self._world["stalls"]
         may = {"UnsupportedRevision"} if not expected_revisions(self._world) else set[str]()
@@ -53,13 +58,13 @@ class Judge(Wire):
         if data["error"] not in may and not (slow and data["error"].startswith("Peer")):
             self.fault(f"client {one.number} cannot open: {data}")
 
-    def _client_closes(self, one: Connection, _: Any) -> None:
+    def client_closes(self, one: Connection, _: Any) -> None:
         one.ended.setdefault("client", self._now)
-        self._lose(one, has_closed=True)
+        self.lose(one, has_closed=True)
         grace = 2 if self._world["weather"]["capacity"] <= 300 else 0
         self._must("close client", str(one.number), at=self._now + grace)
 
-    def _client_is_closed(self, one: Connection, data: Any) -> None:
+    def client_is_closed(self, one: Connection, data: Any) -> None:
         one.client.step("end")
         self._excuse("close client", str(one.number))
         if data["open"]:
@@ -68,12 +73,12 @@ class Judge(Wire):
         if one.handed.get("client") and calm and not one.is_cut and one.breaks == float("inf"):
             self.fault(f"client {one.number}: {one.handed['client'][0]} was never sent")
 
-    def _server_stops(self, one: Connection, _: Any) -> None:
+    def server_stops(self, one: Connection, _: Any) -> None:
         one.grace = 2 if self._world["weather"]["capacity"] <= 300 else 0
         self._end(one, self._now)
 
-    def _client_is_idle(self, one: Connection, data: Any) -> None:
-        if any(data["open"]):
+    def client_is_idle(self, one: Connection, data: Any) -> None:
+        if data["open"] != [self._kept_open(one)] * 2:
             self.fault(f"client {one.number}: {data['open']} requests are open although nothing goes on")
         if not one.is_modern and data["state"] != ["ready", "ready"]:
             self.fault(f"client {one.number}: the states are {data['state']}")
@@ -81,12 +86,24 @@ class Judge(Wire):
         if left and not one.is_cut:
             self.fault(f"client {one.number}: {len(left)} messages were lost, the first is {left[0]}")
 
-    def _client_reads_the_end(self, one: Connection, _: Any) -> None:
+    def client_holds(self, one: Connection, data: Any) -> None:
+        one.held = one.held or (data if one.revision else {})
+        if not one.revision or any(call.received.state == "suspended" for call in self._of(one)):
+            return
+        for place, size in data.items():
+            if size > one.held.get(place, 0) and place not in GROWS:
+                self.fault(f"client {one.number}: {place} has grown to {size}")
+
+    def _kept_open(self, one: Connection) -> int:
+        """Return how many requests of a client stay open."""
+        return 0
+
+    def client_reads_the_end(self, one: Connection, _: Any) -> None:
         if "client" not in one.ended:
             one.ended["client"] = self._now
-            self._lose(one)
+            self.lose(one)
 
-    def _lose(self, one: Connection, *, has_closed: bool = False) -> None:
+    def lose(self, one: Connection, *, has_closed: bool = False) -> None:
         """Fail the open calls of a client."""
         for call in self._of(one):
             self._excuse("cancel", call.tag)
@@ -98,7 +115,7 @@ class Judge(Wire):
                 self._excuse("request", call.tag)
                 self._must("end", call.tag)
 
-    def _client_calls(self, one: Connection, data: Any) -> None:
+    def client_calls(self, one: Connection, data: Any) -> None:
         call = self._calls[data["tag"]]
         call.side.step("call")
         if "client" in one.ended:
@@ -107,7 +124,7 @@ class Judge(Wire):
         else:
             self._must("request", call.tag)
 
-    def _client_cancels(self, one: Connection, data: Any) -> None:
+    def client_cancels(self, one: Connection, data: Any) -> None:
         call = self._calls[data["tag"]]
         if call.side.state == "sent" and "client" not in one.ended:
             self._must("cancel", call.tag)
@@ -119,12 +136,12 @@ class Judge(Wire):
         call.side.step("cancel")
         self._must("end", call.tag)
 
-    def _client_is_told(self, _: Connection, data: Any) -> None:
+    def client_is_told(self, _: Connection, data: Any) -> None:
         call = self._calls[data["tag"]]
         if not call.told or call.told.pop(0) != [data["progress"], data["total"]]:
             self.fault(f"{call.tag} is told of progress that did not arrive: {data}")
 
-    def _client_ends(self, _: Connection, data: Any) -> None:
+    def client_ends(self, _: Connection, data: Any) -> None:
         call = self._calls[data["tag"]]
         self._excuse("lose", call.tag)
         self._did("end", call.tag)
@@ -144,7 +161,7 @@ class Judge(Wire):
         elif how != {"stopping": "cancelled", "expired": "RequestTimeout", "lost": "ConnectionClosed"}.get(state):
             self.fault(f"{call.tag} ended as {how} in state {state}")
 
-    def _server_is_closed(self, one: Connection, _: Any) -> None:
+    def server_is_closed(self, one: Connection, _: Any) -> None:
         self._excuse("close", str(one.number))
         one.server.step("end")
         for call in self._of(one):
@@ -155,12 +172,12 @@ class Judge(Wire):
             elif call.received.state in ("running", "suspended"):
                 self.fault(f"{call.tag} is still running after the end of the server")
 
-    def _server_reads_the_end(self, one: Connection, _: Any) -> None:
+    def server_reads_the_end(self, one: Connection, _: Any) -> None:
         one.ended["server"] = self._now
         one.is_lingering = one.ends == float("inf")
         self._end(one, self._now + (LINGER if one.is_lingering else 0))
 
-    def _server_cannot_write(self, one: Connection, _: Any) -> None:
+    def server_cannot_write(self, one: Connection, _: Any) -> None:
         if one.ends == float("inf"):
             self._end(one, self._now + WRITE_LINGER)
 
@@ -173,56 +190,56 @@ class Judge(Wire):
             one.logs.flush(self._now)
         self._close(one)
         for call in self._of(one):
-            if call.is_running and call.received.state != "stopping":
+            if (call.is_running or call.received.state == "running") and call.received.state != "stopping":
                 self._must("stop", call.tag, at=one.ends)
 
-    def _client_cannot_write(self, one: Connection, _: Any) -> None:
+    def client_cannot_write(self, one: Connection, _: Any) -> None:
         one.breaks = self._now + WRITE_LINGER
         for call in self._of(one):
             if call.side.state == "sent":
                 self._must("lose", call.tag, at=one.breaks)
 
-    def _net_cut(self, one: Connection, _: Any) -> None:
+    def net_cut(self, one: Connection, _: Any) -> None:
         one.is_cut = True
 
-    def _client_is_lost(self, one: Connection, data: Any) -> None:
+    def client_is_lost(self, one: Connection, data: Any) -> None:
         if data is not None:
-            self._client_reads_the_end(one, None)
+            self.client_reads_the_end(one, None)
 
-    def _server_is_lost(self, one: Connection, data: Any) -> None:
+    def server_is_lost(self, one: Connection, data: Any) -> None:
         if data is not None and "middle of a message" in data:
             self._end(one, self._now)
 
-    def _world_ends(self, data: Any) -> None:
+    def world_ends(self, data: Any) -> None:
         if any(data.values()):
             self.fault(f"something is left at the end: {data}")
 
-    def _world_fails(self, data: Any) -> None:
+    def world_fails(self, data: Any) -> None:
         self.fault(f"a program fails: {data}")
 
-    def _world_is_stuck(self, _: Any) -> None:
+    def world_is_stuck(self, _: Any) -> None:
         self.fault("nothing will ever happen any more")
 
-    def _log_WARNING(self, text: str) -> None:
+    def log_WARNING(self, text: str) -> None:
         reported = "reported progress that does not increase", "failed", "raised error -32000"
         if not text.startswith(tuple(f"the handler of tools/call {what}" for what in reported)):
             self.fault(f"the log complains: {text}")
 
-    _log_ERROR = _log_WARNING
+    log_ERROR = log_WARNING
 
     # What the handlers do.
 
-    def _handler_begins(self, data: Any) -> None:
+    def handler_begins(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         self._did("begin", call.tag)
         call.received.step("begin")
         call.is_running = True
 
-    def _handler_ends(self, data: Any) -> None:
+    def handler_ends(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         self._finish(call, {"text": text_of(call.plan)}, data)
 
-    def _handler_fails(self, data: Any) -> None:
+    def handler_fails(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         code = data["code"]
         is_gone = code is None or (self._connections[call.client].is_modern and code == -32000)
@@ -244,7 +261,7 @@ class Judge(Wire):
             self.fault(f"{call.tag}: the handler was not told of its cancellation")
         self._free(call)
 
-    def _handler_is_cancelled(self, data: Any) -> None:
+    def handler_is_cancelled(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         self._stop(call)
         self._withdraw(self._connections[call.client], call)
@@ -253,7 +270,7 @@ class Judge(Wire):
             self.fault(f"{call.tag}: the handler was not told of its cancellation")
         self._free(call)
 
-    def _handler_resists(self, data: Any) -> None:
+    def handler_resists(self, data: Any) -> None:
         self._stop(self._calls[data["tag"]])
 
     def _stop(self, call: Call) -> None:
@@ -265,7 +282,7 @@ class Judge(Wire):
         self._did("stop", call.tag)
         call.has_resisted = True
 
-    def _handler_reports(self, data: Any) -> None:
+    def handler_reports(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         if call.received.state != "running" or (call.reported is not None and data["progress"] <= call.reported):
             return
@@ -282,7 +299,7 @@ class Judge(Wire):
         is_asked = wanted is not None and self._world["client"] == MODERN
         return is_asked and call.received.state == "running" and LEVELS.index(level) >= LEVELS.index(wanted)
 
-    def _handler_logs(self, data: Any) -> None:
+    def handler_logs(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         one = self._connections[call.client]
         if self._now >= one.ends + self._slack(one.ends):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count, pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from unittest.mock import patch
 
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Outcome, Receiver, Sent, TransportError
@@ -17,6 +17,10 @@ from simulation.loop import Loop
 
 FIRST: Final = 1_000
 """The first number of a descriptor that exists only in a simulation."""
+
+
+_SHARED: Final = "Binding", "Method", "Server", "Settings", "Options", "Bridge", "Meta"
+"""How the classes are called whose objects connections share."""
 
 
 class Event(NamedTuple):
@@ -304,3 +308,26 @@ class Net:
 
     def _take_over(self, stdin: int, stdout: int) -> tuple[Descriptor, Descriptor]:
         return self._descriptors[stdin, stdout]
+
+
+def held(*roots: object) -> dict[str, int]:
+    """Return how many things the runtime's objects hold, by class and attribute, beginning with some objects."""
+    sizes: dict[str, int] = {}
+    waiting, seen = [*roots], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or isinstance(one, type):
+            continue
+        seen.add(id(one))
+        if isinstance(one, dict | set | deque | list):
+            each: Any = cast("Any", one)
+            waiting += [*each, *each.values()] if isinstance(one, dict) else each
+        elif type(one).__module__.startswith("mcp_runtime") and not type(one).__name__.endswith(_SHARED):
+            slots = [name for kind in type(one).__mro__ for name in vars(kind).get("__slots__", ())]
+            for name in (*slots, *getattr(one, "__dict__", ())):
+                value = getattr(one, name, None)
+                if isinstance(value, dict | set | deque | list):
+                    place = f"{type(one).__name__}.{name}"
+                    sizes[place] = sizes.get(place, 0) + len(cast("Any", value))
+                waiting.append(cast("object", value))
+    return {place: size for place, size in sorted(sizes.items()) if size}

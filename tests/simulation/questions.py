@@ -9,7 +9,7 @@ from simulation.model import SENT
 class Questions(Duties):
     """Judges what is asked, shown, replied and heard; a handler asks one question at a time."""
 
-    def _handler_asks(self, data: Any) -> None:
+    def handler_asks(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         call.question.step("ask")
         call.question_text = data["text"]
@@ -19,20 +19,20 @@ class Questions(Duties):
         if call.received.state == "running" and one.ends == float("inf"):
             self._must("question", call.tag)
 
-    def _handler_hears(self, data: Any) -> None:
+    def handler_hears(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         self._did("hear", call.tag)
         call.question.step("hear")
         if data["text"] != call.question_text:
             self.fault(f"{call.tag} hears {data['text']!r} in answer to {call.question_text!r}")
 
-    def _client_is_asked(self, _: Connection, data: Any) -> None:
+    def client_is_asked(self, _: Connection, data: Any) -> None:
         call = self._calls[data["tag"]]
         self._did("show", call.tag)
         call.question.step("show")
         call.is_shown = True
 
-    def _client_replies(self, _: Connection, data: Any) -> None:
+    def client_replies(self, _: Connection, data: Any) -> None:
         call = self._calls[data["tag"]]
         call.question.step("reply")
         call.is_shown = False
@@ -40,12 +40,12 @@ class Questions(Duties):
         if not call.is_ignored:
             self._must("reply", call.tag)
 
-    def _client_is_interrupted(self, _: Connection, data: Any) -> None:
+    def client_is_interrupted(self, _: Connection, data: Any) -> None:
         call = self._calls[data["tag"]]
         self._did("interrupt", call.tag)
         call.is_shown = False
 
-    def _questions(self, one: Connection, message: Any) -> None:
+    def questions(self, one: Connection, message: Any) -> None:
         """The server sends a request, or takes it back."""
         params = params_of(message)
         if "id" not in message:
@@ -66,7 +66,12 @@ class Questions(Duties):
         call.question_id, *others = result["inputRequests"]
         if others:
             self.fault(f"{call.tag}: more than the question is asked: {result}")
+        self._free(call)
         self._is_sent(call, result["inputRequests"][call.question_id]["params"])
+
+    def _free(self, call: Call) -> None:
+        """Let the next request of the queue begin."""
+        raise NotImplementedError
 
     def _is_sent(self, call: Call, params: Any) -> None:
         if self._connections[call.client].ends == float("inf"):

@@ -15,6 +15,7 @@ from simulation import hostile
 from simulation.judge import Judge
 from simulation.model import FORBIDDEN, LIFECYCLES
 from simulation.streams import Streams
+from simulation.watching import Watching
 from simulation.world import World, make, run, show
 
 FOUND: Final = pathlib.Path(__file__).parent / "found"
@@ -25,7 +26,8 @@ LAST: Final = 20
 def judge(world: World) -> tuple[list[str], set[tuple[str, str, str]], str, int]:
     """Play a world; return its faults, the rows of the tables used, its trace, and how many messages were sent."""
     history, loop = run(world)
-    judged = (Streams if "web" in world else Judge)(world, history, loop.stalled)
+    judge_ = Streams if "web" in world else Watching if "watches" in world else Judge
+    judged = judge_(world, history, loop.stalled)
     faults = hostile.judge(world, history) if "hostile" in world else judged.verdict()
     return faults, judged.seen, show(history), sum(event.what == "sends" for event in history)
 

@@ -19,24 +19,30 @@ class Streams(Judge):
         self._connections[0].revision = self._web["revision"]
         self._status: dict[str, int] = {}
         self._is_over = False
+        self._worker: dict[str, int] = {}
+        self._asked: dict[str, str] = {}
+        self._answered: set[str] = set()
 
-    def _client_posts(self, _: Connection, data: Any) -> None:
+    def client_posts(self, _: Connection, data: Any) -> None:
         tag = data["tag"]
         self._since[tag] = self._now + self._web["stream_after"]
         self._status[tag] = 404 if self._is_over else 200
+        self._streams[tag] = Machine(self, STREAM, tag)
+        self._made[tag], self._calls[tag].reported = [], None
+        self._worker[tag] = data["worker"]
         self._streams[tag].step("post")
         if self._is_over:
             self._streams[tag].step("delete")
         else:
             self._must("begin", tag)
 
-    def _client_is_answered(self, _: Connection, data: Any) -> None:
+    def client_is_answered(self, _: Connection, data: Any) -> None:
         is_bad = self._web["revision"] == MODERN and self._made[data["tag"]] == [-32602]
         status = 400 if is_bad else self._status[data["tag"]]
         if data["status"] != status:
             self.fault(f"{data['tag']}: the status is {data['status']}, not {status}")
 
-    def _client_hears(self, _: Connection, data: Any) -> None:
+    def client_hears(self, _: Connection, data: Any) -> None:
         tag, message = data["tag"], data["message"]
         self._excuse("hear", tag)
         if self._streams[tag].state == "over":
@@ -46,27 +52,27 @@ class Streams(Judge):
             self.fault(f"{tag}: the client hears {simplified(message)}, not {expected}")
         self._await(tag)
 
-    def _client_loses(self, _: Connection, data: Any) -> None:
+    def client_loses(self, _: Connection, data: Any) -> None:
         tag = data["tag"]
         self._excuse("hear", tag)
         self._streams[tag].step("cut")
         if self._web["revision"] == MODERN and self._calls[tag].is_running:
             self._must("stop", tag)
 
-    def _client_gets(self, _: Connection, data: Any) -> None:
+    def client_gets(self, _: Connection, data: Any) -> None:
         self._since[data["tag"]] = self._now
         self._status[data["tag"]] = 404 if self._is_over else 200
         self._streams[data["tag"]].step("resume")
         self._await(data["tag"])
 
-    def _client_is_done(self, _: Connection, data: Any) -> None:
+    def client_is_done(self, _: Connection, data: Any) -> None:
         tag = data["tag"]
         self._streams[tag].step("end")
         if self._made[tag] and not self._is_over:
             self.fault(f"{tag}: the stream ends before {self._made[tag]}")
         self._excuse("end", tag)
 
-    def _client_deletes(self, *_: Any) -> None:
+    def client_deletes(self, *_: Any) -> None:
         self._is_over = True
         for tag, stream in self._streams.items():
             if stream.state == "open":
@@ -77,19 +83,49 @@ class Streams(Judge):
             if self._calls[tag].is_running:
                 self._must("stop", tag)
 
-    def _handler_begins(self, data: Any) -> None:
+    def handler_begins(self, data: Any) -> None:
         self._did("begin", data["tag"])
         self._calls[data["tag"]].is_running = True
 
-    def _handler_reports(self, data: Any) -> None:
+    def handler_reports(self, data: Any) -> None:
         call = self._calls[data["tag"]]
         if call.reported is None or data["progress"] > call.reported:
             call.reported = data["progress"]
             self._makes(call, "event", [data["progress"], data["total"]])
 
-    def _handler_is_cancelled(self, data: Any) -> None:
+    def handler_asks(self, data: Any) -> None:
+        """A handler asks again what was answered before, since each request runs it from the start."""
+        if data["text"] in self._answered:
+            self._must("hear of", data["text"])
+        else:
+            self._asked[data["tag"]] = data["text"]
+            self._must("stop", data["tag"])
+
+    def handler_hears(self, data: Any) -> None:
+        self._did("hear of", data["text"])
+
+    def client_replies(self, _: Connection, data: Any) -> None:
+        self._answered.add(data["text"])
+
+    def handler_is_cancelled(self, data: Any) -> None:
         self._did("stop", data["tag"])
         self._calls[data["tag"]].is_running = False
+        if asked := self._asked.pop(data["tag"], None):
+            self._makes(self._calls[data["tag"]], "answer", ["ask", asked])
+
+    def server_restarts(self, *_: Any) -> None:
+        if self._web["revision"] != MODERN:
+            self.client_deletes()
+            return
+        for tag, call in self._calls.items():
+            if self._worker.get(tag) == 0:
+                self._excuse("begin", tag)
+                if call.is_running:
+                    self._must("stop", tag)
+                if self._streams[tag].state == "open":
+                    self._must("end", tag, at=self._now + 2 * self._web["slow"])
+                    self._streams[tag].step("delete")
+                    self._excuse("hear", tag)
 
     def _finish(self, call: Call, answer: dict[str, Any], data: Any) -> None:
         call.is_running = False
@@ -110,4 +146,8 @@ def simplified(message: Any) -> Any:
     """Return what matters of a message: the text or the error code of an answer, or the progress."""
     if "method" in message:
         return [message["params"]["progress"], message["params"].get("total")]
-    return message["error"]["code"] if "error" in message else message["result"]["content"][0]["text"]
+    result = message.get("result", {})
+    if result.get("resultType") == "input_required":
+        [question] = result["inputRequests"].values()
+        return ["ask", question["params"]["messages"][0]["content"]["text"]]
+    return message["error"]["code"] if "error" in message else result["content"][0]["text"]

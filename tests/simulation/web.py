@@ -3,11 +3,12 @@
 import asyncio
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app
 from simulation.duties import MODERN, PREFIX
-from simulation.net import History
+from simulation.net import History, held
 
 WHO = "client 0"
 
@@ -18,8 +19,14 @@ def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
         call["cuts"] = [[chance.uniform(0, 4), chance.uniform(0, 6)] for _ in range(chance.choice((0, 0, 1, 1, 3)))]
         call["client"] = 0
         call["steps"] = [step for step in call["steps"] if step[0] not in ("log", "stubborn")]
+        call["workers"] = [chance.randrange(2) for _ in range(5)]
+    revision = chance.choice(("2025-03-26", "2025-06-18", "2025-11-25", "2025-11-25", MODERN, MODERN))
+    for call in calls[::2] if revision == MODERN else ():
+        for _ in range(chance.choice((1, 1, 3))):
+            call["steps"].insert(chance.randint(0, len(call["steps"])), ["ask", chance.choice((0, 0.1, 2))])
     return {
-        "revision": chance.choice(("2025-03-26", "2025-06-18", "2025-11-25", "2025-11-25", MODERN)),
+        "revision": revision,
+        "restart": chance.choice((None, None, chance.uniform(0, 15))),
         "stream_after": chance.choice((0.02, 1.0)),
         "slow": chance.choice((0, 0, 0.05)),
         "delete": chance.choice((None, None, chance.uniform(0, 15))),
@@ -33,12 +40,19 @@ class Client:
         session: the headers of each request.
     """
 
-    def __init__(self, web: dict[str, Any], app: Any, history: History) -> None:
-        self.web, self.app, self.history = web, app, history
+    def __init__(self, web: dict[str, Any], workers: list["Worker"], history: History) -> None:
+        self.web, self.workers, self.history = web, workers, history
         self.session: dict[str, str] = {"mcp-protocol-version": web["revision"]}
 
     async def begin(self) -> None:
-        """Start the session."""
+        """Start the session; in the modern era, send any request."""
+        if self.web["revision"] == MODERN:
+            meta: dict[str, Any] = {f"{PREFIX}protocolVersion": MODERN, f"{PREFIX}clientCapabilities": {}}
+            message = {"id": "hello", "method": "tools/list", "params": {"_meta": meta}}
+            headers = {**self.session, "mcp-method": "tools/list"}
+            for worker in range(len(self.workers)):
+                await Exchange(self, worker=worker).run("POST", headers, message)
+            return
         params = {
             "protocolVersion": self.web["revision"],
             "capabilities": {},
@@ -55,13 +69,23 @@ class Client:
         tag, headers = plan["tag"], self.session
         meta: dict[str, Any] = {"progressToken": tag}
         if self.web["revision"] == MODERN:
-            meta |= {f"{PREFIX}protocolVersion": MODERN, f"{PREFIX}clientCapabilities": {}}
+            meta |= {f"{PREFIX}protocolVersion": MODERN, f"{PREFIX}clientCapabilities": {"sampling": {}}}
             headers = {**headers, "mcp-method": "tools/call", "mcp-name": "run"}
         params = {"name": "run", "arguments": {"tag": tag, "steps": plan["steps"]}, "_meta": meta}
-        self.history.note(WHO, "posts", {"tag": tag})
-        last_id = await Exchange(self, tag, *plan["cuts"][:1]).run(
-            "POST", headers, {"id": number, "method": "tools/call", "params": params}
-        )
+        last_id = ""
+        for number_of_worker in plan["workers"]:
+            worker = number_of_worker % len(self.workers)
+            self.history.note(WHO, "posts", {"tag": tag, "worker": worker})
+            exchange = Exchange(self, tag, *plan["cuts"][:1], worker=worker)
+            last_id = await exchange.run("POST", headers, {"id": number, "method": "tools/call", "params": params})
+            if exchange.result.get("resultType") != "input_required":
+                break
+            [[key, question]] = exchange.result["inputRequests"].items()
+            content = question["params"]["messages"][0]["content"]
+            await asyncio.sleep(float(content["text"].rpartition("|")[2]))
+            self.history.note(WHO, "replies", {"tag": tag, "text": content["text"]})
+            params["inputResponses"] = {key: {"role": "assistant", "content": content, "model": "m"}}
+            params["requestState"] = exchange.result["requestState"]
         for following in range(1, len(plan["cuts"]) + 1):
             if last_id and self.web["revision"] != MODERN:
                 self.history.note(WHO, "gets", {"tag": tag})
@@ -84,9 +108,10 @@ class Exchange:
         cut: after how many seconds the connection is lost, and for how long.
     """
 
-    def __init__(self, client: Client, tag: str = "", cut: tuple[float, float] = (1e6, 0)) -> None:
+    def __init__(self, client: Client, tag: str = "", cut: tuple[float, float] = (1e6, 0), *, worker: int = 0) -> None:
         self.headers: dict[str, str] = {}
-        self._client, self._tag, self._cut = client, tag, cut
+        self.result: dict[str, Any] = {}
+        self._client, self._tag, self._cut, self._app = client, tag, cut, client.workers[worker].app
         self._rest, self._last_id = b"", ""
         self._gone = asyncio.Event()
         self._asked: list[Any] = []
@@ -101,7 +126,7 @@ class Exchange:
         scope = {"type": "http", "method": method, "path": "/mcp", "query_string": b"", "client": ("127.0.0.1", 1)}
         encoded = [(name.encode(), value.encode()) for name, value in known.items()]
         timer = self._client.history.loop.call_later(self._cut[0], self._lose)
-        await self._client.app({**scope, "headers": encoded}, self._receive, self._send)
+        await self._app({**scope, "headers": encoded}, self._receive, self._send)
         timer.cancel()
         if self._gone.is_set():
             await asyncio.sleep(self._cut[1])
@@ -142,18 +167,57 @@ class Exchange:
         if name == "id":
             self._last_id = value
         elif name == "data" and value.strip():
-            self._note("hears", message=json.loads(value))
+            message = json.loads(value)
+            self.result = message.get("result", {})
+            self._note("hears", message=message)
 
 
-async def play(world: dict[str, Any], server: Any, history: History) -> None:
+class Worker:
+    """A process of the server.
+
+    Args:
+        web: how the world uses HTTP.
+        make: makes the server.
+    """
+
+    def __init__(self, web: dict[str, Any], make: Callable[[], Any]) -> None:
+        self._web, self._make = web, make
+
+    async def start(self) -> None:
+        """Start it; or again, without anything that it knew."""
+        limits = HttpLimits(stream_after=self._web["stream_after"])
+        self.app = asgi_app(self._make(), events=MemoryEventStore(), limits=limits)
+        self._life = self.app.lifespan()
+        await self._life.__aenter__()
+
+    async def stop(self) -> None:
+        """Stop it."""
+        await self._life.__aexit__(None, None, None)
+
+
+async def play(world: dict[str, Any], make: Callable[[], Any], history: History) -> None:
     """Serve over HTTP, and be the client."""
     web = world["web"]
-    app = asgi_app(server, events=MemoryEventStore(), limits=HttpLimits(stream_after=web["stream_after"]))
-    async with app.lifespan():
-        client = Client(web, app, history)
-        calls = [client.call(number, plan) for number, plan in enumerate(world["calls"])]
-        if web["revision"] != MODERN:
-            await client.begin()
-            calls += [client.delete()] if web["delete"] is not None else []
-        await asyncio.gather(*calls)
-        await asyncio.sleep(100)
+    workers = [Worker(web, make) for _ in range(2 if web["revision"] == MODERN else 1)]
+    for worker in workers:
+        await worker.start()
+    client = Client(web, workers, history)
+    calls = [client.call(number, plan) for number, plan in enumerate(world["calls"])]
+    await client.begin()
+    if web["revision"] != MODERN and web["delete"] is not None:
+        calls += [client.delete()]
+    calls += [_restart(web["restart"], workers[0], history)] if web["restart"] is not None else []
+    history.note(WHO, "holds", held(*(worker.app for worker in workers)))
+    await asyncio.gather(*calls)
+    await asyncio.sleep(100)
+    history.note(WHO, "holds", held(*(worker.app for worker in workers)))
+    for worker in workers:
+        await worker.stop()
+    history.note(WHO, "holds", held(*(worker.app for worker in workers)))
+
+
+async def _restart(at: float, worker: Worker, history: History) -> None:
+    await asyncio.sleep(at)
+    history.note("server 0", "restarts")
+    await worker.stop()
+    await worker.start()

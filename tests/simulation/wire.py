@@ -12,10 +12,10 @@ from simulation.questions import Questions
 class Wire(Questions):
     """Judges the messages of a world."""
 
-    def _client_sent(self, one: Connection, message: Any) -> None:
+    def client_sent(self, one: Connection, message: Any) -> None:
         self._passes(one, "client", message)
 
-    def _server_sent(self, one: Connection, message: Any) -> None:
+    def server_sent(self, one: Connection, message: Any) -> None:
         self._passes(one, "server", message)
 
     def _passes(self, one: Connection, side: str, message: Any) -> None:
@@ -29,12 +29,12 @@ class Wire(Questions):
         if not given or given.popleft() != message:
             self.fault(f"{side} {one.number}: the message received is not the next one: {message}")
 
-    def _client_sends(self, one: Connection, message: Any) -> None:
+    def client_sends(self, one: Connection, message: Any) -> None:
         one.handed.setdefault("client", deque()).append(message)
-        self._speak(one, one.client, message, from_client=True)
+        self.speak(one, one.client, message, from_client=True)
         method, id_, params = message.get("method"), message.get("id"), params_of(message)
         if method == "notifications/cancelled":
-            self._sends_cancelled(one, params)
+            self.sends_cancelled(one, params)
         elif id_ is None:
             pass
         elif method is None:
@@ -77,7 +77,7 @@ class Wire(Questions):
         call.deadline = deadline
         self._must("expire", call.tag, at=deadline)
 
-    def _sends_cancelled(self, one: Connection, params: Any) -> None:
+    def sends_cancelled(self, one: Connection, params: Any) -> None:
         call = one.by_id.get(params.get("requestId"))
         if call is None:
             self.fault(f"client {one.number} cancels a request that is not a call: {params}")
@@ -88,9 +88,9 @@ class Wire(Questions):
         else:
             self._did("cancel", call.tag)
 
-    def _client_received(self, one: Connection, message: Any) -> None:
+    def client_received(self, one: Connection, message: Any) -> None:
         self._arrives(one, "server", message)
-        self._speak(one, one.client, message, from_client=False)
+        self.speak(one, one.client, message, from_client=False)
         id_, params = message.get("id"), params_of(message)
         if "method" not in message:
             self._receives_answer(one, id_, message)
@@ -131,9 +131,9 @@ class Wire(Questions):
             call.is_late = call.is_late or self._now >= call.deadline
             self._wait(call, min(self._now + self._patience(call)[0], call.latest))
 
-    def _server_received(self, one: Connection, message: Any) -> None:
+    def server_received(self, one: Connection, message: Any) -> None:
         self._arrives(one, "client", message)
-        self._speak(one, one.server, message, from_client=True)
+        self.speak(one, one.server, message, from_client=True)
         method, id_, params = message.get("method"), message.get("id"), params_of(message)
         if method == "notifications/cancelled":
             call = one.by_id.get(params.get("requestId"))
@@ -161,11 +161,7 @@ class Wire(Questions):
 
     def _receives_call(self, one: Connection, call: Call) -> None:
         limits = self._world["limits"]
-        before = call.received.state
         call.received.step("request")
-        if before == "suspended":
-            self._will_hear(call)
-            return
         call.token = next((token for token, other in one.by_token.items() if other is call), None)
         if one.running < limits["max_in_flight"]:
             self._begin(one, call)
@@ -175,12 +171,12 @@ class Wire(Questions):
             call.answer = {"code": -32603}
             self._must("answer", call.tag)
 
-    def _server_sends(self, one: Connection, message: Any) -> None:
+    def server_sends(self, one: Connection, message: Any) -> None:
         one.handed.setdefault("server", deque()).append(message)
-        self._speak(one, one.server, message, from_client=False)
+        self.speak(one, one.server, message, from_client=False)
         params = params_of(message)
         if "method" not in message:
-            self._sends_answer(one, message)
+            self.sends_answer(one, message)
         elif message["method"] == "notifications/progress":
             self._sends_progress(one, params)
         elif message["method"] == "notifications/message":
@@ -189,9 +185,9 @@ class Wire(Questions):
             if one.logs is None or not one.logs.took(self._now, [params["level"], params["data"]], self._slack):
                 self.fault(f"server {one.number}: this log message is not due: {params}")
         else:
-            self._questions(one, message)
+            self.questions(one, message)
 
-    def _sends_answer(self, one: Connection, message: Any) -> None:
+    def sends_answer(self, one: Connection, message: Any) -> None:
         call = one.by_id.get(message["id"])
         if call is None:
             self._did("answer", str(one.number), str(message["id"]))
@@ -211,6 +207,8 @@ class Wire(Questions):
             self.fault(f"{call.tag}: the answer is {found}, not {call.answer}")
         if call.gate is not None and call.gate.owes(self._now):
             self.fault(f"{call.tag}: the answer came before the last report")
+        if one.logs is not None and one.logs.owes(self._now) and one.ends == float("inf"):
+            self.fault(f"{call.tag}: the answer came before the last log message")
 
     def _sends_progress(self, one: Connection, params: Any) -> None:
         call = one.by_token.get(params["progressToken"])
@@ -221,7 +219,7 @@ class Wire(Questions):
         if call.gate is None or not call.gate.took(self._now, [params["progress"], params.get("total")], self._slack):
             self.fault(f"{call.tag}: this report is not due: {params}")
 
-    def _speak(self, one: Connection, machine: Machine, message: Any, *, from_client: bool) -> None:
+    def speak(self, one: Connection, machine: Machine, message: Any, *, from_client: bool) -> None:
         """Hold a message against the lifecycle of the era."""
         method = message.get("method")
         meta = meta_of(params_of(message))
@@ -230,7 +228,7 @@ class Wire(Questions):
             if from_client and "id" in message and method and not is_modern:
                 self.fault(f"client {one.number}: a request without its version: {message}")
             return
-        if is_modern or method == "server/discover":
+        if is_modern or method == "server/discover" or f"{PREFIX}subscriptionId" in meta:
             return
         if method is None:
             name = None if from_client else one.names.get(message.get("id"))
@@ -258,7 +256,10 @@ class Wire(Questions):
     def _begin(self, one: Connection, call: Call) -> None:
         one.running += 1
         call.is_running = True
-        self._must("begin", call.tag)
+        if call.question.state == "new":
+            self._must("begin", call.tag)
+        else:
+            self._will_hear(call)
         if one.ends < float("inf"):
             self._must("stop", call.tag, at=one.ends)
 

@@ -7,21 +7,21 @@ import random
 import warnings
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import Any, Final
 
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
-from mcp_runtime.errors import McpError, PeerError
+from mcp_runtime.errors import PeerError
+from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.options import CallOptions
-from mcp_runtime.peer import Peer
+from mcp_runtime.sealed import InputState
 from mcp_runtime.server import serving
-from mcp_runtime.settings import ClientOptions, ServerOptions
+from mcp_runtime.settings import ServerOptions
 from simulation import hostile, web
+from simulation.client import MODERN, bindings, live
 from simulation.loop import Loop, Stuck, simulate
-from simulation.net import Event, History, Net, Stream, Weather
+from simulation.net import Event, History, Net, Stream, Weather, held
 
 LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-MODERN: Final = "2026-07-28"
 LEVELS: Final = ("debug", "info", "warning", "error")
 
 CALM: Final = {"clients": 1, "stalls": 0, "weather": {"delay": 0, "pieces": 5}, "limits": {}}
@@ -29,11 +29,6 @@ CALM: Final = {"clients": 1, "stalls": 0, "weather": {"delay": 0, "pieces": 5}, 
 
 World = dict[str, Any]
 """What `make` returns, `run` plays and the oracle judges: JSON, so that it can be kept and made smaller."""
-
-
-def bindings(revision: str) -> Any:
-    """Import the bindings of a revision."""
-    return import_module(f"mcp_bindings.v{revision.replace('-', '_')}")
 
 
 def make(seed: int) -> World:
@@ -69,18 +64,41 @@ def make(seed: int) -> World:
         over_http = web.make(chance, world["calls"])
         return world | {"web": over_http, "speaks": "all", **CALM, "limits": {"progress_rate": None}}
     if not world["stalls"] and delay < 10 and chance.random() < 0.3:
-        world["limits"]["max_in_flight"] = 256
+        is_modern = world["client"] == world["server"] == MODERN and world["era"] != "legacy"
+        world["limits"] |= {"max_queued": 10_000} if is_modern else {"max_in_flight": 256}
         world["patience"] |= {"timeout": 2000, "max_time": 5000}
         for number, call in enumerate(world["calls"]):
-            call |= {"timeout": None, "max_time": None}
+            call |= {"timeout": None, "max_time": None, "cancel": None if is_modern else call["cancel"]}
             if number % 2 == 0:
                 call |= {"steps": _dialogue(chance), "progress": False}
+    elif not world["stalls"] and delay < 10 and chance.random() < 0.3:
+        _watched(chance, world)
     end = chance.choice((None, None, "cut", "close", "stop"))
     if end is not None:
         at = (world["weather"] if end == "cut" else world)[end] = chance.choice((1, 2, chance.uniform(0, 40)))
         for call in world["calls"][::3]:
             call["at"] = chance.choice((call["at"], at + chance.uniform(0, 1)))
     return world
+
+
+def _watched(chance: random.Random, world: World) -> None:
+    """Let clients watch resources and the list of tools, and calls change them."""
+    world["limits"] |= {"max_in_flight": 256, "max_waiting": chance.choice((2, 1000))}
+    world["weather"] |= {"capacity": 1 << 16, "delay": min(2, world["weather"]["delay"])}
+    world["patience"] |= {"timeout": 2000, "max_time": 5000}
+    world["watches"] = [
+        {
+            **{"tag": f"watch {number}", "uri": f"a:/{number}{chance.choice(('', '', '/'))}"},
+            **{"client": chance.randrange(world["clients"]), "tools": chance.random() < 0.5},
+            **{"at": chance.uniform(0, 8), "seconds": chance.choice((chance.uniform(0, 9), 30, 300))},
+        }
+        for number in range(chance.choice((1, 1, 2, 4)))
+    ]
+    for call in world["calls"]:
+        call |= {"timeout": None, "max_time": None}
+        for _ in range(chance.choice((1, 3, 9))):
+            uri = f"a:/{chance.randrange(len(world['watches']))}{chance.choice(('', '', '/', '/part', 'x'))}"
+            call["steps"] += [["wait", chance.uniform(0, 3)], ["change", chance.choice((uri, uri, uri, None))]]
 
 
 def _call(chance: random.Random, number: int, clients: int) -> dict[str, Any]:
@@ -126,7 +144,7 @@ def _step(chance: random.Random, number: int) -> list[Any]:
             return chance.choice((["crash"], ["big", 5000], ["stubborn", 1.0], ["report", 0, None, 1]))
 
 
-async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any], None], ask: Any) -> str:
+async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any], None], do: Any) -> str:
     """Do what the steps of a call say; return the text of the result."""
     text = tag
     for number, (name, *given) in enumerate(steps):
@@ -135,17 +153,21 @@ async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any
                 await asyncio.sleep(seconds)
             case "report", [progress, total, times]:
                 for part in range(times):
-                    note("reports", {"tag": tag, "progress": progress + part / 10, "total": total})
-                    await ctx.report_progress(progress + part / 10, total)
+                    reached = progress + part // 2 / 10
+                    note("reports", {"tag": tag, "progress": reached, "total": total})
+                    await ctx.report_progress(reached, total)
             case "log", [level, line, times]:
                 for part in range(times):
-                    as_level: Any = LEVELS[int(times - part) * 7 % len(LEVELS)] if level == "mixed" else level
+                    as_level: Any = LEVELS[(7 * part + number) % len(LEVELS)] if level == "mixed" else level
                     note("logs", {"tag": tag, "level": as_level, "line": f"{tag} {line}.{part}"})
                     await ctx.log(as_level, f"{tag} {line}.{part}")
             case "ask", [seconds]:
                 asked = f"{tag}|{number}|{seconds}"
                 note("asks", {"tag": tag, "text": asked})
-                note("hears", {"tag": tag, "text": await ask(asked)})
+                note("hears", {"tag": tag, "text": await do["ask"](asked)})
+            case "change", [uri]:
+                note("changes", {"tag": tag, "uri": uri})
+                await do["change"](uri)
             case "fail", [code]:
                 raise PeerError(code, f"{tag} fails", {"tag": tag})
             case "crash", _:
@@ -170,23 +192,9 @@ async def _ask(v: Any, client: Any, text: str) -> Any:
     return (await client.create_message(messages=[asked], max_tokens=9, options=options)).content.text
 
 
-def make_handlers(world: World, history: History, who: str) -> Any:
-    """Return the handlers of a client: they answer a question with its own text, after the seconds that it names."""
-    v = bindings(world["client"])
-
-    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
-        text = params.messages[0].content.text
-        tag, _, seconds = text.split("|")
-        history.note(who, "is asked", {"tag": tag})
-        try:
-            await asyncio.sleep(float(seconds))
-        except asyncio.CancelledError:
-            history.note(who, "is interrupted", {"tag": tag})
-            raise
-        history.note(who, "replies", {"tag": tag})
-        return v.CreateMessageResult(role="assistant", content=v.TextContent(text=text), model="m")
-
-    return type("Person", (v.ClientHandlers,), {"create_message": create_message})()
+async def _change(server: Any, uri: str | None) -> None:
+    """Report that a resource or the list of tools has changed."""
+    await (list_changed(server, "tools") if uri is None else resource_updated(server, uri))
 
 
 def make_server(world: World, history: History) -> Any:
@@ -197,8 +205,9 @@ def make_server(world: World, history: History) -> Any:
         tag, steps = params.arguments["tag"], params.arguments["steps"]
         history.note("handler", "begins", {"tag": tag})
         try:
-            note, ask = partial(history.note, "handler"), partial(_ask, v, ctx.client)
-            text = await perform(steps, tag, ctx, note, ask)
+            note = partial(history.note, "handler")
+            do = {"ask": partial(_ask, v, ctx.client), "change": partial(_change, self)}
+            text = await perform(steps, tag, ctx, note, do)
         except asyncio.CancelledError:
             history.note("handler", "is cancelled", {"tag": tag, "told": ctx.is_cancelled})
             raise
@@ -211,8 +220,22 @@ def make_server(world: World, history: History) -> Any:
     async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
         return v.ListToolsResult(tools=[v.Tool(name="run", input_schema={"type": "object"})])
 
-    options = ServerOptions(name="world", revisions=world["speaks"], **world["limits"])
-    return type("Worlds", (v.Server,), {"options": options, "call_tool": call_tool, "list_tools": list_tools})()
+    async def list_resources(self: Any, params: Any, ctx: Any) -> Any:
+        return v.ListResourcesResult(resources=[])
+
+    async def subscribe(self: Any, params: Any, ctx: Any) -> Any:
+        return v.EmptyResult()
+
+    known: dict[str, Any] = {"call_tool": call_tool, "list_tools": list_tools}
+    more: dict[str, Any] = {}
+    if "watches" in world:
+        known |= {"list_resources": list_resources}
+        known |= {"subscribe": subscribe, "unsubscribe": subscribe} if world["server"] != MODERN else {}
+        more = {"list_changed": True, "resource_updates": True}
+    if "web" in world:
+        more = {"inputs": InputState(keys=[bytes(32)])}
+    options = ServerOptions(name="world", revisions=world["speaks"], **world["limits"], **more)
+    return type("Worlds", (v.Server,), {**known, "options": options})()
 
 
 def run(world: World) -> tuple[list[Event], Loop]:
@@ -238,11 +261,11 @@ def run(world: World) -> tuple[list[Event], Loop]:
                 for number, s in enumerate(streams)
             ]
             if "web" in world:
-                await web.play(world, server, history)
+                await web.play(world, partial(make_server, world, history), history)
             elif "hostile" in world:
                 await _attack(world, history, streams[0])
             else:
-                await asyncio.gather(*(_live(world, history, number, s, opened) for number, s in enumerate(streams)))
+                await asyncio.gather(*(live(world, history, number, s, opened) for number, s in enumerate(streams)))
             await asyncio.gather(*servers)
             await asyncio.sleep(20 + (world["stop"] or 0) + (world["close"] or 0))
         left = asyncio.all_tasks() - {asyncio.current_task()}
@@ -287,6 +310,7 @@ async def _serve(stop: float | None, history: History, number: int, served: Any,
             history.loop.call_later(stop, lambda: asyncio.ensure_future(_stop(history, who, connection)))
         reason = await connection.wait_closed()
     history.note(who, "is closed", reason)
+    history.note(who.replace("server", "client"), "holds", held(connection))
 
 
 class _Deaf(Receiver):
@@ -315,78 +339,6 @@ async def _stop(history: History, who: str, connection: Any) -> None:
     if connection.closed_because is None:
         history.note(who, "stops")
         await connection.aclose()
-
-
-async def _live(world: World, history: History, number: int, stream: Stream, opened: dict[int, Any]) -> None:
-    """Be a client: open, make the calls, close."""
-    who, loop = f"client {number}", history.loop
-    client_class = bindings(world["client"]).Client
-    peer = Peer(stream.client)
-    options = ClientOptions(name=who, era=world["era"], **world["patience"])
-    history.note(who, "opens")
-    try:
-        client = await client_class.open(peer, options=options, handlers=make_handlers(world, history, who))
-    except McpError as error:
-        history.note(who, "cannot open", {"error": type(error).__name__, "text": str(error)})
-        history.note(who, "is closed", {"open": 0})
-        return
-    began = loop.time()
-    history.note(who, "is open", {"revision": client.connection.requester.spoken.revision})
-    calls = [
-        asyncio.ensure_future(_make(who, client, plan, history)) for plan in world["calls"] if plan["client"] == number
-    ]
-    if world["close"] is not None:
-        loop.call_later(world["close"], lambda: asyncio.ensure_future(_close(history, who, peer)))
-    await asyncio.gather(*calls)
-    await asyncio.sleep(max(0.0, began + 50 - loop.time()) if world["close"] else 200)
-    await stream.rest()
-    if client.connection.closed_because is None:
-        ends = client.connection, opened[number]
-        states = [end.state.value for end in ends]
-        history.note(who, "is idle", {"open": [end.open_requests for end in ends], "state": states})
-    await _close(history, who, peer)
-
-
-async def _close(history: History, who: str, peer: Peer) -> None:
-    history.note(who, "closes")
-    await peer.aclose()
-    history.note(who, "is closed", {"open": peer.connection.open_requests if peer.connection else 0})
-
-
-async def _make(who: str, client: Any, plan: dict[str, Any], history: History) -> None:
-    """Make one call, and record how it ends."""
-    tag = plan["tag"]
-
-    def progress(progress: float, total: float | None, message: str | None) -> None:
-        history.note(who, "is told", {"tag": tag, "progress": progress, "total": total})
-
-    await asyncio.sleep(plan["at"])
-    options = CallOptions(
-        timeout=plan["timeout"], max_time=plan["max_time"], progress=progress if plan["progress"] else None
-    )
-    history.note(who, "calls", {"tag": tag})
-    arguments: dict[str, Any] = {"name": "run", "arguments": {"tag": tag, "steps": plan["steps"]}, "options": options}
-    is_modern = client.connection.requester.is_modern and bindings(MODERN).Client is type(client)
-    if is_modern and plan["log_level"] is not None:
-        arguments["meta"] = {"io.modelcontextprotocol/logLevel": plan["log_level"]}
-    task = asyncio.ensure_future(client.call_tool(**arguments))
-    if plan["cancel"] is not None:
-        history.loop.call_later(plan["cancel"], _cancel, task, who, tag, history)
-    try:
-        result = await task
-    except asyncio.CancelledError:
-        history.note(who, "ends", {"tag": tag, "how": "cancelled"})
-    except Exception as error:
-        how = {"tag": tag, "how": type(error).__name__, "code": getattr(error, "code", None)}
-        history.note(who, "ends", how)
-    else:
-        history.note(who, "ends", {"tag": tag, "how": "result", "text": result.content[0].text})
-
-
-def _cancel(task: asyncio.Task[Any], who: str, tag: str, history: History) -> None:
-    if not task.done():
-        history.note(who, "cancels", {"tag": tag})
-        task.cancel("enough")
 
 
 def show(history: list[Event]) -> str:

@@ -51,6 +51,7 @@ class SessionOfClient:
                 resource_list=wanted["resources"],
                 resources=(),
                 timeout=timeout,
+                is_read=False,
             )
         except (PeerError, RequestTimeout) as error:
             self._connection.log_limited(logging.WARNING, "the server does not report changes of its lists: %s", error)
@@ -83,6 +84,7 @@ class SessionOfClient:
                 resource_list=False,
                 resources=[params.uri],
                 timeout=None,
+                is_read=False,
             )
         return self._empty(names.RESOURCES_SUBSCRIBE)
 

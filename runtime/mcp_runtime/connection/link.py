@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeAlias, cast
 
 from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.connection.background import Background
@@ -97,8 +97,9 @@ class Link:
 
     @property
     def has_open_calls(self) -> bool:
-        """Whether a request of the peer is open."""
-        return bool(self.session.incoming) or any(channel.calls for channel in self.channels)
+        """Whether a request of the peer is open that ends by itself: one that listens does not."""
+        incoming = cast("Iterable[Call]", self.session.incoming.values())
+        return any(call.keeper is None for call in (*incoming, *self.calls()))
 
     def calls(self) -> Iterator[Call]:
         """Iterate over the open requests that are booked on their channels."""

@@ -40,13 +40,15 @@ class Subscription:
         connection: the connection to the server.
         id_: the id of the request that listens.
         ended: done when the request is answered.
+        is_read: whether changes are kept for a reader; handlers get them anyway.
 
     Attributes:
         agreed: what the server will report, keyed by wire names: less than requested if it cannot report everything.
         dropped: how many changes were dropped, oldest first, because they were not read in time.
     """
 
-    def __init__(self, connection: Connection, id_: Id, ended: "asyncio.Future[Any]") -> None:
+    def __init__(self, connection: Connection, id_: Id, ended: "asyncio.Future[Any]", *, is_read: bool = True) -> None:
+        self._is_read = is_read
         self.agreed: Mapping[str, Any] = {}
         self._connection = connection
         self._id = id_
@@ -74,7 +76,7 @@ class Subscription:
             self.agreed = params.notifications.model_dump(mode="json")
             if not self._acknowledged.done():
                 self._acknowledged.set_result(None)
-        elif name in CHANGES:
+        elif name in CHANGES and self._is_read:
             self._stream.put(Change(what=CHANGES[name], uri=getattr(params, "uri", None), params=params), size)
 
     async def acknowledged(self, timeout: float | None) -> None:
@@ -102,8 +104,7 @@ class Subscription:
     def _end(self, ended: "asyncio.Future[Any]") -> None:
         if not ended.cancelled():
             ended.exception()  # raised to the reader, if there is one
-        streams: _Streams = self._connection.inbound.subscriptions
-        streams.open.pop(self._id, None)
+        self._connection.inbound.subscriptions.open.pop(self._id, None)
         self._stream.close()
 
     async def aclose(self) -> None:
@@ -174,22 +175,24 @@ async def listen(
     resources: Sequence[str] = (),
     timeout: float | None = None,
     more: Mapping[str, Any] | None = None,
+    is_read: bool = True,
 ) -> Subscription:
-    """Listen for changes; see `ClientStub.listen`. An extension asks for `more`, keyed by wire names."""
-    binding = connection.requester.spoken
+    """Listen for changes; see `ClientStub.listen`. An extension asks for `more`, keyed by wire names.
+
+    Nothing is kept for a subscription that is not read.
+    """
+    binding, wire = connection.requester.spoken, connection.requester.wire
     method = binding.methods.get(names.SUBSCRIPTIONS_LISTEN) if binding is not None else None
-    wire = connection.requester.wire
+    areas = [area for area, is_wanted in zip(names.AREAS, (prompts, resource_list, tools), strict=True) if is_wanted]
     if wire is not None and wire.listen is not None:
-        areas = {"tools": tools, "prompts": prompts, "resources": resource_list}
-        found: Subscription = await wire.listen([area for area, wanted in areas.items() if wanted], resources)
+        found: Subscription = await wire.listen(areas, resources)
         return found
     if not isinstance(method, RequestMethod) or method.params is None:
         reason = "this revision has sessions: subscribe to resources, and handle the notifications of list changes"
         raise LocalProtocolError(
             revision=connection.revision, method=names.SUBSCRIPTIONS_LISTEN, pointer="", reason=reason
         )
-    wanted = {"toolsListChanged": tools, "promptsListChanged": prompts, "resourcesListChanged": resource_list}
-    asked: dict[str, Any] = {name: True for name, is_wanted in wanted.items() if is_wanted} | dict(more or {})
+    asked: dict[str, Any] = {f"{area}ListChanged": True for area in areas} | dict(more or {})
     if resources:
         asked["resourceSubscriptions"] = list(resources)
     streams: _Streams | None = connection.inbound.subscriptions
@@ -198,7 +201,7 @@ async def listen(
         connection.inbound.take_tagged(streams)
     params = method.params.build({"notifications": asked, "_meta": dict(connection.request_meta())})
     id_, ended = connection.outbound.open(method, params)
-    subscription = streams.open[id_] = Subscription(connection, id_, ended)
+    subscription = streams.open[id_] = Subscription(connection, id_, ended, is_read=is_read)
     try:
         await subscription.acknowledged(connection.settings.timeout if timeout is None else timeout)
     except asyncio.CancelledError:
