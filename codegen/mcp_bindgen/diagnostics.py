@@ -135,12 +135,15 @@ def refuse_endless_chains(source: str) -> Generator[None]:
 
 
 @contextmanager
-def refuse_os_errors(where: Location | Path | str, done: str = "read") -> Generator[None]:
-    """Raise `InputError` for an `OSError`, with its reason: something cannot be read, or what else `done` says."""
+def refuse_os_errors(where: Location | Path | str | None = None, done: str = "read") -> Generator[None]:
+    """Raise `InputError` for an `OSError`, with its reason: something cannot be read, or what else `done` says.
+
+    By default, the error says which file it is.
+    """
     try:
         yield
     except OSError as error:
-        raise InputError.at(where, f"cannot be {done}: {error.strerror}") from None
+        raise InputError.at(where or str(error.filename), f"cannot be {done}: {error.strerror}") from None
 
 
 def did_you_mean(name: str, known: Iterable[str], number: int = 3) -> str:

@@ -24,15 +24,16 @@ def load_sides(old: str, new: str, diagnostics: Diagnostics) -> tuple[Protocol, 
         InputError: one of them cannot be loaded.
     """
     names, sides = (old, new), [load_side(side, diagnostics) for side in (old, new)]
-    whole = [_has(protocol, SourceKind.TYPESCRIPT) for protocol in sides]
+    whole = list(map(is_typescript, sides))
     if whole[0] != whole[1]:
         more = whole.index(True)
         sides[more] = _json_alone(names[more], sides[more])
     return sides[0], sides[1]
 
 
-def _has(protocol: Protocol, kind: SourceKind) -> bool:
-    return any(source.kind == kind for source in protocol.sources)
+def is_typescript(protocol: Protocol) -> bool:
+    """Whether a revision was read from a schema.ts, among others: only that says what extends what."""
+    return any(source.kind == SourceKind.TYPESCRIPT for source in protocol.sources)
 
 
 def _json_alone(side: str, protocol: Protocol) -> Protocol:

@@ -13,8 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.emit.records import cache_folder
-from mcp_bindgen.emit.tree import Extent, Tree, files_in
+from mcp_bindgen.emit.tree import Extent, Tree, cache_folder, files_in
 from mcp_bindgen.paths import shipped
 
 FORMAT = 2

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit.header import comment_of
-from mcp_bindgen.emit.records import put_on_record
-from mcp_bindgen.emit.tree import STAGING, Extent, Tree, compare, refuse_foreign
+from mcp_bindgen.emit.tree import STAGING, Extent, Tree, compare, put_on_record, refuse_foreign
 
 Undo = Callable[[], None]
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mcp_bindgen.ir.nodes import Definition, MapOf, Method, Protocol, Ref, Scalar, Struct, TypeRef
+from mcp_bindgen.ir.names import field_of
+from mcp_bindgen.ir.nodes import MapOf, Method, Protocol, Ref, Scalar, Struct, TypeRef
 
 
 def add_defaults(protocol: Protocol, rows: Mapping[str, Scalar]) -> Protocol:
@@ -48,7 +49,8 @@ def add_capabilities(protocol: Protocol, book: CapabilityBook) -> Protocol:
     members = {
         member: path
         for member, path in book.members.items()
-        if _has_member(member, protocol.definitions) and is_declarable(path, protocol)
+        for owner, _, name in (member.partition("."),)
+        if field_of(owner, name, protocol.definitions) and is_declarable(path, protocol)
     }
     return replace(protocol, methods=methods, capabilities=members)
 
@@ -56,11 +58,6 @@ def add_capabilities(protocol: Protocol, book: CapabilityBook) -> Protocol:
 def _if_declared(rows: Mapping[str, str], method: Method, protocol: Protocol) -> str:
     path = rows.get(method.name, "")
     return path if path and is_declarable(path, protocol) else ""
-
-
-def _has_member(member: str, definitions: Mapping[str, Definition]) -> bool:
-    definition = definitions.get(member.partition(".")[0])
-    return isinstance(definition, Struct) and definition.field(member.partition(".")[2]) is not None
 
 
 def is_declarable(path: str, protocol: Protocol) -> bool:

@@ -33,49 +33,25 @@ from mcp_bindgen.merge.join import Joiner
 
 def check(declarations: Declarations, source: str, diagnostics: Diagnostics) -> None:
     """Report undefined references, bases that are not objects, and circular definitions."""
-    checker = _Checker(declarations, source, diagnostics)
-    for declaration in declarations.values():
-        checker.check(declaration)
-
-
-class _Checker:
-    def __init__(self, declarations: Declarations, source: str, diagnostics: Diagnostics) -> None:
-        self._declarations = declarations
-        self._source = source
-        self._diagnostics = diagnostics
-        self._flat: dict[str, Flat | None] = {}
-        self._has_circle = self._find_circle()
-
-    def check(self, declaration: Declaration) -> None:
-        where = Location(source=self._source, pointer=declaration.pointer or f"/{declaration.name}")
-        for name in sorted(set(references(declaration.type)) - self._declarations.keys()):
-            self._diagnostics.error(where, f"there is no definition {name!r}")
+    known: dict[str, Flat | None] = {}
+    graph = {name: set(_immediate(declaration.type)) for name, declaration in declarations.items()}
+    try:
+        TopologicalSorter(graph).prepare()  # In a single pass, so that valid input is not walked once per name.
+        has_circle = False
+    except CycleError:
+        has_circle = True
+    for name, declaration in declarations.items():
+        where = Location(source=source, pointer=declaration.pointer or f"/{name}")
+        for missing in sorted(set(references(declaration.type)) - declarations.keys()):
+            diagnostics.error(where, f"there is no definition {missing!r}")
         for base in declaration.type.bases if isinstance(declaration.type, Object) else ():
-            if base.name in self._declarations and not self._can_be_base(Ref(name=base.name)):
-                message = f"{declaration.name!r} extends {base.name!r}, which is not an object type"
-                self._diagnostics.error(where, message)
-        if self._has_circle and declaration.name in self._defining(declaration.name):
-            self._diagnostics.error(where, f"{declaration.name!r} is defined in terms of itself; break the cycle")
-
-    def _can_be_base(self, base: Ref) -> bool:
-        return is_any(resolve(base, self._declarations)) or flatten(base, self._declarations, self._flat) is not None
-
-    def _find_circle(self) -> bool:
-        """Whether any type is circular: a single pass, so that valid input is not walked once per name."""
-        graph = {name: set(_immediate(declaration.type)) for name, declaration in self._declarations.items()}
-        try:
-            TopologicalSorter(graph).prepare()
-        except CycleError:
-            return True
-        return False
-
-    def _defining(self, name: str) -> set[str]:
-        """The names that must be known before this type is: aliased types, union members, bases."""
-        return closure(self._direct(name), self._direct)
-
-    def _direct(self, name: str) -> set[str]:
-        declaration = self._declarations.get(name)
-        return set(_immediate(declaration.type)) if declaration else set()
+            ref = Ref(name=base.name)
+            is_object = is_any(resolve(ref, declarations)) or flatten(ref, declarations, known) is not None
+            if base.name in declarations and not is_object:
+                diagnostics.error(where, f"{name!r} extends {base.name!r}, which is not an object type")
+        # What must be known before this type is: aliased types, union members, bases.
+        if has_circle and name in closure(graph[name], lambda each: graph.get(each, ())):
+            diagnostics.error(where, f"{name!r} is defined in terms of itself; break the cycle")
 
 
 def _immediate(shape: Shape) -> Iterator[str]:

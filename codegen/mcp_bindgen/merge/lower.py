@@ -10,7 +10,7 @@ states them.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.json_keywords import ASSERTIONS
@@ -71,6 +71,8 @@ MAX_INSTANCES = 300
 """The maximum number of instances of generic types in one file; the rest is kept as text."""
 
 _UNDEFINED = TsKeyword(name="undefined")
+_LIST: type[ListOf[Shape]] = ListOf
+_Kind = TypeVar("_Kind", ListOf[Shape], Primitive)
 
 
 def lower(
@@ -169,11 +171,11 @@ class _Lowering:
             case TsKeyword():
                 return self._keyword(ts, hint, tags, in_value)
             case TsArray(item=item, opaque=opaque):
-                array = self._hint_of(ListOf, hint)
+                array = next(self._hinted(_LIST, hint), None)
                 bounds = _bounds(tags, array.bounds if array else UNBOUNDED)
                 return ListOf(item=self._type(item, array.item if array else None, {}), bounds=bounds, opaque=opaque)
             case TsObject():
-                return self._object(ts, hint)
+                return with_opaque(self._object(ts, hint), ts.opaque)
             case TsUnion(members=members):
                 return self._union(members, hint, tags)
             case TsIntersection(members=members):
@@ -253,7 +255,7 @@ class _Lowering:
                 kind = Kind.STRING
             case "boolean":
                 kind = Kind.BOOLEAN
-        same = next((p for p in self._primitives(hint) if _family(p.kind) is _family(kind)), None)
+        same = next((p for p in self._hinted(Primitive, hint) if _family(p.kind) is _family(kind)), None)
         format_ = str(tags.get("format", same.format if same else "")) if kind is Kind.STRING else ""
         return Primitive(kind=kind, bounds=_bounds(tags, same.bounds if same else UNBOUNDED), format=format_)
 
@@ -265,26 +267,17 @@ class _Lowering:
             return Kind.NUMBER
         if tags.get("format") == "int":
             return Kind.INTEGER
-        stated = (p.kind for p in self._primitives(hint) if _family(p.kind) is Kind.NUMBER)
+        stated = (p.kind for p in self._hinted(Primitive, hint) if _family(p.kind) is Kind.NUMBER)
         found = next(stated, None)
         return found or (self._numbers.kind(*self._place) if self._numbers else self._untagged_number)
 
-    def _primitives(self, hint: Shape | None) -> Iterator[Primitive]:
-        resolved = resolve(hint, self._hints) if hint else None
-        for member in resolved.members if isinstance(resolved, Union) else (resolved,):
-            if isinstance(member, Primitive):
-                yield member
-
-    def _hint_of(self, kind: type[ListOf[Shape]], hint: Shape | None) -> ListOf[Shape] | None:
+    def _hinted(self, kind: type[_Kind], hint: Shape | None) -> Iterator[_Kind]:
+        """Iterate over the types of a kind that the JSON Schema has, also as members of a union."""
         resolved = resolve(hint, self._hints) if hint else None
         members = resolved.members if isinstance(resolved, Union) else (resolved,)
-        return next((member for member in members if isinstance(member, kind)), None)
+        return (member for member in members if isinstance(member, kind))
 
     def _object(self, ts: TsObject, hint: Shape | None) -> Shape:
-        made = self._plain_object(ts, hint)
-        return with_opaque(made, ts.opaque)
-
-    def _plain_object(self, ts: TsObject, hint: Shape | None) -> Shape:
         flat = flatten(hint, self._hints) if hint else None
         extra_hint = flat.extra if flat else None
         extra = self._type(ts.index, extra_hint, {}) if ts.index else ANY

@@ -68,14 +68,9 @@ def other(role: Role) -> Role:
 def how_many(verdict: PeerVerdict) -> str:
     """Give a verdict, and say how many findings it counts and how many of them matter less."""
     named = [] if verdict.verdict is Verdict.BREAKS else [verdict.verdict]
-    return ", ".join([*named, *numbers(verdict)])
-
-
-def numbers(verdict: PeerVerdict) -> list[str]:
-    """Say how many findings a verdict counts, and how many of them matter less."""
     breaks = [counted(verdict.breaks, "break")] if verdict.breaks else []
     unproven = [f"{counted(verdict.unproven, 'finding')} not proven"] if verdict.unproven else []
-    return [*breaks, *unproven, *less(verdict)]
+    return ", ".join([*named, *breaks, *unproven, *less(verdict)])
 
 
 def less(verdict: PeerVerdict) -> list[str]:

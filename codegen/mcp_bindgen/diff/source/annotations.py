@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.finding import Finding, Subject
-from mcp_bindgen.diff.inputs import UNNAMED
+from mcp_bindgen.diff.inputs import UNNAMED, is_typescript
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.rules.annotations import (
     DEFINITIONS_CONTAINER_RENAMED,
@@ -14,7 +14,7 @@ from mcp_bindgen.diff.rules.annotations import (
     SAME_REVISION_CHANGED,
 )
 from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, SchemaSite, TextSite
-from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline, is_typescript
+from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
 
 _ERROR_CODES = range(-32768, -31999)

@@ -7,6 +7,7 @@ Definitions are matched first: by name, by place and by shape.
 from collections.abc import Iterable, Iterator, Mapping
 
 from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.inputs import is_typescript
 from mcp_bindgen.diff.rule import NOTHING
 from mcp_bindgen.diff.rules.definitions import (
     DEFINITION_ADDED,
@@ -22,7 +23,7 @@ from mcp_bindgen.diff.rules.definitions import (
 from mcp_bindgen.diff.sites import BaseSite, DefinitionSite
 from mcp_bindgen.diff.source.annotations import compare_annotations, compare_files
 from mcp_bindgen.diff.source.bodies import INLINE, Bodies, compare_references
-from mcp_bindgen.diff.source.matched import Matched, in_order, is_inline, is_typescript
+from mcp_bindgen.diff.source.matched import Matched, in_order, is_inline
 from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.names import lineage
 from mcp_bindgen.ir.nodes import Alias, Protocol, Struct

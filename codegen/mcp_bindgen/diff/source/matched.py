@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.inputs import is_typescript
 from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.types.matching import Matching
 from mcp_bindgen.diff.types.pointers import Pointers
-from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
 
 
@@ -50,11 +50,6 @@ def declared_fields(old: Struct, new: Struct) -> Iterator[tuple[Field, Field]]:
         other = new.field(field.wire_name)
         if other is not None and (field.wire_name in old.own or field.wire_name in new.own):
             yield field, other
-
-
-def is_typescript(protocol: Protocol) -> bool:
-    """Whether a revision was read from a schema.ts, among others: only that says what extends what."""
-    return any(source.kind == SourceKind.TYPESCRIPT for source in protocol.sources)
 
 
 def is_inline(definition: Definition) -> bool:

@@ -133,10 +133,6 @@ class Equality:
             return self._known.decide((old.name, new.name, *beyond), lambda: self._forms(old, new))
         return self._forms(old, new)
 
-    def alike(self, old: Struct, new: Struct) -> bool:
-        """Whether two objects are equivalent, even if they are one of `pairs` themselves."""
-        return self._contents(old, new)
-
     def _forms(self, old: TypeRef, new: TypeRef) -> bool:
         if self._exact and said(old, self._old) != said(new, self._new):
             return False
@@ -159,7 +155,7 @@ class Equality:
         before, after = self._old.resolve(old), self._new.resolve(new)
         match before, after:
             case (Struct() | MapOf()), (Struct() | MapOf()):
-                return self._contents(before, after)
+                return self.alike(before, after)
             case ListOf(), ListOf():
                 return not any(bound_sites(before.bounds, after.bounds)) and self.same(before.item, after.item)
             case Primitive(), Primitive():
@@ -171,7 +167,8 @@ class Equality:
             case _:
                 return False
 
-    def _contents(self, old: Struct | MapOf, new: Struct | MapOf) -> bool:
+    def alike(self, old: Struct | MapOf, new: Struct | MapOf) -> bool:
+        """Whether two objects are equivalent, even if they are one of `pairs` themselves."""
         before, after = members(old), members(new)
         if before.keys() != after.keys() or any(before[n].required != after[n].required for n in before):
             return False
