@@ -1,6 +1,7 @@
 """Without any option, every client reaches every server."""
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,8 +37,20 @@ async def test_any_client_calls_a_tool_of_any_app(server: str, client: str) -> N
         result = await opened.call_tool(name="greet", arguments={"name": "Ada"})
         assert [text_of(result), len(result.content)] == ["hello Ada", 1], "the text is said once"
         assert '"resultType"' not in result.model_dump_json() or client >= "2026-07-28"
+        listed = await opened.list_tools()
+        assert client >= "2026-07-28" or "resultType" not in {*(result.model_extra or ()), *(listed.model_extra or ())}
         flagged = await opened.call_tool(name="flag")
         assert len(flagged.content) == 1
+
+
+async def test_an_older_program_gets_no_result_type_from_a_server_of_the_newest_revision_alone() -> None:
+    app = app_of("2026-07-28")
+    app.options = replace(app.effective_options(), revisions="own")
+    async with connect_memory(app) as peer:
+        opened = await bindings("2025-11-25").Client.open(peer)
+        assert opened.connection.revision == "2026-07-28"
+        for result in (await opened.call_tool(name="flag"), await opened.list_tools()):
+            assert "resultType" not in (result.model_extra or {}), "a gateway would pass it on to clients of its own"
 
 
 async def test_a_text_that_says_something_else_is_not_taken_for_the_result() -> None:

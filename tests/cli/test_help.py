@@ -79,6 +79,10 @@ def test_docs_lists_pages_and_shows_one(cli: Cli) -> None:
     )
     text = (ROOT / "docs" / "diff.md").read_text("utf-8")
     assert cli("docs", "diff").out == cli("docs", "docs/diff.md").out == text
+    # Pages have comments for whoever maintains them.
+    assert "<!--" in (ROOT / "docs" / "deployment.md").read_text("utf-8")
+    for name in ("deployment", "start/tutorial", "templates"):
+        assert "<!--" not in cli("docs", name).out
     assert "did you mean diff" in cli("docs", "dif", expect=2).err
 
 

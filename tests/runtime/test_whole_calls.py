@@ -77,6 +77,15 @@ async def test_middleware_before_the_request_counts_towards_the_timeout() -> Non
         assert both.sent[-1]["params"]["reason"] == "no answer within 0.2 s"
 
 
+@pytest.mark.parametrize("middleware", [(), (_slow_before,)])
+async def test_the_maximum_time_also_ends_a_call_with_a_longer_timeout(middleware: tuple[Any, ...]) -> None:
+    async with talk(Tools(), middleware=middleware) as both:
+        begun = asyncio.get_running_loop().time()
+        with pytest.raises(RequestTimeout, match=r"no answer within 0\.3 s"):
+            await both.client.call_tool(name="slow", options=CallOptions(timeout=60, max_time=0.3))
+        assert asyncio.get_running_loop().time() - begun < 0.4
+
+
 async def test_a_lookup_by_validate_counts_and_the_next_call_repeats_it() -> None:
     server = NeverLists()
     async with talk(server, middleware=(Validate(),)) as both:

@@ -1,13 +1,17 @@
 """`mcp-bindgen docs`: the documentation that is installed with the tool, in the terminal."""
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from mcp_bindgen.cli.output import answer, answer_markdown, table
 from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.paths import shipped
+
+_COMMENT: Final = re.compile(r"^<!--.*?-->\n+", re.MULTILINE | re.DOTALL)
+"""A comment for whoever maintains a page, such as the words that its search finds it by."""
 
 
 def page_name(path: str) -> str:
@@ -35,7 +39,7 @@ def docs(
     if name not in pages:
         hint = did_you_mean(name, pages) or "`mcp-bindgen docs` lists the pages"
         raise InputError.at(page, f"no such page; {hint}")
-    answer_markdown(pages[name].read_text("utf-8"))
+    answer_markdown(_COMMENT.sub("", pages[name].read_text("utf-8")))
 
 
 def _pages() -> dict[str, Path]:

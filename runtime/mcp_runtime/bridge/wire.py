@@ -156,6 +156,8 @@ class Wire:
         if self._is_native(method):
             return value
         value = self._incoming(method, part, value, text, reader)
+        if part != PARAMS and self._own.methods.get(method.name) is method and not self._own.result_tag:
+            value.pop(self.binding.result_tag, None)
         if self.meta and part == PARAMS and isinstance(method, RequestMethod):
             return said_in(value, self.meta)
         return value

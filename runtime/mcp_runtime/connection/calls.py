@@ -322,6 +322,12 @@ def times_of(options: CallOptions, limits: Limits) -> tuple[float | None, float 
     return timeout, limits.max_time if options.max_time is None else options.max_time
 
 
+def first_timeout(options: CallOptions, limits: Limits) -> float | None:
+    """Return the seconds that a call may take before the first progress report; None for no limit."""
+    timeout, max_time = times_of(options, limits)
+    return timeout if max_time is None or (timeout is not None and timeout < max_time) else max_time
+
+
 class Lasting(SentCall):
     """What is reported under a token that outlives its request."""
 

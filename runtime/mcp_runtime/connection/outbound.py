@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime.connection.calls import CURRENT, AnyMiddleware, Asked, Call, Lasting, through, times_of
+from mcp_runtime.connection.calls import CURRENT, AnyMiddleware, Asked, Call, Lasting, first_timeout, through, times_of
 from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded, read
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import Reports
@@ -64,12 +64,11 @@ class Outbound:
     ) -> Coroutine[Any, Any, T]:
         """Send a request through middleware; the timeout includes what middleware does and asks."""
         options, method = call_options(options), cast("RequestMethod[Any, Any]", exchange.method)
-        seconds = self._link.limits.timeout if options.timeout is None else options.timeout
 
         def ask(whole: asyncio.Timeout) -> Awaitable[T]:
             return through(middleware, exchange, lambda: self.ask(method, exchange.params, type_, options, whole))
 
-        return self.deadlines.within(seconds, method.name, ask)
+        return self.deadlines.within(first_timeout(options, self._link.limits), method.name, ask)
 
     async def ask(
         self,
@@ -189,8 +188,7 @@ class Outbound:
             encoded = _with_token(encoded, link.session.next_id)
         call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
         data = link.session.request(call, encoded)
-        timeout, max_time = times_of(options, link.limits)
-        first = timeout if max_time is None or (timeout is not None and timeout < max_time) else max_time
+        first = first_timeout(options, link.limits)
         if first is not None:
             call.limit = first
             self.deadlines.start(call.id, first, whole)
