@@ -58,6 +58,16 @@ class TestDefinitions:
         assert "its annotations use Nowhere" in self.refused(missing)
         assert "it has no name" in self.refused(lambda: None)
 
+    @pytest.mark.parametrize("annotation", [[str], 5, (int, str), {}, any, list[[str]], dict[str, [int]]], ids=repr)  # type: ignore[misc,valid-type]
+    def test_annotations_that_are_not_types_are_refused(self, annotation: Any) -> None:
+        def takes(a): ...  # type: ignore[no-untyped-def] # pyright: ignore
+
+        def returns(): ...  # type: ignore[no-untyped-def] # pyright: ignore
+
+        takes.__annotations__["a"] = returns.__annotations__["return"] = annotation
+        assert "parameter a: no JSON Schema for its type: " in self.refused(takes)
+        assert "no JSON Schema for its return type: " in self.refused(returns)
+
     def test_a_decorator_without_parentheses_is_refused(self) -> None:
         with pytest.raises(TypeError, match=r"@app.tool\(...\)"):
             mcp.App("test").tool(print)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

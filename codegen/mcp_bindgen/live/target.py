@@ -169,8 +169,9 @@ def talk(
         speaks = (
             f"it speaks {' or '.join(error.offered)}" if error.offered else error.because or "it does not say which"
         )
-        reason = f"{failed}: it does not speak {' or '.join(error.wanted)}; {speaks}"
-        raise InputError.at(where, reason, lines=said.lines) from None
+        is_odd = any(revision in error.wanted for revision in error.offered)
+        reason = str(error) if is_odd else f"it does not speak {' or '.join(error.wanted)}; {speaks}"
+        raise InputError.at(where, f"{failed}: {reason}", lines=said.lines) from None
     except McpError as error:
         first, *rest = str(error).splitlines() or [type(error).__name__]
         lines: Sequence[str] = _once(said.lines) or rest

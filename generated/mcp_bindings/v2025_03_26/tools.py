@@ -54,11 +54,17 @@ class ToolAnnotations(WireModel):
     read_only_hint: Boolean | None = None
     """True if the tool changes nothing; false by default."""
     destructive_hint: Boolean | None = None
-    """False if the tool only adds things; true by default, and without meaning for read-only tools."""
+    """True if the tool may destroy or overwrite something, false if it only adds; true by default, irrelevant if
+    it is read-only.
+    """
     idempotent_hint: Boolean | None = None
-    """True if repeating a call with the same arguments has no further effect; false by default."""
+    """True if repeating a call with the same arguments has no further effect; false by default, irrelevant if it
+    is read-only.
+    """
     open_world_hint: Boolean | None = None
-    """True if the tool deals with an open set of things, like the web; true by default."""
+    """True if the tool may reach an open world, like a web search; false if its world is closed, like a memory;
+    true by default.
+    """
 
 
 class Tool(WireModel):

@@ -356,7 +356,8 @@ class ClientHandlers(stub.Handlers):
     async def create_message(
         self, params: models.CreateMessageRequestParams, ctx: ClientContext
     ) -> models.CreateMessageResult:
-        """Asks the client, inside an `InputRequiredResult`, to sample its language model.
+        """Asks the client, inside an `InputRequiredResult`, to sample its language model; the user should be
+        able to review it.
 
         Deprecated in revision 2026-07-28.
         """

@@ -247,7 +247,7 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#multiselecte
 
 
 class LegacyTitledEnumSchema(WireModel):
-    """Older form of a single choice with labels; use `TitledSingleSelectEnumSchema` instead.
+    """Older form of a single choice with labels, to be removed; use `TitledSingleSelectEnumSchema` instead.
 
     Since 2025-11-25.
 

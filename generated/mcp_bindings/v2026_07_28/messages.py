@@ -379,7 +379,8 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequest
 
 
 class InputRequiredResult(Result):
-    """More input is needed: the client collects it and sends its request again with a new id.
+    """The request is incomplete: the client collects the input asked for, if any, and sends it again with a new
+    id.
 
     Since 2026-07-28.
 

@@ -148,7 +148,9 @@ SAMPLING_CREATE_MESSAGE: Final[method.RequestMethod[models.CreateMessageRequestP
         gated={"toolChoice": "client.sampling.tools", "tools": "client.sampling.tools"},
     )
 )
-"""Asks the client, inside an `InputRequiredResult`, to sample its language model."""
+"""Asks the client, inside an `InputRequiredResult`, to sample its language model; the user should be able to
+review it.
+"""
 
 SERVER_DISCOVER: Final[method.RequestMethod[models.RequestParams, models.DiscoverResult]] = method.RequestMethod(
     "server/discover",

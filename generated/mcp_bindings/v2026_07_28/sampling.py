@@ -109,7 +109,8 @@ class CreateMessageRequestParams(WireModel):
 
 @deprecated("Deprecated in revision 2026-07-28.", category=None)
 class CreateMessageRequest(WireModel):
-    """Asks the client, inside an `InputRequiredResult`, to sample its language model.
+    """Asks the client, inside an `InputRequiredResult`, to sample its language model; the user should be able to
+    review it.
 
     Deprecated in revision 2026-07-28.
 

@@ -89,7 +89,8 @@ class ConnectedClient(stub.Stub):
         tool_choice: models.ToolChoice | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CreateMessageResult:
-        """Asks the client, inside an `InputRequiredResult`, to sample its language model.
+        """Asks the client, inside an `InputRequiredResult`, to sample its language model; the user should be
+        able to review it.
 
         Deprecated in revision 2026-07-28.
 

@@ -44,7 +44,7 @@ class ListToolsRequest(WireModel):
 
 
 class ToolInputSchema(WireModel):
-    """JSON Schema of the arguments, always an object.
+    """JSON Schema of the arguments, an object; `x-mcp-header` in it repeats an argument in an HTTP header.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
     """
@@ -86,11 +86,17 @@ class ToolAnnotations(WireModel):
     read_only_hint: Boolean | None = None
     """True if the tool changes nothing; false by default."""
     destructive_hint: Boolean | None = None
-    """False if the tool only adds things; true by default, and without meaning for read-only tools."""
+    """True if the tool may destroy or overwrite something, false if it only adds; true by default, irrelevant if
+    it is read-only.
+    """
     idempotent_hint: Boolean | None = None
-    """True if repeating a call with the same arguments has no further effect; false by default."""
+    """True if repeating a call with the same arguments has no further effect; false by default, irrelevant if it
+    is read-only.
+    """
     open_world_hint: Boolean | None = None
-    """True if the tool deals with an open set of things, like the web; true by default."""
+    """True if the tool may reach an open world, like a web search; false if its world is closed, like a memory;
+    true by default.
+    """
 
 
 class Tool(BaseMetadata, Icons):
@@ -102,7 +108,7 @@ class Tool(BaseMetadata, Icons):
     description: str | None = None
     """What the tool does, for the model."""
     input_schema: ToolInputSchema
-    """JSON Schema of the arguments, always an object."""
+    """JSON Schema of the arguments, an object; `x-mcp-header` in it repeats an argument in an HTTP header."""
     output_schema: ToolOutputSchema | None = None
     """JSON Schema of `structuredContent`, of any type.
 

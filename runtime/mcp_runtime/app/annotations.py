@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-_SCALARS: Final = frozenset((str, int, float, bool, NoneType))
+_SCALARS: Final = (str, int, float, bool, NoneType)
 _UNIONS: Final = (Union, UnionType)
 
 
 def is_plain(annotation: Any) -> bool:
     """Whether a type certainly has a JSON Schema, so that building it can wait until a client asks for it."""
-    if annotation is None or annotation in _SCALARS:
+    if annotation is None or any(annotation is scalar for scalar in _SCALARS):  # not every annotation has a hash
         return True
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:

@@ -60,15 +60,16 @@ class Arguments:
     def __init__(self, signature: Signature, parameters: Sequence[Parameter]) -> None:
         # Fields are numbered, so that a parameter may share its name with a pydantic method.
         self._names = tuple(parameter.name for parameter in parameters)
-        fields = {f"p{place}": _field(parameter) for place, parameter in enumerate(parameters)}
         try:
+            fields = {f"p{place}": _field(parameter) for place, parameter in enumerate(parameters)}
             make: Any = create_model
             model = make("Arguments", __config__=_CLOSED, **fields)
             self.schema: dict[str, Any] = model.model_json_schema(schema_generator=_Generate)
-        except (PydanticUserError, SchemaError) as error:
+        except _UNFIT as error:
             guilty = next((p for p in parameters if not _has_schema(p.annotation)), None)
             named = f"parameter {guilty.name}" if guilty else "its parameters"
-            raise signature.error(f"{named}: no JSON Schema for its type: {_first_line(error)}") from None
+            said = _why(error, guilty and guilty.annotation)
+            raise signature.error(f"{named}: no JSON Schema for its type: {said}") from None
         self.schema.pop("title", None)
         self._fields = tuple(fields)
         self._validator = model.__pydantic_validator__
@@ -181,8 +182,9 @@ class Output:
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(signature.returns)
             made = self._adapter.json_schema(mode="serialization", schema_generator=_Generate)
-        except (PydanticUserError, SchemaError) as error:
-            reason = f"no JSON Schema for its return type: {_first_line(error)}; pass structured=False to do without"
+        except _UNFIT as error:
+            said = _why(error, signature.returns)
+            reason = f"no JSON Schema for its return type: {said}; pass structured=False to do without"
             raise signature.error(reason) from None
         is_object = _is_object(made)
         if is_object:
@@ -242,13 +244,19 @@ def _field(parameter: Parameter) -> tuple[Any, Any]:
 def _has_schema(annotation: Any) -> bool:
     try:
         TypeAdapter(annotation).json_schema()
-    except (PydanticUserError, SchemaError):
+    except _UNFIT:
         return False
     return True
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")
+_UNFIT: Final = (PydanticUserError, SchemaError, TypeError, AttributeError, KeyError)
+"""What building a schema raises: the last three for annotations that are not types, such as ``[str]``."""
+
+
+def _why(error: Exception, annotation: Any) -> str:
+    if not isinstance(error, PydanticUserError | SchemaError):
+        return f"{annotation!r:.60} is not a type"
+    return str(error).partition("\n")[0].partition(". Set ")[0].rstrip(".")
 
 
 def _is_object(schema: Mapping[str, Any]) -> bool:

@@ -188,8 +188,7 @@ class Outbound:
             encoded = _with_token(encoded, link.session.next_id)
         call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
         data = link.session.request(call, encoded)
-        first = first_timeout(options, link.limits)
-        if first is not None:
+        if (first := first_timeout(options, link.limits)) is not None:
             call.limit = first
             self.deadlines.start(call.id, first, whole)
         meta = requester.meta if requester.is_modern else None
