@@ -226,16 +226,6 @@ class TestBadInput:
     def test_wrong_options_are_explained(self, arguments: tuple[str, ...], expected: str, cli: Cli) -> None:
         assert expected in cli("inspect", *arguments, expect=2).err
 
-    def test_a_server_that_refuses_a_revision_which_it_lists_is_not_said_to_lack_it(self, cli: Cli) -> None:
-        answer = {"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "2026-07-28"}}
-        program = (
-            "import json, sys\n"
-            "for line in sys.stdin:\n"
-            f"    print(json.dumps({{'jsonrpc': '2.0', 'id': json.loads(line)['id'], 'error': {answer}}}), flush=True)"
-        )
-        error = cli("inspect", "--", sys.executable, "-c", program, expect=2).err
-        assert "the peer refused 2026-07-28, which it lists as supported" in error and "does not speak" not in error
-
     def test_a_silent_server_times_out(self, cli: Cli) -> None:
         command = ("--", sys.executable, "-c", "import sys; sys.stdin.read()")
         expected = "the server did not answer within 0.5 s"

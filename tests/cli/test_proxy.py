@@ -223,6 +223,7 @@ class TestBadInput:
             (("--log", "/no/such/folder/x", "--", "cat"), "error: /no/such/folder/x: cannot be written"),
             (("cat",), "error: cat: is not a URL"),
             (("--stdio", "--", "cat"), "error: --stdio: is for a server with a URL"),
+            (("--http", "http://localhost/mcp"), "error: --http: is for a command"),
             (("--header", "a=env:b", "http://localhost/mcp"), "error: --header: is for --stdio"),
             (
                 ("--", "http://localhost/mcp"),

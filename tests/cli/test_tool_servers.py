@@ -19,6 +19,16 @@ def program(what: str) -> tuple[object, ...]:
 
 
 class TestListing:
+    def test_a_server_that_refuses_a_revision_which_it_lists_is_not_said_to_lack_it(self, cli: Cli) -> None:
+        answer = {"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "2026-07-28"}}
+        program = (
+            "import json, sys\n"
+            "for line in sys.stdin:\n"
+            f"    print(json.dumps({{'jsonrpc': '2.0', 'id': json.loads(line)['id'], 'error': {answer}}}), flush=True)"
+        )
+        error = cli("tools", "list", "--", sys.executable, "-c", program, expect=2).err
+        assert "the peer refused 2026-07-28, which it lists as supported" in error and "does not speak" not in error
+
     @pytest.mark.slow
     def test_hidden_tools_are_listed_and_requests_are_refused(self, cli: Cli) -> None:
         found = {row["name"]: row for row in cli("tools", "list", "--format", "json", *program("ask")).json}

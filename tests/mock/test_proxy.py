@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.live.http_proxy import Relay
+from mcp_bindgen.live.http_proxy import UrlRelay
 from mcp_bindgen.live.record import Recorder
 from mcp_bindgen.mock import serve
 from mcp_bindings import v2025_11_25, v2026_07_28
@@ -50,7 +50,7 @@ async def test_a_session_over_stdio_is_replayed_byte_for_byte(tmp_path: Path, pa
 async def recorded(url: str, path: Path) -> AsyncGenerator[str]:
     """Record what passes over HTTP; yields the URL of the proxy."""
     recorder = Recorder(path, mask=True)
-    async with served(Relay(url, lambda text, findings: None, recorder.take)) as proxy:
+    async with served(UrlRelay(url, lambda text, findings: None, recorder.take)) as proxy:
         yield f"{proxy}/mcp"
     recorder.close()
 

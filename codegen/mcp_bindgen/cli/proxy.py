@@ -28,10 +28,14 @@ def proxy(
     context: typer.Context,
     url: Annotated[str | None, typer.Argument(metavar="URL", help="The server, to be reached over HTTP.")] = None,
     port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="Where clients of a URL connect; 0 for a free one.")
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Where HTTP clients connect; 0 for a free one.")
     ] = 8000,
     stdio: Annotated[
         bool, typer.Option("--stdio", help="The client of a URL uses standard input and output, not HTTP.")
+    ] = False,
+    http: Annotated[
+        bool,
+        typer.Option("--http", help="Clients of a command connect over HTTP, each session to a process of its own."),
     ] = False,
     header: HeaderOption = None,
     log: Annotated[
@@ -47,9 +51,9 @@ def proxy(
     """Relay messages between a client and a server, and report each one that violates the protocol.
 
     Put `mcp-bindgen proxy --` before the server's command in the client's configuration. For a server with a URL, let
-    the client connect to the URL that the proxy prints, or start `mcp-bindgen proxy --stdio URL`.
+    the client connect to the URL that the proxy prints, or start `mcp-bindgen proxy --stdio URL`. For HTTP clients of
+    a command, `mcp-bindgen proxy --http -- COMMAND` prints such a URL.
     """
-    from mcp_bindgen.live.http_proxy import run_http_proxy
     from mcp_bindgen.live.proxy import run_proxy
     from mcp_bindgen.live.record import Recorder
     from mcp_bindgen.live.report import Report
@@ -67,6 +71,8 @@ def proxy(
         raise InputError.at("--header", "is for --stdio; over HTTP, the client sends its own headers")
     if stdio and url is None:
         raise InputError.at("--stdio", "is for a server with a URL: proxy --stdio URL")
+    if http and not words:
+        raise InputError.at("--http", "is for a command: proxy --http -- COMMAND; clients of a URL use HTTP anyway")
     with _opened(log) as out:
         report = Report(out, mask=mask, as_json=format_ == "json")
         recorder = None if record is None else Recorder(record, mask=mask)
@@ -75,8 +81,12 @@ def proxy(
             from mcp_bindgen.live.stdio_to_http import run_stdio_to_http
 
             passed = run_stdio_to_http(Endpoint(url=url, headers=headers(header or ())), report.tell, take)
-        elif url is not None:
-            passed = run_http_proxy(url, port, report.tell, lambda place: report.note(f"connect to {place}"), take)
+        elif url is not None or http:
+            from mcp_bindgen.live.http_proxy import UrlRelay
+            from mcp_bindgen.live.http_to_stdio import StdioRelay
+
+            relay = StdioRelay(words, report.tell, take) if url is None else UrlRelay(url, report.tell, take)
+            passed = relay.serve(port, lambda place: report.note(f"connect to {place}"))
         else:
             passed = run_proxy(words, report.tell, take)
         if not passed.is_stuck:

@@ -2,25 +2,33 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any, Final
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.proxy import Passed, Record, Tally, Tell
+from mcp_runtime.observe.observer import Observer
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.modern import is_modern
+from mcp_runtime.transports.http.server.checks import SESSION, Places
+from mcp_runtime.transports.http.statuses import Refusal
 
 if TYPE_CHECKING:
     import httpx2
+    import uvicorn
 
-    from mcp_runtime.observe.observer import Observer
+Receive = Callable[[], Any]
+Send = Callable[[Any], Any]
 
 MAX_BODY: Final = 64 << 20
 """The maximum size of a request in bytes; a larger one gets status 413."""
 MAX_SESSIONS: Final = 1_000
 """How many sessions are followed; messages of further ones pass without being judged."""
-_SESSION: Final = b"mcp-session-id"
 # `accept-encoding` goes, so that answers are readable.
 _HOP: Final = frozenset(
     (
@@ -29,10 +37,106 @@ _HOP: Final = frozenset(
     )
 )
 """The headers that are about one connection."""
+_HERE: Final = Places.of(None, (), ())
 
 
-class Relay:
-    """An ASGI application that passes each request on to a server, and its response back while it arrives.
+class Request(NamedTuple):
+    """A request of a client, whose body has arrived."""
+
+    method: str
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    receive: Receive
+    send: Send
+
+
+class HttpRelay(ABC):
+    """An ASGI application for clients on this machine, which relays and judges their messages.
+
+    Args:
+        tell: is called for each message that violates the protocol.
+        record: is called for each message.
+    """
+
+    def __init__(self, tell: Tell, record: Record | None = None) -> None:
+        self.tally = Tally(tell, record)
+        self.unjudged = 0
+        self._numbers: WeakKeyDictionary[Observer, int] = WeakKeyDictionary()
+        self._conversations = 0
+        self._bindings = [package.BINDING for package in packages_of(revisions())]
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            _HERE.check(dict(scope["headers"]), None)
+        except Refusal as refusal:
+            await answer(send, refusal.status, refusal.body)
+            return
+        body = bytearray()
+        while (event := await receive())["type"] == "http.request":
+            body += event["body"]
+            if len(body) > MAX_BODY:
+                await answer(send, 413, b"the request is too large")
+                return
+            if not event.get("more_body"):
+                break
+        await self.relay(Request(scope["method"], scope["headers"], bytes(body), receive, send))
+
+    @abstractmethod
+    async def relay(self, request: Request) -> None:
+        """Relay one request, and its response."""
+
+    def follow(self, *, is_session: bool) -> Observer:
+        """Return what judges a session from its beginning, or a request that may follow others."""
+        return Observer(self._bindings, is_joined=not is_session)
+
+    def judge(self, observer: Observer | None, sender: Side, text: bytes) -> None:
+        """Judge a message of a conversation; None for one that is not followed."""
+        if not text.strip():
+            return
+        self.unjudged += observer is None
+        self.tally.take(observer, self._number(observer), sender, text)
+
+    def _number(self, observer: Observer | None) -> int:
+        """Return the number of a conversation; 0 for those that are not followed."""
+        if observer is None:
+            return 0
+        if observer not in self._numbers:
+            self._conversations += 1
+        return self._numbers.setdefault(observer, self._conversations)
+
+    def serve(self, port: int, started: Callable[[str], None]) -> Passed:
+        """Serve until the process is interrupted; return what passed.
+
+        Args:
+            port: where clients connect; 0 for a free one.
+            started: is told the URL.
+
+        Raises:
+            InputError: the port is taken, or the extra `http` is not installed.
+        """
+        _, serve, url = listening(self, port, "proxy")
+        started(url)
+
+        async def serve_and_close() -> None:
+            try:
+                await serve()
+            finally:
+                await self.aclose()
+
+        with suppress(KeyboardInterrupt):
+            asyncio.run(serve_and_close())
+        return self.tally.passed("the proxy was stopped", self.unjudged)
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close what is open."""
+
+
+class UrlRelay(HttpRelay):
+    """Passes each request on to a server with a URL, and its response back while it arrives.
 
     Args:
         url: the endpoint of the server; the path of requests is ignored.
@@ -41,46 +145,36 @@ class Relay:
     """
 
     def __init__(self, url: str, tell: Tell, record: Record | None = None) -> None:
+        super().__init__(tell, record)
         self._url = url
-        self.tally = Tally(tell, record)
-        self._numbers: WeakKeyDictionary[Observer, int] = WeakKeyDictionary()
-        self._conversations = 0
-        self._bindings = [package.BINDING for package in packages_of(revisions())]
         self._sessions: dict[bytes, Observer] = {}
-        self.unjudged = 0
 
-    async def __call__(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
-        """Answer one request."""
+    async def aclose(self) -> None:
+        """Nothing stays open between requests."""
+
+    async def relay(self, request: Request) -> None:
+        """Relay one request, and its response."""
         import httpx2
 
-        if scope["type"] != "http":
-            return
-        body = bytearray()
-        while (event := await receive())["type"] == "http.request":
-            body += event["body"]
-            if len(body) > MAX_BODY:
-                await _answer(send, 413, b"the request is too large")
-                return
-            if not event.get("more_body"):
-                break
-        headers = [(name, value) for name, value in scope["headers"] if name not in _HOP]
-        observer = self._observer(dict(headers).get(_SESSION, b""), bytes(body))
-        self._judge(observer, "client", bytes(body))
+        headers = [(name, value) for name, value in request.headers if name not in _HOP]
+        observer = self._observer(dict(headers).get(SESSION, b""), request.body)
+        self.judge(observer, Side.CLIENT, request.body)
         async with httpx2.AsyncClient(timeout=httpx2.Timeout(10, read=None)) as client:
-            request = client.build_request(scope["method"], self._url, headers=headers, content=bytes(body))
+            sent = client.build_request(request.method, self._url, headers=headers, content=request.body)
             try:
-                response = await client.send(request, stream=True)
+                response = await client.send(sent, stream=True)
             except httpx2.HTTPError as error:
-                await _answer(send, 502, f"the server cannot be reached: {type(error).__name__}".encode())
+                reason = f"the server cannot be reached: {type(error).__name__}"
+                await answer(request.send, 502, reason.encode())
                 return
             try:
-                await self._back(response, observer, send)
+                await self._back(response, observer, request.send)
             finally:
                 await response.aclose()
 
-    async def _back(self, response: "httpx2.Response", observer: "Observer | None", send: Callable[[Any], Any]) -> None:
+    async def _back(self, response: "httpx2.Response", observer: Observer | None, send: Send) -> None:
         headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in _HOP]
-        if (session := dict(headers).get(_SESSION)) and observer and len(self._sessions) < MAX_SESSIONS:
+        if (session := dict(headers).get(SESSION)) and observer and len(self._sessions) < MAX_SESSIONS:
             self._sessions.setdefault(session, observer)
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
@@ -91,44 +185,28 @@ class Relay:
                 yield chunk
 
         async for text in _events(passed()) if is_stream else _whole(passed()):
-            self._judge(observer, "server", text)
+            self.judge(observer, Side.SERVER, text)
         await send({"type": "http.response.body", "body": b""})
 
-    def _observer(self, session: bytes, body: bytes) -> "Observer | None":
+    def _observer(self, session: bytes, body: bytes) -> Observer | None:
         """Return what follows a conversation: that of the session, or a new one for what needs none."""
-        from mcp_runtime.observe.observer import Observer
-        from mcp_runtime.protocol.modern import is_modern
-
         if session:
             return self._sessions.get(session)
         try:
             value: Any = json.loads(body or b"null")
         except (ValueError, RecursionError):
-            return Observer(self._bindings)
+            return self.follow(is_session=False)
         begins = is_object(value) and value.get("method") == "initialize"
-        return Observer(self._bindings) if begins or is_modern(value) else None
-
-    def _judge(self, observer: "Observer | None", sender: str, text: bytes) -> None:
-        if not text.strip():
-            return
-        from mcp_runtime.protocol.legacy import Side
-
-        self.unjudged += observer is None
-        self.tally.take(observer, self._number(observer), Side(sender), text)
-
-    def _number(self, observer: "Observer | None") -> int:
-        """Return the number of a conversation; 0 for those that are not followed."""
-        if observer is None:
-            return 0
-        if observer not in self._numbers:
-            self._conversations += 1
-        return self._numbers.setdefault(observer, self._conversations)
+        return self.follow(is_session=begins) if begins or is_modern(value) else None
 
 
-def run_http_proxy(
-    url: str, port: int, tell: Tell, started: Callable[[str], None], record: Record | None = None
-) -> Passed:
-    """Serve on this machine until the process is interrupted; return what passed.
+def listening(app: Any, port: int, by: str) -> "tuple[uvicorn.Server, Callable[[], Coroutine[Any, Any, None]], str]":
+    """Listen on this machine for an ASGI application; return a server, the function that serves, and the URL.
+
+    Args:
+        app: the application.
+        port: 0 for a free one.
+        by: the command, for errors.
 
     Raises:
         InputError: the port is taken, or the extra `http` is not installed.
@@ -136,27 +214,21 @@ def run_http_proxy(
     try:
         import uvicorn
     except ImportError:
-        raise InputError.at("proxy", "a proxy for a URL needs uvicorn: pip install 'mcp-bindgen[http]'") from None
-    relay = Relay(url, tell, record)
-    config = uvicorn.Config(relay, host="127.0.0.1", port=port, log_level="error", lifespan="off")
-    server = uvicorn.Server(config)
-
-    async def serve() -> None:
-        socket = config.bind_socket()
-        started(f"http://127.0.0.1:{socket.getsockname()[1]}/mcp")
-        await server.serve([socket])
-
+        raise InputError.at(by, "serving over HTTP needs uvicorn: pip install 'mcp-bindgen[http]'") from None
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", ws="none")
     try:
-        asyncio.run(serve())
-    except KeyboardInterrupt:
-        pass
+        listener = config.bind_socket()
+        listener.listen()  # clients that come before it serves wait
     except (SystemExit, OSError):
         raise InputError.at("--port", f"{port} cannot be used; is another program using it?") from None
-    return relay.tally.passed("the proxy was stopped", relay.unjudged)
+    server = uvicorn.Server(config)
+    return server, lambda: server.serve([listener]), f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
 
 
-async def _answer(send: Callable[[Any], Any], status: int, text: bytes) -> None:
-    headers = [(b"content-type", b"text/plain")]
+async def answer(send: Send, status: int, text: bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """Answer a request with a text, or with JSON."""
+    kind = b"application/json" if text.startswith(b"{") else b"text/plain"
+    headers = [(b"content-type", kind), *headers]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})
 

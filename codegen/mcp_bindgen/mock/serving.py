@@ -120,19 +120,8 @@ def in_thread(mock: Mock, port: int) -> Generator[Mock]:
 
 def _prepared(mock: Mock, port: int) -> "tuple[uvicorn.Server, Callable[[], Any]]":
     """Listen, set the mock's URL, and return what serves it and what ends it."""
-    try:
-        import uvicorn
+    from mcp_bindgen.live.http_proxy import listening
+    from mcp_runtime.transports.http import asgi_app
 
-        from mcp_runtime.transports.http import asgi_app
-    except ImportError:
-        raise InputError.at("mock", "serving over HTTP needs uvicorn: pip install 'mcp-bindgen[http]'") from None
-    app = mock.faults.over(asgi_app(mock.server))
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", ws="none")
-    try:
-        listener = config.bind_socket()
-        listener.listen()  # clients that come before the thread serves wait
-    except (SystemExit, OSError):
-        raise InputError.at("--port", f"{port} cannot be used; is another program using it?") from None
-    mock.url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-    server = uvicorn.Server(config)
-    return server, lambda: server.serve([listener])
+    server, serve, mock.url = listening(mock.faults.over(asgi_app(mock.server)), port, "mock")
+    return server, serve

@@ -65,15 +65,17 @@ class Observer:
 
     Args:
         bindings: the known revisions.
+        is_joined: whether messages may have passed before, so that unknown cursors and states are not reported.
 
     Attributes:
         unjudged: how many messages were too long to be checked, or of an unknown revision.
     """
 
-    def __init__(self, bindings: Iterable[Binding]) -> None:
+    def __init__(self, bindings: Iterable[Binding], *, is_joined: bool = False) -> None:
         judges = {binding.revision: Judge(binding) for binding in bindings}
         self._legacy = LegacyTalk({r: judge for r, judge in judges.items() if judge.binding.era == "legacy"})
         self._modern = ModernTalk({r: judge for r, judge in judges.items() if judge.binding.era == "modern"})
+        self._legacy.known.is_incomplete = self._modern.known.is_incomplete = is_joined
         self.unjudged = 0
         self._unread: set[Side] = set()
 
