@@ -20,8 +20,8 @@ from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
 from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.options import CallOptions, Limits
+from mcp_runtime.protocol.dispatch import Side, State
 from mcp_runtime.protocol.jsonrpc import Request
-from mcp_runtime.protocol.legacy import Side, State
 
 
 class Arrived(BaseException):
@@ -110,14 +110,14 @@ class Receive:
         self._waiting = [b"%b%d%b" % (self._before, id_, self._after) for id_ in reversed(numbers)]
 
     def _ask(self) -> None:
-        self._session.state = State.NEW if self._method == "initialize" else State.READY
+        self._session.enter(State.NEW if self._method == "initialize" else State.READY)
         method = bindings.METHODS[self._method]
         assert isinstance(method, RequestMethod)
         asked = self._end.conversation.outbound.ask(method, None, method.result, CallOptions())
         asked.send(None)  # up to where it waits for the answer
 
     def __call__(self) -> None:
-        self._session.state = self._state
+        self._session.enter(self._state)
         if self._is_result:
             self._receive(self._waiting.pop(), self._transport)
         else:

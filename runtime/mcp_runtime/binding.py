@@ -10,7 +10,7 @@ from mcp_runtime.errors import BindingFormatError, PeerError, UnsupportedRevisio
 from mcp_runtime.method import AnyMethod, MethodTable, WireType
 
 if TYPE_CHECKING:
-    from mcp_runtime.protocol.legacy import Side
+    from mcp_runtime.protocol.dispatch import Side
     from mcp_runtime.protocol.validation import Reader
 
 FORMAT: Final = 3

@@ -132,7 +132,7 @@ class ProtocolViolation(McpError):
         reason: what is wrong there.
     """
 
-    def __init__(self, *, revision: str, method: str | None, pointer: str, reason: str) -> None:
+    def __init__(self, *, revision: str, method: str | None, pointer: str = "", reason: str) -> None:
         what = f"{method} of {revision}" if method else f"a message of {revision}"
         super().__init__(f"{what}: {pointer or '/'}: {reason}")
         self.revision = revision

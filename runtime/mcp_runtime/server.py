@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, nullcontext
 from functools import wraps
 from traceback import walk_tb
 from typing import Any, Final, TypeVar, cast
@@ -128,12 +128,8 @@ async def serve(transport: Transport, *servers: ServerHandlers) -> str:
 @asynccontextmanager
 async def serving(transport: Transport, *servers: ServerHandlers) -> AsyncGenerator[Connection]:
     """Serve one client for as long as the context lasts, within the lifespans of the servers; see `serve`."""
-    async with lifespans(servers):
-        connection = await start_server(transport, *servers)
-        try:
-            yield connection
-        finally:
-            await connection.aclose()
+    async with lifespans(servers), aclosing(await start_server(transport, *servers)) as connection:
+        yield connection
 
 
 def lifespans(servers: Sequence[ServerHandlers]) -> AbstractAsyncContextManager[None]:

@@ -16,7 +16,7 @@ from mcp_bindings import v2025_11_25 as newest
 from mcp_runtime.binding import FORMAT, Binding
 from mcp_runtime.bridge import Action, Bridging, Loss, MissingInRevision
 from mcp_runtime.errors import BindingFormatError, PeerError, UnsupportedRevision
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.server import start_server
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair

@@ -21,7 +21,7 @@ from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.client_features.forms import defaults
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.skills import iter_skills, load_skill
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.tools import list_items, list_tools
 from mcp_runtime.transports.http import connect_http
 

@@ -24,7 +24,7 @@ from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.errors import PeerError
 from mcp_runtime.peer import Peer
 from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.http import connect_http, connect_sse
 from mcp_runtime.transports.stdio import connect_stdio

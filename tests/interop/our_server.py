@@ -19,7 +19,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import ServerHandlers
 from mcp_runtime.transports.http import serve_http

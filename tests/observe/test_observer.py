@@ -15,7 +15,7 @@ from mcp_bindgen.live.bindings import revisions as released
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.observe.observer import MAX_JUDGED, Finding, Observer
 from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import connect_memory
 from observe.faults import CLIENT, FAULTS, SERVER, Fault, Said, call, hello, note, result

@@ -8,7 +8,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import open_any
 from mcp_runtime.errors import MissingCapability, UnsupportedRevision
 from mcp_runtime.peer import Peer
-from mcp_runtime.protocol.legacy import Side, State
+from mcp_runtime.protocol.dispatch import Side, State
 from mcp_runtime.server import start_server
 from mcp_runtime.transports.memory import memory_pair
 from support.own import OWN, own

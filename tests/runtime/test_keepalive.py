@@ -14,7 +14,7 @@ from mcp_runtime.connection import Connection, Exchange
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
 from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
 from mcp_runtime.peer import Peer
-from mcp_runtime.protocol.legacy import State
+from mcp_runtime.protocol.dispatch import State
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.settings import Proceed
 from mcp_runtime.stub import CallOptions

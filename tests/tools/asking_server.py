@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
 

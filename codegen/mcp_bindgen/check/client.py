@@ -91,7 +91,7 @@ class Peer(ABC):
 
     def __init__(self, timeout: float) -> None:
         from mcp_runtime.observe.observer import Observer
-        from mcp_runtime.protocol.legacy import Side
+        from mcp_runtime.protocol.dispatch import Side
 
         self.timeout = timeout
         self.revision = ""

@@ -13,7 +13,7 @@ from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.proxy import Passed, Record, Tally, Tell
 from mcp_runtime.observe.observer import Observer
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.transports.http.server.checks import SESSION, Places
 from mcp_runtime.transports.http.statuses import Refusal

@@ -18,7 +18,7 @@ from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, Message, failure, i
 from mcp_bindgen.live.proxy import Record, Tell
 from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.observe.observer import Observer
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.modern import LOG_LEVEL, SUBSCRIPTION_ID, is_modern
 from mcp_runtime.transports.http.server.checks import SESSION
 from mcp_runtime.transports.http.statuses import STATUSES, Case

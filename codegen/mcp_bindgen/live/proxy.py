@@ -16,7 +16,7 @@ from mcp_bindgen.live.pump import Copies, Pump
 
 if TYPE_CHECKING:
     from mcp_runtime.observe.observer import Finding, Observer
-    from mcp_runtime.protocol.legacy import Side
+    from mcp_runtime.protocol.dispatch import Side
     from mcp_runtime.transports.process import Child
 
 GRACE: Final = 2.0
@@ -97,7 +97,7 @@ class Watcher(threading.Thread):
 
     def __init__(self, copies: "Copies[Side]", tell: Tell, record: Record | None) -> None:
         from mcp_runtime.observe.observer import MAX_JUDGED, Observer
-        from mcp_runtime.protocol.legacy import Side
+        from mcp_runtime.protocol.dispatch import Side
         from mcp_runtime.transports.framing import LineFramer
 
         super().__init__(name="mcp-proxy-watcher", daemon=True)
@@ -158,7 +158,7 @@ def run_proxy(words: Sequence[str], tell: Tell, record: Record | None = None) ->
 
 async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Passed:
     from mcp_runtime.connection.transport import TransportError
-    from mcp_runtime.protocol.legacy import Side
+    from mcp_runtime.protocol.dispatch import Side
     from mcp_runtime.transports.process import Child, how_it_ended, on_signals
 
     copies: Copies[Side] = Copies()

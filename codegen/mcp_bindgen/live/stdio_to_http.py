@@ -10,7 +10,7 @@ from mcp_bindgen.live.proxy import Passed, Record, Tally, Tell
 from mcp_bindgen.live.target import Target, connect
 from mcp_runtime.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
 from mcp_runtime.observe.observer import Observer
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.transports.process import on_signals
 from mcp_runtime.transports.stdio import StdioServerTransport

@@ -84,7 +84,7 @@ class Visit:
     async def look(self) -> Seen:
         """Return what the server is and offers."""
         from mcp_runtime.errors import McpError
-        from mcp_runtime.protocol.legacy import Side
+        from mcp_runtime.protocol.dispatch import Side
         from mcp_runtime.tools import list_items
 
         async with self._client() as client:

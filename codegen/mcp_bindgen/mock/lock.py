@@ -183,8 +183,8 @@ def lock_server(lock: Path, *, seed: int = 0, examples: Path | None = None, pack
     """
     from mcp_runtime.errors import PeerError
     from mcp_runtime.middleware.validate import INVALID_INPUT_IN_RESULT
+    from mcp_runtime.protocol.dispatch import Side
     from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
-    from mcp_runtime.protocol.legacy import Side
     from mcp_runtime.server import ServerOptions
 
     contract = read_contract(lock, Diagnostics())

@@ -14,7 +14,7 @@ from mcp_runtime.features.listen import Subscription, listen
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 
 
 class SessionOfClient:

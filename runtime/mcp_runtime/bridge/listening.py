@@ -13,7 +13,7 @@ from mcp_runtime.features.listeners import covers
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import names
 from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 
 if TYPE_CHECKING:
     from mcp_runtime.connection.calls import Call

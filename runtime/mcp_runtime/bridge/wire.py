@@ -15,7 +15,7 @@ from mcp_runtime.bridge.revisions import Conversions
 from mcp_runtime.bridge.steps import Told
 from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.protocol.validation import Reader
 

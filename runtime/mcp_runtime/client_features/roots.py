@@ -16,8 +16,8 @@ from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_ROOTS_LIST_CHANGED, ROOTS_LIST
 
 __all__ = ["PathRefused", "Root", "Roots", "inside"]

@@ -9,7 +9,7 @@ from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.connection.link import ErrorHook, Link
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.errors import McpError
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 
 
 class KnowsPeer(ABC):

@@ -16,8 +16,8 @@ from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.options import CallOptions, Limits, LogLevel, Progress
+from mcp_runtime.protocol.dispatch import Side, State
 from mcp_runtime.protocol.jsonrpc import Id, Notification
-from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
 
 P = TypeVar("P")

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.calls import AnyMiddleware, Call, Way
@@ -29,13 +29,15 @@ from mcp_runtime.connection.transport import (
 from mcp_runtime.errors import AuthorizationError, ConnectionClosed, McpError, PeerError
 from mcp_runtime.options import Limits
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.calls import Cancelled, Event, Progressed, ReceivedCall
+from mcp_runtime.protocol.calls import Cancelled, Event, Progressed, ReceivedCall, cancelled
+from mcp_runtime.protocol.dispatch import MODERN, NOTIFICATION, REQUEST, Action, Side, State
 from mcp_runtime.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
-from mcp_runtime.protocol.legacy import Side, State
-from mcp_runtime.protocol.modern import VERSION, cancelled
-from mcp_runtime.protocol.names import INITIALIZE, PING
+from mcp_runtime.protocol.modern import VERSION
+from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, PING
 
-_CLIENT, _NEW = Side.CLIENT, State.NEW  # once, since Python 3.11 runs code to find a member of an enumeration
+# Once, since Python 3.11 runs code to find a member of an enumeration.
+_CLIENT, _NEW, _BEGIN, _CANCEL, _PONG = Side.CLIENT, State.NEW, Action.BEGIN, Action.CANCEL, Action.PONG
+_MODERN: Final = MODERN[Side.SERVER]
 
 CloseHook: TypeAlias = Callable[[str], None]
 """Called with the reason when a connection has ended."""
@@ -258,8 +260,7 @@ class Conversation(Receiver):
             case Result():
                 return self.outbound.take_result(event, text)
             case ReceivedCall():
-                self._take_request(event, text, parts)
-                return ANSWERED
+                return self._take_request(event, text, parts)
             case Notification():
                 call = self._new_call(event, channel)
                 call.arrived(self.link.requester, text, parts)
@@ -273,73 +274,70 @@ class Conversation(Receiver):
                 self.inbound.take_cancelled(event)
             case Fault():
                 return self._take_fault(event, channel)
+            case None:
+                pass
         return ACCEPTED
 
-    def _take_request(self, call: Any, text: bytes, parts: int) -> None:
+    def _take_request(self, call: Any, text: bytes, parts: int) -> Outcome:
         link = self.link
-        if link.side is _CLIENT and link.requester.is_modern:
-            # In the modern era a server sends no requests, and a client no answers (basic/transports/stdio).
-            link.session.drop(call)
-            link.report(link.violation("a server must not send requests in this revision", call.name))
-            return
         if call.channel is not link.main:
             link.opened(call)
-        if call.name == PING and PING not in link.requester.answers.handlers:
-            # Promptly, regardless of other work (basic/utilities/ping).
-            link.answer_at_once(call, b"{}")
-        elif call.name == INITIALIZE:
+        requester = link.requester
+        if call.is_modern:
+            assert self._on_modern is not None
+            try:
+                requester = self._on_modern(call.message, call.channel)
+            except PeerError as error:
+                link.refuse(call, error.code, error.message, error.data)
+                return Outcome(Verdict.REJECTED, error.code, error.message)
+        action = call.action
+        if action is _BEGIN:
             self._take_initialize(call)
+        elif action is _PONG and PING not in requester.answers.handlers:
+            # Promptly, regardless of other work (basic/utilities/ping).
+            link.answer(call, b"{}", at_once=True)
         else:
-            call.arrived(link.requester, text, parts)
+            call.arrived(requester, text, parts)
             self.inbound.take_request(call)
+        return ANSWERED
 
     def _take_modern(self, value: Any, text: bytes, channel: Channel) -> Outcome | None:
-        """Process a message of the modern era; return None for one of the legacy era."""
+        """Process a call of the modern era; return None for any other message."""
         if value.__class__ is not dict or "method" not in value:
             return None
-        link = self.link
-        id_: Any = value.get("id")
-        if id_ is None:
-            if (found := cancelled(value, channel.calls)) is not None:
-                self.inbound.take_cancelled(found)
-                return ACCEPTED
-        elif (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, channel):
+        session, id_ = self.link.session, value.get("id")
+        if (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, channel):
             request = Request(id_, str(value["method"]), None)
-            return self._take_fault(link.session.in_use(request, is_same=True), channel)
-        if VERSION not in jsonrpc.meta_of(value.get("params")) and not self._is_stray(value):
+            return self._take_fault(session.in_use(request, is_same=True), channel)
+        if VERSION not in jsonrpc.meta_of(value.get("params")) and not self._is_modern_anyway(value, channel):
             return None
         try:
-            message = jsonrpc.classify(value)
+            message: Any = jsonrpc.classify(value)
         except Fault as error:
             error.refuse()
             return self._take_fault(error, channel)
-        if not isinstance(message, Request):
-            # The request that this notification belongs to is gone, or came over another channel.
-            return ACCEPTED
-        call = self._new_call(message, channel)
-        link.session.book(call, channel.calls, is_modern=True)
-        link.opened(call)
-        try:
-            assert self._on_modern is not None
-            requester = self._on_modern(message, channel)
-        except PeerError as error:
-            link.refuse(call, error.code, error.message, error.data)
-            return Outcome(Verdict.REJECTED, error.code, error.message)
-        call.arrived(requester, text)
-        self.inbound.take_request(call)
-        return ANSWERED
+        if isinstance(message, Request):
+            call = self._new_call(message, channel)
+            call.is_modern = True
+            session.book(call, channel.calls, _MODERN.get(message.method, _MODERN[REQUEST]))
+            return self._take_request(call, text, 1)
+        if _MODERN.get(message.method, _MODERN[NOTIFICATION]) is _CANCEL:
+            return self._take(cancelled(message.params, channel.calls), text, channel)
+        return ACCEPTED
+
+    def _is_modern_anyway(self, value: dict[str, Any], channel: Channel) -> bool:
+        """Whether a call is of the modern era without naming its revision: it cancels one, or there is no session."""
+        method = value["method"]
+        if "id" in value:
+            opening = (INITIALIZE, PING) if self._on_initialize is not None else ()
+            return self.link.session.state is _NEW and method not in opening
+        found = cancelled(value.get("params"), channel.calls) if method == NOTIFICATIONS_CANCELLED else None
+        return found is not None and found.call.is_modern
 
     def _is_taken(self, id_: Id, channel: Channel) -> bool:
         """Whether an id belongs to an open request of either era, on the same channel."""
         held = self.link.session.incoming.get(id_)
         return id_ in channel.calls or (held is not None and held.channel is channel)
-
-    def _is_stray(self, value: dict[str, Any]) -> bool:
-        """Whether a call is a request before any session has begun, and does not begin one either."""
-        if self.link.session.state is not _NEW or "id" not in value:
-            return False
-        opening = (INITIALIZE, PING) if self._on_initialize is not None else ()
-        return value["method"] not in opening
 
     def _take_initialize(self, call: Call) -> None:
         link = self.link

@@ -19,7 +19,7 @@ from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import Cancelled
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, WAITING
 
 P = TypeVar("P")

@@ -14,8 +14,8 @@ from mcp_runtime.connection.transport import ANSWER_SENT, MAX_UNREAD, Channel, S
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
 from mcp_runtime.options import Limits, Trace
 from mcp_runtime.protocol.calls import Batch
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import Request
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.session import Session
 from mcp_runtime.protocol.validation import Reader
 
@@ -90,10 +90,9 @@ class Link:
         return Reader(revision, lenient=not limits.strict, report=self.report, drops=limits.unknown_content == "drop")
 
     def opened(self, call: Call) -> None:
-        """Keep the channel of a request, since that is open on it."""
-        if call.channel is not self.main:
-            call.channel.calls[call.id] = call
-            self._keep(call.channel)
+        """Keep the channel of a request, which is not the main one, since that is open on it."""
+        call.channel.calls[call.id] = call
+        self._keep(call.channel)
 
     @property
     def has_open_calls(self) -> bool:
@@ -173,20 +172,13 @@ class Link:
             self.forget(channel)
         channel.resume_reading()
 
-    def answer(self, call: Call, result: bytes) -> Channel:
-        """Answer an open request with its result, over its own channel, and return the channel."""
+    def answer(self, call: Call, result: bytes, *, at_once: bool = False) -> Channel:
+        """Answer an open request with its result, over its own channel, and return the channel; see `send_at_once`."""
         channel = call.channel
-        self.send(self.session.answer(call, result), channel)
+        (self.send_at_once if at_once else self.send)(self.session.answer(call, result), channel)
         if channel is not self.main:
             self._closed(call, channel)
         return channel
-
-    def answer_at_once(self, call: Call, result: bytes) -> None:
-        """Answer an open request with a result that no handler's task waits with."""
-        channel = call.channel
-        self.send_at_once(self.session.answer(call, result), channel)
-        if channel is not self.main:
-            self._closed(call, channel)
 
     def refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error, over its own channel."""

@@ -27,8 +27,8 @@ from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, Wir
 from mcp_runtime.options import NO_OPTIONS, CallOptions, Progress, call_options
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import Progressed, SentCall
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result, is_object
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_MESSAGE, UNRELATED
 from mcp_runtime.protocol.rules import LEAVING
 

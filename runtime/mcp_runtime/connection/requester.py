@@ -11,7 +11,7 @@ from mcp_runtime.binding import Binding, Wire
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.options import CacheHint, CallOptions
 from mcp_runtime.protocol.capabilities import is_open, sendable
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.validation import Reader
 
 Effect: TypeAlias = Callable[[str], Awaitable[Any]]

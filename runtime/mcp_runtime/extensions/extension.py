@@ -13,8 +13,8 @@ from mcp_runtime.errors import RemoteProtocolError, clipped
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import Direction, RequestMethod, typed_wire
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import is_object
-from mcp_runtime.protocol.legacy import Side
 
 __all__ = ["Around", "Extension"]
 

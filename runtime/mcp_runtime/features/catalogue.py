@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.protocol import names
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 
 T = TypeVar("T")
 

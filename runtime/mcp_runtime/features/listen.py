@@ -97,9 +97,7 @@ class Subscription:
         else:
             await self.aclose()
             raise RequestTimeout(names.SUBSCRIPTIONS_LISTEN, timeout or 0)
-        raise RemoteProtocolError(
-            revision=self._connection.revision, method=names.SUBSCRIPTIONS_LISTEN, pointer="", reason=reason
-        )
+        raise RemoteProtocolError(revision=self._connection.revision, method=names.SUBSCRIPTIONS_LISTEN, reason=reason)
 
     def _end(self, ended: "asyncio.Future[Any]") -> None:
         if not ended.cancelled():
@@ -189,9 +187,7 @@ async def listen(
         return found
     if not isinstance(method, RequestMethod) or method.params is None:
         reason = "this revision has sessions: subscribe to resources, and handle the notifications of list changes"
-        raise LocalProtocolError(
-            revision=connection.revision, method=names.SUBSCRIPTIONS_LISTEN, pointer="", reason=reason
-        )
+        raise LocalProtocolError(revision=connection.revision, method=names.SUBSCRIPTIONS_LISTEN, reason=reason)
     asked: dict[str, Any] = {f"{area}ListChanged": True for area in areas} | dict(more or {})
     if resources:
         asked["resourceSubscriptions"] = list(resources)

@@ -15,7 +15,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import NotificationMethod, RequestMethod
-from mcp_runtime.protocol.legacy import State
+from mcp_runtime.protocol.dispatch import State
 from mcp_runtime.protocol.names import NOTIFICATIONS_ROOTS_LIST_CHANGED, ROOTS_LIST
 
 Flavour: TypeAlias = type[PurePosixPath] | type[PureWindowsPath]

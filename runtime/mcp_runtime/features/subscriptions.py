@@ -14,8 +14,8 @@ from mcp_runtime.handlers import Context, ServerHandlers, connections_of
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import names
 from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.dispatch import State
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
-from mcp_runtime.protocol.legacy import State
 
 if TYPE_CHECKING:
     from mcp_runtime.settings import Relay

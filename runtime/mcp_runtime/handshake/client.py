@@ -25,8 +25,8 @@ from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED, SERVER_DISCOVER
 from mcp_runtime.settings import ClientOptions, Feature
 

@@ -20,8 +20,8 @@ from mcp_runtime.handshake.offer import Offer, Served, identity_of, server_featu
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CacheHint
 from mcp_runtime.protocol import modern
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object, meta_of
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.settings import ServerOptions, Suspended
 

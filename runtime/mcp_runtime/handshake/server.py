@@ -14,8 +14,8 @@ from mcp_runtime.handlers import ServerHandlers, answer_with
 from mcp_runtime.handshake.offer import Offer, Served, check_handlers, identity_of, server_features, warn_of_gaps
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Request
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.validation import Reader
 from mcp_runtime.settings import ServerOptions

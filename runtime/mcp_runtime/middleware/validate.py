@@ -24,8 +24,8 @@ from mcp_runtime.features.catalogue import Catalogue
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.middleware.json_schema import MAX_SECONDS, Check, Mismatch, UnusableSchema, check_installed
 from mcp_runtime.middleware.schema_cost import MAX_STEPS
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
 
 __all__ = ["Validate"]

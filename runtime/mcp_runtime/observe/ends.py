@@ -6,8 +6,8 @@ from typing import Any, Final
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.observe.judge import Judge
 from mcp_runtime.protocol.calls import NEVER, SentCall
+from mcp_runtime.protocol.dispatch import STEPS, Side, State, Step
 from mcp_runtime.protocol.jsonrpc import Id, Message, Notification, Request, is_id, is_object, progress_token
-from mcp_runtime.protocol.legacy import STEPS, Side, State, Step
 from mcp_runtime.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.protocol.rules import Broken
@@ -158,8 +158,8 @@ class End(Session):
 
     def begin_modern(self) -> None:
         """Begin without a handshake."""
-        self.state = State.READY
+        self.enter(State.READY)
 
     def _step(self, step: Step) -> None:
         """Advance as far as the lifecycle allows: its receiver has already reported violations."""
-        self.state = STEPS.get((self.state, step), self.state)
+        self.enter(STEPS.get((self.state, step), self.state))

@@ -13,8 +13,8 @@ from mcp_runtime.extensions.tasks.states import Status
 from mcp_runtime.features.utilities import RELATED, related_task
 from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
 from mcp_runtime.protocol.capabilities import is_open
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import Failure, is_object
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.modern import MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from mcp_runtime.protocol.names import (
     COMPLETION_COMPLETE,

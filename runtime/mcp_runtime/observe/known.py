@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Status
 from mcp_runtime.observe.ends import Asked
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import Id, Request, Result, dump, is_array, is_object
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import (
     ELICITATION_CREATE,
     NOTIFICATIONS_TASKS_STATUS,

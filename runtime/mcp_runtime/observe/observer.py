@@ -12,8 +12,8 @@ from mcp_runtime.observe.judge import Judge
 from mcp_runtime.observe.talk import LegacyTalk, ModernTalk, Talk
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import check_batch
+from mcp_runtime.protocol.dispatch import Side, State
 from mcp_runtime.protocol.jsonrpc import Fault, Id, is_array, is_object
-from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.rules import Broken
 

@@ -12,6 +12,7 @@ from mcp_runtime.observe.judge import Judge, mode_of, undeclared
 from mcp_runtime.observe.known import Known
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.calls import Batch
+from mcp_runtime.protocol.dispatch import Side, State
 from mcp_runtime.protocol.jsonrpc import (
     Failure,
     Fault,
@@ -22,7 +23,6 @@ from mcp_runtime.protocol.jsonrpc import (
     is_object,
     spell_pointer,
 )
-from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.names import (
     AREAS,
     ELICITATION_CREATE,

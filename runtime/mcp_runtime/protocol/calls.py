@@ -1,8 +1,9 @@
 """Open requests, one record each from the parse to the answer, and the other events of a session."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from mcp_runtime.protocol.dispatch import Action
 from mcp_runtime.protocol.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -12,6 +13,8 @@ from mcp_runtime.protocol.jsonrpc import (
     Notification,
     Request,
     Result,
+    is_id,
+    is_object,
     write_error,
 )
 
@@ -44,6 +47,7 @@ class ReceivedCall:
     """A message of the peer; a request is booked until it is answered, refused or dropped.
 
     Attributes:
+        action: what happens to a request.
         message: the message as received.
         name: its method.
         id: the id of the request; None for a notification.
@@ -55,9 +59,10 @@ class ReceivedCall:
         batch: the batch that it belongs to; None for most.
     """
 
-    __slots__ = ("batch", "book", "channel", "id", "is_modern", "message", "name", "progress", "token")
+    __slots__ = ("action", "batch", "book", "channel", "id", "is_modern", "message", "name", "progress", "token")
 
     def __init__(self, message: Request | Notification, channel: Any, batch: Batch | None = None) -> None:
+        self.action = Action.HANDLE
         self.message: Request | Notification = message
         self.name = message.method
         self.id: Any = message.id if isinstance(message, Request) else None
@@ -95,6 +100,14 @@ class Cancelled(NamedTuple):
     reason: str | None
 
 
+def cancelled(params: Any, calls: Mapping[Id, Any]) -> Cancelled | None:
+    """Return which of these open requests the params of `notifications/cancelled` name, or None."""
+    id_: Any = params.get("requestId") if is_object(params) else None
+    call = calls.get(id_) if is_id(id_) else None
+    reason: Any = params.get("reason")
+    return None if call is None else Cancelled(call, reason if isinstance(reason, str) else None)
+
+
 class Progressed(NamedTuple):
     """The peer reported progress on a request of ours."""
 
@@ -104,7 +117,8 @@ class Progressed(NamedTuple):
     message: str | None
 
 
-Event: TypeAlias = ReceivedCall | Notification | Result | Failure | Cancelled | Progressed | Fault
+Event: TypeAlias = ReceivedCall | Notification | Result | Failure | Cancelled | Progressed | Fault | None
+"""What a message of the peer turned out to be; None if it changes nothing."""
 
 
 MAX_BATCH: Final = 1_000

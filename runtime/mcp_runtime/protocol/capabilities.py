@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from mcp_runtime.method import Method, MethodTable, NotificationMethod, RequestMethod
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import is_object
-from mcp_runtime.protocol.legacy import Side
 
 Steps: TypeAlias = tuple[str, ...]
 """The path of a capability, split into steps."""

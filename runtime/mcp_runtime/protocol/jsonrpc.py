@@ -284,11 +284,6 @@ def write_error(id_: Id | None, code: int, message: str, data: Any = None, *, nu
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (b"null" if id_ is None else _id(id_), to_json(error))
 
 
-def write_batch(messages: list[bytes]) -> bytes:
-    """Encode several messages as one array (2025-03-26 only)."""
-    return b"[%b]" % b",".join(messages)
-
-
 def dump(value: Mapping[str, Any]) -> bytes:
     """Encode any JSON object."""
     return to_json(value)

@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.protocol.calls import Cancelled, ReceivedCall
-from mcp_runtime.protocol.jsonrpc import Id, dump, is_object, meta_of
-from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED
+from mcp_runtime.protocol.jsonrpc import dump, is_object, meta_of
 
 PREFIX: Final = "io.modelcontextprotocol/"
 VERSION: Final = f"{PREFIX}protocolVersion"
@@ -71,16 +69,3 @@ def merged(required: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
         reason = f"{named} is not the revision in use; open a client of that revision, or omit this"
         raise LocalProtocolError(revision=spoken, method=None, pointer=pointer(VERSION), reason=reason)
     return {**required, **given}
-
-
-def cancelled(value: dict[str, Any], calls: Mapping[Id, ReceivedCall]) -> Cancelled | None:
-    """Return the request that a call cancels among those that came over the same channel, or None."""
-    if value["method"] != NOTIFICATIONS_CANCELLED or "id" in value:
-        return None
-    params: Any = value.get("params")
-    id_: Any = params.get("requestId") if is_object(params) else None
-    call = calls.get(id_) if type(id_) in (int, str) else None
-    if call is None or not call.is_modern:
-        return None
-    reason: Any = params.get("reason")
-    return Cancelled(call, reason if isinstance(reason, str) else None)

@@ -9,19 +9,10 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from mcp_runtime.errors import LocalProtocolError, clipped
-from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.calls import (
-    Batch,
-    Cancelled,
-    Event,
-    Progressed,
-    ReceivedCall,
-    SentCall,
-    check_batch,
-    receive_all,
-)
+from mcp_runtime.protocol import calls, jsonrpc
+from mcp_runtime.protocol.calls import Batch, Event, Progressed, ReceivedCall, SentCall, cancelled
+from mcp_runtime.protocol.dispatch import MODERN, NOTIFICATION, REQUEST, SESSION, STEPS, Action, Side, State, Step
 from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, Failure, Fault, Id, Notification, Request, Result
-from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.names import (
     INITIALIZE,
     NOTIFICATIONS_CANCELLED,
@@ -57,8 +48,7 @@ class Session:
     ) -> None:
         self.side = side
         self._new_call = new_call
-        self._other = side.other
-        self.state = _NEW
+        self.enter(_NEW)
         self.revision = ""
         self.accepts_batches = False
         self.ids_may_be_absent = False
@@ -68,13 +58,19 @@ class Session:
         self.next_id = 1
         self._given_up: OrderedDict[Id, None] = OrderedDict()
 
+    def enter(self, state: State) -> None:
+        """Enter a state, which determines what happens to the messages of the peer."""
+        self.state, self._rules = state, SESSION[self.side, state]
+
     def speak(self, revision: str, *, batches: bool, errors_without_id: bool) -> None:
         """Use a revision, which may have batches, and error responses without an id."""
         self.revision, self.accepts_batches, self.ids_may_be_absent = revision, batches, errors_without_id
 
     def restart(self, *, has_handshake: bool) -> None:
         """Begin in another era, with or without a handshake to wait for."""
-        self.state = _NEW if has_handshake else _READY
+        self.enter(_NEW if has_handshake else _READY)
+        if not has_handshake:
+            self._rules = MODERN[self.side]
 
     def request(self, call: SentCall, params: bytes | None) -> bytes:
         """Begin a request, which gets its id; return the bytes to send.
@@ -82,7 +78,7 @@ class Session:
         Raises:
             LocalProtocolError: the lifecycle does not allow it now.
         """
-        self._check_sending(call.name)
+        self._check_sending(call.name, REQUEST)
         if call.name == INITIALIZE:
             self._step(Step.ASK)
         call.id = id_ = self.next_id
@@ -99,7 +95,7 @@ class Session:
         if method == NOTIFICATIONS_INITIALIZED:
             self._step(Step.CONFIRM)
         else:
-            self._check_sending(method)
+            self._check_sending(method, NOTIFICATION)
         return jsonrpc.write_notification(method, params)
 
     def answer(self, call: ReceivedCall, result: bytes) -> bytes:
@@ -185,7 +181,7 @@ class Session:
         Raises:
             Fault: the array as a whole is refused.
         """
-        check_batch(values, self.revision, accepts=self.accepts_batches)
+        calls.check_batch(values, self.revision, accepts=self.accepts_batches)
         batch = Batch()
         # Held open until all of it is read, so that nothing is sent before the last message is known.
         batch.open = 1
@@ -196,7 +192,7 @@ class Session:
             except Fault as error:
                 return self.malformed(error)
 
-        events = receive_all(values, batch, receive)
+        events = calls.receive_all(values, batch, receive)
         if answer := self._release(batch):
             # Only refused messages are answered by now, and the first of them is reported for all.
             next(event for event in events if isinstance(event, Fault)).answer = answer
@@ -213,60 +209,59 @@ class Session:
         if isinstance(message, Request):
             return self._receive_request(message, batch, channel)
         if isinstance(message, Result):
-            return self._receive_result(message)
+            return self._receive_answer(message, _ACCEPT)
         if isinstance(message, Notification):
             return self._receive_notification(message)
         return self._receive_failure(message)
 
     def _receive_request(self, request: Request, batch: Batch | None, channel: object) -> Event:
-        id_ = request.id
+        id_, method = request.id, request.method
         if (held := self.incoming.get(id_)) is not None:
             return self.in_use(request, is_same=held.channel is channel)
-        if self.state is not _READY and not may_begin(self.state, self._other, request.method):
-            reason = f"{request.method} is not allowed in state {self.state.value!r}: initialize first"
-            return _fault(reason, request.method, answer=jsonrpc.write_error(id_, INVALID_REQUEST, reason))
-        if request.method == INITIALIZE:
-            if batch is not None or (self.state, Step.ASK) not in STEPS:
+        action = self._rules.get(method, self._rules[REQUEST])
+        if action is _REPORT:
+            return _fault("a server must not send requests in this revision", method)
+        if action is _REFUSE or (batch is not None and action is _BEGIN):
+            reason = f"{method} is not allowed in state {self.state.value!r}: initialize first"
+            if method == INITIALIZE:
                 reason = "initialize must be the first message, sent once, and not in a batch"
-                return _fault(reason, request.method, answer=jsonrpc.write_error(id_, INVALID_REQUEST, reason))
+            return _fault(reason, method, answer=jsonrpc.write_error(id_, INVALID_REQUEST, reason))
+        if action is _BEGIN:
             self._step(Step.ASK)
         call = self._new_call(request, channel, batch)
-        self.book(call, self.incoming)
+        self.book(call, self.incoming, action)
         if batch is not None:
             batch.open += 1
         return call
 
-    def book(self, call: ReceivedCall, book: dict[Id, Any], *, is_modern: bool = False) -> None:
-        """Enter a request in a `book`; `is_modern` says whether it is independent of this session."""
-        call.book, call.is_modern = book, is_modern
+    @staticmethod
+    def book(call: ReceivedCall, book: dict[Id, Any], action: Action) -> None:
+        """Enter a request in a `book`; `action` says what happens to it."""
+        call.book, call.action = book, action
         call.token = jsonrpc.progress_token(call.message.params)
         book[call.id] = call
 
     def _receive_notification(self, notification: Notification) -> Event:
         method = notification.method
-        if method == NOTIFICATIONS_CANCELLED:
+        action = self._rules.get(method, self._rules[NOTIFICATION])
+        if action is _CANCEL:
             return self._receive_cancelled(notification)
-        if method == NOTIFICATIONS_PROGRESS:
+        if action is _PROGRESS:
             return self._receive_progress(notification)
-        if method == NOTIFICATIONS_INITIALIZED and (self.state, Step.CONFIRM) in STEPS:
-            self._step(Step.CONFIRM)
-        elif method == NOTIFICATIONS_INITIALIZED or not may_begin(self.state, self._other, method):
+        if action is _REFUSE:
             return _fault(f"{method} is not allowed in state {self.state.value!r}", method)
+        if action is _CONFIRM:
+            self._step(Step.CONFIRM)
         return notification
 
     def _receive_cancelled(self, notification: Notification) -> Event:
-        params = notification.params or {}
-        id_: Any = params.get("requestId")
-        reason: Any = params.get("reason")
+        id_: Any = (notification.params or {}).get("requestId")
         if not jsonrpc.is_id(id_):
             return _fault("requestId must be a string or an integer", NOTIFICATIONS_CANCELLED)
-        if (call := self.incoming.get(id_)) is not None:
-            if call.name == INITIALIZE:
-                return _fault("initialize must not be cancelled", NOTIFICATIONS_CANCELLED)
-            # Not closed yet: the user of the session stops the work and then calls `drop`.
-            return Cancelled(call, reason if isinstance(reason, str) else None)
+        if (call := self.incoming.get(id_)) is not None and call.name == INITIALIZE:
+            return _fault("initialize must not be cancelled", NOTIFICATIONS_CANCELLED)
         # The answer may have crossed the cancellation, so this is not a violation (basic/utilities/cancellation).
-        return notification
+        return cancelled(notification.params, self.incoming) or notification
 
     def drop(self, call: ReceivedCall) -> bytes:
         """Forget an open request that the peer cancelled; return what its batch still owes, if it was the last."""
@@ -305,14 +300,15 @@ class Session:
         """Whether a token may belong to a request which ended while a report on it was on its way."""
         return type(token) is int and 0 < token < self.next_id
 
-    def _receive_result(self, result: Result) -> Event:
-        outgoing = self.outgoing.pop(result.id, None)
+    def _receive_answer(self, answer: Result | Failure, step: Step) -> Event:
+        assert answer.id is not None
+        outgoing = self.outgoing.pop(answer.id, None)
         if outgoing is None:
-            return self._unexpected(result.id)
+            return self._unexpected(answer.id)
         if outgoing.name == INITIALIZE:
-            self._step(Step.ACCEPT)
-        result.call = outgoing
-        return result
+            self._step(step)
+        answer.call = outgoing
+        return answer
 
     def _receive_failure(self, failure: Failure) -> Event:
         if failure.id is None and [sent.name for sent in self.outgoing.values()] == [SERVER_DISCOVER]:
@@ -320,13 +316,7 @@ class Session:
             failure.id = next(iter(self.outgoing))
         if failure.id is None:
             return _fault(f"the peer could not read a message: {failure.message} ({failure.code})")
-        outgoing = self.outgoing.pop(failure.id, None)
-        if outgoing is None:
-            return self._unexpected(failure.id)
-        if outgoing.name == INITIALIZE:
-            self._step(Step.REFUSE)
-        failure.call = outgoing
-        return failure
+        return self._receive_answer(failure, Step.REFUSE)
 
     def unread(self, code: int, reason: str, id_: Id | None = None) -> bytes:
         """Return the bytes of the answer to a message that could not be read, whose id may be unknown.
@@ -358,7 +348,7 @@ class Session:
     def _unexpected(self, id_: Id) -> Event:
         if id_ in self._given_up:
             del self._given_up[id_]
-            return Notification("", None)
+            return None
         return _fault(f"received an answer for {id_!r}, which is not an open request", None, "/id")
 
     def _close(self, call: ReceivedCall, step: Step, answer: bytes) -> bytes:
@@ -376,17 +366,19 @@ class Session:
     @staticmethod
     def _release(batch: Batch) -> bytes:
         batch.open -= 1
-        return jsonrpc.write_batch(batch.answers) if not batch.open and batch.answers else b""
+        return b"[%b]" % b",".join(batch.answers) if not batch.open and batch.answers else b""
 
-    def _check_sending(self, method: str) -> None:
-        if self.state is not _READY and not may_begin(self.state, self.side, method):
-            self._forbid(method, f"not allowed in state {self.state.value!r}")
+    def _check_sending(self, method: str, kind: str) -> None:
+        if self.state is not _READY:
+            rules = SESSION[self.side.other, self.state]
+            if rules.get(method, rules[kind]) is _REFUSE:
+                self._forbid(method, f"not allowed in state {self.state.value!r}")
 
     def _step(self, step: Step) -> None:
         following = STEPS.get((self.state, step))
         if following is None:
             self._forbid(None, f"{step.value} does not follow state {self.state.value!r}")
-        self.state = following
+        self.enter(following)
 
     def _forbid(self, method: str | None, reason: str) -> NoReturn:
         raise LocalProtocolError(revision=self.revision or "MCP", method=method, pointer="", reason=reason)
@@ -397,4 +389,7 @@ def _fault(reason: str, method: str | None = None, pointer: str = "/method", *, 
     return Fault(INVALID_REQUEST, reason, method=method, pointer=pointer, is_message=True, answer=answer)
 
 
-_NEW, _READY = State.NEW, State.READY  # once, since Python 3.11 runs code to find a member of an enumeration
+# Once, since Python 3.11 runs code to find a member of an enumeration.
+_NEW, _READY, _ACCEPT = State.NEW, State.READY, Step.ACCEPT
+_BEGIN, _CONFIRM, _CANCEL, _PROGRESS = Action.BEGIN, Action.CONFIRM, Action.CANCEL, Action.PROGRESS
+_REFUSE, _REPORT = Action.REFUSE, Action.REPORT

@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
@@ -148,11 +148,5 @@ async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
     from mcp_runtime.server import lifespans, start_server
 
     here, there = memory_pair()
-    async with lifespans(servers):
-        connection = await start_server(there, *servers)
-        peer = Peer(here)
-        try:
-            yield peer
-        finally:
-            await peer.aclose()
-            await connection.aclose()
+    async with lifespans(servers), aclosing(await start_server(there, *servers)), aclosing(Peer(here)) as peer:
+        yield peer

@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -193,14 +193,9 @@ async def connect_stdio(
     """
     from mcp_runtime.peer import Peer
 
-    def start() -> StdioClientTransport:
-        return StdioClientTransport(command, *args, **options)
-
-    peer = Peer(start(), again=start)
-    try:
+    start = partial(StdioClientTransport, command, *args, **options)
+    async with aclosing(Peer(start(), again=start)) as peer:
         yield peer
-    finally:
-        await peer.aclose()
 
 
 def serve_stdio(*servers: "ServerHandlers", end_timeout: float = 3.0, **options: Unpack[StdioServerOptions]) -> None:

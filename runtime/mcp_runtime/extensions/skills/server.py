@@ -19,7 +19,7 @@ from mcp_runtime.extensions.extension import Around, Extension
 from mcp_runtime.extensions.skills.folders import MAX_BYTES, SKILL, Folder, log
 from mcp_runtime.features.listeners import listeners_of
 from mcp_runtime.protocol import names
-from mcp_runtime.protocol.legacy import Side, State
+from mcp_runtime.protocol.dispatch import Side, State
 
 PACKAGE: Final = "mcp_bindings.extensions.skills"
 PAGE: Final = 50

@@ -20,7 +20,7 @@ from mcp_runtime.extensions.tasks.task_server import TaskServer, undeclared
 from mcp_runtime.extensions.tasks.watching import NOTIFICATIONS_TASKS
 from mcp_runtime.features.listeners import listeners_of
 from mcp_runtime.method import typed_wire
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL
 
 TASKS_UPDATE: Final = "tasks/update"

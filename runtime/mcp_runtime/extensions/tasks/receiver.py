@@ -19,8 +19,8 @@ from mcp_runtime.extensions.tasks.tools import Support, ToolSupport
 from mcp_runtime.features.utilities import mark, related_meta
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
-from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import (
     NOTIFICATIONS_TASKS_STATUS,
     TASKS_CANCEL,

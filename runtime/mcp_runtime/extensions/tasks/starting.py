@@ -16,7 +16,7 @@ from mcp_runtime.handlers import Stub
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.modern import PREFIX
 from mcp_runtime.protocol.names import TASKS_GET, TOOLS_CALL
 

@@ -1,7 +1,8 @@
 """MCP over HTTP: endpoints as ASGI applications, and client transports (specification: basic/transports)."""
 
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from mcp_runtime.transports.http.events import Event, EventStore, HttpLimits, MemoryEventStore
@@ -113,11 +114,8 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
         from mcp_runtime.transports.http.client.streamable import HttpClientTransport
 
     transport = HttpClientTransport(url, **options)
-    peer = Peer(transport, transport.older)
-    try:
+    async with aclosing(Peer(transport, transport.older)) as peer:
         yield peer
-    finally:
-        await peer.aclose()
 
 
 def sse_app(*servers: "ServerHandlers", **options: Unpack[SseServerOptions]) -> "SseApp":
@@ -157,14 +155,9 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
     with _extra():
         from mcp_runtime.transports.http.client.posting import SseClientTransport
 
-    def transport() -> SseClientTransport:
-        return SseClientTransport(url, **options)
-
-    peer = Peer(transport(), again=transport)
-    try:
+    connect = partial(SseClientTransport, url, **options)
+    async with aclosing(Peer(connect(), again=connect)) as peer:
         yield peer
-    finally:
-        await peer.aclose()
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.handshake.server import by_era
 from mcp_runtime.protocol import jsonrpc, modern
+from mcp_runtime.protocol.dispatch import State
 from mcp_runtime.protocol.jsonrpc import Fault
-from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.transports.http.events import EventLog, MemoryEventStore
 from mcp_runtime.transports.http.server.access import Application, HttpServerOptions

@@ -11,7 +11,7 @@ from mcp_runtime.connection.requester import Principal
 from mcp_runtime.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.handshake.server import by_era, start_session
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.legacy import State
+from mcp_runtime.protocol.dispatch import State
 from mcp_runtime.transports.http.server.access import Application, SseServerOptions
 from mcp_runtime.transports.http.server.asgi import Delay, Headers, HttpRequest, Outlet, Scope, Sender
 from mcp_runtime.transports.http.server.checks import (
@@ -70,10 +70,6 @@ class SseSession(HttpSession):
     def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
         """Whether the sender of a message lacks one of these scopes."""
         return principal is None or not principal.has(scopes)
-
-    def skip(self, refusal: TooLarge) -> None:
-        """Handle a message that was too large to read; its sender gets the error on the stream."""
-        self.receiver.message_refused(refusal.reason, self, refusal.start, refusal.end)
 
     def pause_reading(self) -> None:
         """Let POSTs wait until `resume_reading`."""
@@ -213,7 +209,8 @@ class SseApp(Application):
         try:
             body = await read_body(request.receive, request.headers, sender.peer, self.arriving)
         except TooLarge as refusal:
-            session.skip(refusal)
+            # Its sender gets the error on the stream too.
+            session.receiver.message_refused(refusal.reason, session, refusal.start, refusal.end)
             raise
         self._access.check(sender.principal, body)
         if self.is_stopping and _is_call(body):
