@@ -30,6 +30,7 @@ def test_one_file_is_written_per_revision(cli: Cli) -> None:
     assert "tasks/get" not in Path("docs/2024-11-05.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_check_covers_them(cli: Cli) -> None:
     project('"docs/protocol.md" = "t.j2"')
     cli("generate", REVISION)

@@ -104,6 +104,7 @@ class TestPlaces:
         assert "dependencies" not in cli(*asked, "--package", "acme").out
         assert "dependencies" not in cli(*asked).out
 
+    @pytest.mark.slow
     def test_going_from_several_revisions_to_one_leaves_no_orphan(self, cli: Cli) -> None:
         place = ("--out", "src", "--package", "acme")
         cli("generate", "2024-11-05", "2025-03-26", *place)
@@ -290,6 +291,7 @@ class TestCache:
         assert "wrote" in cli(*self.ARGUMENTS).out or change == "root"
         cli(*self.ARGUMENTS, "--check")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"inputs": 1}', '{"folders": 3, "inputs": "%s"}'])
     def test_a_damaged_cache_is_ignored(self, cli: Cli, content: str) -> None:
         (path,) = (Path(os.environ["XDG_CACHE_HOME"]) / "mcp-bindgen").iterdir()

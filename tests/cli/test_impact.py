@@ -102,6 +102,7 @@ def test_code_without_bindings_gets_a_hint(cli: Cli, app: Path) -> None:
     assert "does not use mcp_bindings.v2025_11_25: check --from and --package" in outcome.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "settings", "module"),
     [
@@ -223,6 +224,7 @@ def test_a_file_that_cannot_be_read_fails_the_gate(cli: Cli, app: Path) -> None:
     cli("impact", "src", *REVISIONS, "--fail-on", "never")
 
 
+@pytest.mark.slow
 def test_source_text_is_escaped_in_the_report(cli: Cli, app: Path) -> None:
     (app / "src" / "app.py").write_text(APP + "print(Tool(name='\x1b[31m', input_schema=None).execution)\n")
     assert "\x1b" not in cli("impact", "src", *REVISIONS, expect=1).out
@@ -254,6 +256,7 @@ def fake(folder: Path, name: str, code: str) -> None:
     program.chmod(0o755)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "reason"),
     [

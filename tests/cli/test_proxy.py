@@ -126,6 +126,7 @@ def test_every_planted_fault_is_reported() -> None:
 
 
 class TestBytes:
+    @pytest.mark.slow
     def test_no_byte_is_changed(self) -> None:
         noise = random.Random(7).randbytes(3 * MEGABYTE) + b"\r\n\n\0" + b'{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n'
         done = run(noise)
@@ -389,6 +390,7 @@ class TestUrls:
         assert (done.returncode, refused["id"]) == (1, 7) and "initialize" in refused["error"]["message"]
         assert "client to server: /: not JSON" in Path("report.txt").read_text("utf-8")
 
+    @pytest.mark.slow
     def test_a_server_that_cannot_be_reached_is_an_error_of_each_request(self) -> None:
         request = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
         done = run(request, "--stdio", "http://127.0.0.1:1/mcp", server=())

@@ -83,6 +83,7 @@ def test_without_the_extra_one_line_says_what_to_install(
     assert "pip install 'mcp-bindgen[cli]'" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "words"),
     [

@@ -169,6 +169,7 @@ class TestProject:
 
 
 class TestLocks:
+    @pytest.mark.slow
     def test_the_lock_file_of_another_server_is_refused(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved([SAY], tmp_path, "one.json"), "--out", "one.py")
         other = saved([tool("other", {"type": "object"})], tmp_path, "two.json")

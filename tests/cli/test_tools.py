@@ -183,6 +183,7 @@ class TestCheck:
 
 
 class TestList:
+    @pytest.mark.slow
     def test_as_a_table(self, tmp_path: Path, cli: Cli) -> None:
         lines = cli("tools", "list", *serve(saved(LISTED, tmp_path))).out.splitlines()
         assert lines[0].split() == ["tool", "arguments", "hints", "description"]

@@ -15,9 +15,9 @@ from support.oracle import Judge
 from support.samples import REVISIONS
 from support.verdict_cases import Figures, cases, is_confirmed, run, side, untouched
 
-QUICK = 300
+QUICK = 150
 SLOW = int(os.environ.get("CASES", "1000"))
-CHUNKS = 25
+CHUNKS = 12
 """The quick cases run in parts, which workers share."""
 MIN_CLASSES = 60
 MIN_RECALL = 0.97

@@ -48,6 +48,7 @@ def _is_ours(type_: WireType[Any], value: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_a_comment_on_a_proposal_names_what_its_text_leaves_out(cli: Cli, tmp_path: Path) -> None:
     page = tmp_path / "oven.md"
     page.write_text("Ovens.\n```ts\ninterface Implementation { oven: string; }\n```\n", "utf-8")

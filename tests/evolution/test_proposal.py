@@ -180,6 +180,7 @@ def test_blocks_that_declare_nothing_are_prose(cli: Cli, tmp_path: Path) -> None
     assert {"Keyword", "Last"} <= read_sides([str(page)], [NEWEST], None).declared
 
 
+@pytest.mark.slow
 def test_a_union_that_names_itself_gains_alternatives(cli: Cli, tmp_path: Path) -> None:
     page = tmp_path / "song.md"
     page.write_text("```ts\ntype ContentBlock = ContentBlock | Song\ninterface Song { type: 'song' }\n```\n", "utf-8")
@@ -196,6 +197,7 @@ def test_a_plain_word_counts_only_in_code(cli: Cli, tmp_path: Path) -> None:
     assert [each["name"] for each in omitted] == ["keywords"]
 
 
+@pytest.mark.slow
 def test_names_from_a_schema_are_text_in_every_format(cli: Cli, tmp_path: Path) -> None:
     page, text = tmp_path / "names.md", tmp_path / "text.txt"
     members = r'"\u001b[31mred\u202e"?: string; "a\nb"?: string; "<script>`x`</script>"?: string'

@@ -16,6 +16,7 @@ def run(name: str, *words: str, examples: Path = EXAMPLES) -> Done:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_logging(era: str) -> None:
     done = run("logging", era)

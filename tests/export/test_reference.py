@@ -118,6 +118,7 @@ class TestPage:
         assert text().count("<code>INVALID_PARAMS</code>") == 1
 
 
+@pytest.mark.slow
 def test_changes_come_with_their_rules() -> None:
     old, new = (load_released(revision) for revision in REVISIONS[-2:])
     changes = {(old.revision, new.revision): compare(old, new, proven=False)}
@@ -164,6 +165,7 @@ class TestCommand:
         out.write_text(out.read_text("utf-8") + "\n", "utf-8")
         assert cli("export", "reference", "--out", str(out), "--check", expect=1).out == f"differs: {out}\n"
 
+    @pytest.mark.slow
     def test_what_was_not_generated_is_not_replaced(self, cli: Cli, tmp_path: Path) -> None:
         out = tmp_path / "mine.html"
         out.write_text("mine", "utf-8")

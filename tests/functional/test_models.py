@@ -158,6 +158,7 @@ class TestEveryModel:
                 assert model.model_validate(instance.model_dump()) == instance
                 assert instance != object()
 
+    @pytest.mark.slow
     def test_describes_itself(self, revision: str) -> None:
         for name, model in models(revision):
             schema = model.model_json_schema()
@@ -183,6 +184,7 @@ class TestEveryModel:
             assert set(model.model_fields) <= set(get_type_hints(model)), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_export_can_be_imported_and_used(revision: str) -> None:
     for name in exports(revision):

@@ -29,6 +29,7 @@ def lowered(schema: Any, dialect: Dialect) -> Lowered:
     return view_of(schema).lowered("s__t0", dialect)
 
 
+@pytest.mark.slow
 def test_what_a_lowered_schema_accepts_is_valid_for_the_tool(cases: int) -> None:
     checked = 0
     for seed in (*range(cases // 3), 6738):  # the last one has alternatives that only validation tells apart

@@ -322,6 +322,7 @@ def answering(text: str) -> Callable[[], Awaitable[str]]:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("virtual_time")
 async def test_no_call_reaches_a_wrong_server_in_whatever_order_things_happen(cases: int) -> None:
     """Connect, lose, change and call at random: an answer names the server and the tool that were meant."""

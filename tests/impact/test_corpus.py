@@ -33,6 +33,7 @@ def differences(case: Path, checker: str) -> tuple[list[Mark], list[Mark]]:
     return sorted(expected - found), sorted(found - expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_marked_line_is_found_and_no_other(case: Path) -> None:
     missed, false = differences(case, DEFAULT)

@@ -53,6 +53,7 @@ def mutated(folder: Path) -> Marks:
     return marks_of(compare(old, new, proven=False), old, new)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS, ids="-to-".join)
 def test_stubs_are_valid_for_ty(step: tuple[str, str], tmp_path: Path) -> None:
     assert complaints(changes(*step), tmp_path, DEFAULT) == []
@@ -63,6 +64,7 @@ def test_stubs_come_before_the_bindings_in_pythonpath(tmp_path: Path, monkeypatc
     assert complaints(changes("2024-11-05", "2025-03-26"), tmp_path, DEFAULT) == []
 
 
+@pytest.mark.slow
 def test_stubs_of_another_schema_are_valid_for_ty(tmp_path: Path) -> None:
     assert complaints(mutated(tmp_path), tmp_path, DEFAULT) == []
 

@@ -449,6 +449,7 @@ class TestRefusals:
 
 
 class TestHostileText:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("opening", "closing"),
         [
@@ -482,6 +483,7 @@ class TestHostileText:
     def test_lone_surrogates_are_refused(self) -> None:
         assert complaints("type A =\n '\ud800';") == [":2:3: a lone surrogate: the text is not valid Unicode"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "text",
         [

@@ -200,6 +200,7 @@ class TestRefusals:
         found = refusal(json_source({"A": {"type": "strnig"}}), typescript_source("type A = Missing;"))
         assert len(found) == 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "text",
         [

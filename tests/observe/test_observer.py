@@ -154,6 +154,7 @@ class TestLimits:
             assert len(json.dumps([finding.reason, finding.id, finding.method, finding.pointer])) < 1000
             assert "\x1b" not in f"{finding.reason}{finding.method}{finding.id}"
 
+    @pytest.mark.slow
     def test_unanswered_requests_are_forgotten_eventually(self) -> None:
         watching = observer()
         watch(*hello(), by=watching)

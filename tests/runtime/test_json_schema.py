@@ -134,6 +134,7 @@ class TestCost:
         with pytest.raises(UnusableSchema, match=r"too many steps|const and enum"):
             Check(schema, is_trusted=is_trusted).find(value)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("schema", LARGE, ids=["properties", "names"])
     def test_a_peers_large_schema_is_not_checked_completely(self, schema: dict[str, Any]) -> None:
         with pytest.raises(UnusableSchema, match=r"too many steps|not a valid JSON Schema"):
@@ -155,6 +156,7 @@ class TestCost:
                 expensive()
         assert Check(schema, seconds=0).find(value, seconds=0) is None, "one's own has time"
 
+    @pytest.mark.slow
     def test_values_are_compared_in_linear_time(self) -> None:
         for schema in ({"uniqueItems": True}, {"items": {"enum": OBJECTS}}):
             assert Check(schema).find(OBJECTS) is None

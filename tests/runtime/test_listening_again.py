@@ -56,6 +56,7 @@ TOOLS = Change(what="tools")
 NO_TOOLS = returns("ListToolsResult", tools=[])
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("listening.again")
 async def test_a_killed_server_is_restarted_and_the_subscription_resumed(tmp_path: Path) -> None:
     @asynccontextmanager

@@ -65,6 +65,7 @@ def test_null_as_a_value_is_kept() -> None:
     assert read.arguments == {"_meta": None, "x": [None]}
 
 
+@pytest.mark.slow
 def test_remembered_repairs_are_bounded() -> None:
     reported: list[RemoteProtocolError] = []
     reader = Reader("2025-11-25", lenient=True, report=reported.append)

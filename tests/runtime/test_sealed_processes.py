@@ -79,6 +79,7 @@ async def test_sealed_with_each_round_in_another_process_it_is_recorded(tmp_path
     assert len(lines) == 3 and len(set(lines)) == 3 and all(line.startswith("3 teas ") for line in lines)
 
 
+@pytest.mark.slow
 def test_a_lost_suspended_handler_is_explained_in_the_log(tmp_path: Path) -> None:
     _, state = asked(one_request(str(tmp_path / "payments"))[0])
     message, said = one_request(str(tmp_path / "payments"), requestState=state)

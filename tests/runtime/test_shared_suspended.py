@@ -174,6 +174,7 @@ async def test_quotas_count_over_all_connections() -> None:
     assert text(await once(server, "once", "bob", **answered(await once(server, "once", "bob")))) == "q accept"
 
 
+@pytest.mark.slow
 async def test_abandoned_requests_leave_nothing() -> None:
     server, before = Desk(expiry=0.1, per_peer=1000), len(asyncio.all_tasks())
     for _ in range(200):
@@ -184,6 +185,7 @@ async def test_abandoned_requests_leave_nothing() -> None:
     assert len(asyncio.all_tasks()) <= before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 async def test_no_connection_is_kept(shared: bool) -> None:
     server = Desk(shared=shared)

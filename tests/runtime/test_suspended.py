@@ -245,6 +245,7 @@ class TestHandles:
             ] * 2, "ada had two before, and two of three"
             assert [text(each) for each in (found[0], *found[3:])] == ["q accept"] * 3
 
+    @pytest.mark.slow
     @pytest.mark.requirement("input.no-retry")
     async def test_handlers_that_are_abandoned_leave_nothing(self) -> None:
         server = Shop(inputs=Suspended(expiry=0.1, per_peer=1000))

@@ -249,6 +249,7 @@ class TestHostile:
                 answer = await line.ask(method, params, id_=number)
                 assert answer["error"]["code"] == -32602 and len(str(answer)) < 1000
 
+    @pytest.mark.slow
     async def test_a_thousand_concurrent_tasks(self) -> None:
         server = Worker(quick(max_tasks=1000))
         async with talk(server) as conversation:

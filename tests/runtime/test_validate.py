@@ -233,6 +233,7 @@ class TestResults:
         own = threading.current_thread()
         assert [each is own for each in threads] == [False, True, True, False], "compiled, short, too long, again"
 
+    @pytest.mark.slow
     async def test_a_schema_that_cannot_be_compiled_is_tried_once(self) -> None:
         output = {**TOTAL, "properties": {f"p{number}": {"type": "string"} for number in range(30_000)}}
         server = Unchecked(tool("sum", SUM, output), structured={"total": 3})

@@ -34,6 +34,7 @@ def test_a_property_named_description_is_kept() -> None:
     assert without_prose(node) == {"properties": {"description": {"type": "string"}}}
 
 
+@pytest.mark.slow
 def test_add_writes_both_halves_and_the_row(tmp_path: Path) -> None:
     (tmp_path / "revisions.json").write_text("[]")
     assert run("2024-11-05", official_schema("2024-11-05"), seed_typescript(), tmp_path) == 0

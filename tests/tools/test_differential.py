@@ -58,6 +58,7 @@ def test_the_client_and_jsonschema_agree(name: str, tools: dict[str, Tool[Any]])
     assert seen[True] or what in ("false", "enum that contradicts"), "nothing was accepted, so nothing was compared"
 
 
+@pytest.mark.slow
 def test_answers_agree_with_jsonschema_and_are_unchanged(tmp_path: Path, cases: int) -> None:
     schemas = {name: schema for name, schema in SCHEMAS.items() if is_object(schema) and "patternProp" not in name}
     schemas = dict(islice(schemas.items(), None, None, 1 if cases >= 3000 else 4))
@@ -89,6 +90,7 @@ def test_most_tools_carry_no_schema() -> None:
     assert 0 < carried < len(SCHEMAS) * 0.6
 
 
+@pytest.mark.slow
 def test_a_change_without_a_gap_refuses_nothing(cases: int) -> None:
     """Compare every schema with some others; without a gap, the second must accept all that the first allows."""
     names = list(SCHEMAS) if cases >= 3000 else list(SCHEMAS)[::2]

@@ -103,6 +103,7 @@ def project(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_exactly_the_lines_that_use_what_changed_are_listed(project: Path, cli: Cli, change: str) -> None:
     changed, marks = CHANGES[change]
@@ -124,6 +125,7 @@ def test_the_lines_stand_below_the_report(project: Path, cli: Cli) -> None:
     assert '  11: units="metric",  # units\n      member-removed-optional: WeatherInput.units: string\n' in out
 
 
+@pytest.mark.slow
 def test_bad_input(project: Path, cli: Cli) -> None:
     assert (
         "choose the format text or json" in cli("tools", "check", "--impact", "src", "--format", "sarif", expect=2).err

@@ -286,6 +286,7 @@ def answers(transport: StdioClientTransport, rng: random.Random) -> Callable[[by
     return lambda _: transport.send(b"x" * rng.choice([1, 100, 100_000]))
 
 
+@pytest.mark.slow
 async def test_a_kill_at_any_moment_is_reported_once_and_leaves_nothing() -> None:
     rng = random.Random(4)
     for _ in range(ROUNDS):

@@ -42,6 +42,7 @@ def opened(revision: str, *, limits: HttpLimits = QUICK, resumable: bool = True)
     return open_talk(revision, partial(asgi_app, limits=limits, events=events), lambda url: connect_http(f"{url}/mcp"))
 
 
+@pytest.mark.slow
 async def test_certificates_are_read_once_for_all_connections() -> None:
     async with connect_http("http://127.0.0.1:1/mcp"):
         before = contexts()

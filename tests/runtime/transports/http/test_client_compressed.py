@@ -62,6 +62,7 @@ async def test_a_stream_may_begin_with_a_byte_order_mark() -> None:
     assert await Answers(codecs.BOM_UTF8 + initialized(), content_type="text/event-stream").name() == NAME
 
 
+@pytest.mark.slow
 async def test_other_tasks_run_while_a_few_bytes_become_a_long_stream() -> None:
     server = Answers(
         gzip.compress(COMMENTS * PIECES + initialized()), content_type="text/event-stream", content_encoding="gzip"

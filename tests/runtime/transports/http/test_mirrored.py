@@ -119,6 +119,7 @@ def test_invalid_schemas_have_no_parameters(value: Any) -> None:
     assert parameters(value) == () == parameters(schema(a=value))
 
 
+@pytest.mark.slow
 def test_a_deep_schema_causes_no_recursion_error() -> None:
     deep: dict[str, Any] = {"type": "string"}
     for _ in range(5_000):

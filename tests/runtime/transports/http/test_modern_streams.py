@@ -56,6 +56,7 @@ async def test_closing_the_connection_cancels_the_request(after: float) -> None:
         assert (await client.post(called("echo", text="on"))).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream_after", [0.01, 60], ids=["of a stream", "before anything was sent"])
 async def test_middleware_may_raise_when_a_client_disconnects(stream_after: float) -> None:
     server, failures = chatty(MODERN), list[Any]()

@@ -195,6 +195,7 @@ async def test_a_body_that_does_not_come() -> None:
         assert answer.status_code == 408
 
 
+@pytest.mark.slow
 async def test_posts_wait_until_the_client_has_read_enough() -> None:
     app = sse_app(chatty(NEWEST), limits=HttpLimits(max_session_requests=1, max_message_bytes=64 << 20))
     async with sse_client(app) as client:
