@@ -46,7 +46,12 @@ DERIVED = (
     "tests/ingest/test_docs.py",
     "tests/ir/test_methods.py",
     "tests/merge/test_reconcile.py",
-    "tests/repo",
+    "tests/repo/test_documents.py",
+    "tests/repo/test_first_page.py",
+    "tests/repo/test_laws.py",
+    "tests/repo/test_public_api.py",
+    "tests/repo/test_revisions.py",
+    "tests/repo/test_templates.py",
 )
 """Tests of what is derived from the list of revisions, in addition to those of each revision."""
 _QUICK = "not slow and not packaging and not interop and not soak"

@@ -123,7 +123,6 @@ instructions
 
 
 class TestCalls:
-    @pytest.mark.slow
     def test_a_tool_is_called(self, cli: Cli) -> None:
         assert cli("inspect", "--call", "sum", "a=1", "b=2.5", *SUM).out == (
             '3.5\nstructured content:\n{\n  "sum": 3.5\n}\n'
@@ -394,7 +393,6 @@ skill://pdf-processing/SKILL.md  2      Extract text from PDF documents, and fil
         found = json.loads(cli("inspect", "--skills", self.URI, "--format", "json", *self.SERVER).out)
         assert len(found["skill"]["resources"]) == 2
 
-    @pytest.mark.slow
     def test_what_is_not_there_is_one_line(self, cli: Cli) -> None:
         done = cli("inspect", "--skills", "skill://x/SKILL.md", *self.SERVER, expect=2)
         assert "there is no skill skill://x/SKILL.md" in done.err and len(done.err.splitlines()) == 1
