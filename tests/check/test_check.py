@@ -118,14 +118,17 @@ server.serve_forever()
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--", "/nonexistent/server"), "/nonexistent/server: cannot be started: No such file or directory"),
-        (("--", "true"), "true: speaks no revision of MCP (the server has ended); run it by itself"),
+        (("--", "/nonexistent/server"), "/nonexistent/server: cannot start /nonexistent/server: no such command"),
+        (("--", "true"), "true: speaks no revision of MCP (true exited with status 0); run it by itself"),
         (("--", "sleep", "60"), "sleep: speaks no revision of MCP (no answer in time)"),
         (("--", sys.executable, "-c", HANGS), "speaks no revision of MCP (no answer in time)"),
         (("--", "yes"), "yes: speaks no revision of MCP (the server sent more than 10,000 messages)"),
         ((), "check: give one server: a URL, or a command after -- (check -- COMMAND...)"),
         (("not-a-url",), "not-a-url: is not a URL; give a command after -- (check -- COMMAND...)"),
-        (("http://127.0.0.1:9/mcp",), "speaks no revision of MCP (the server cannot be reached: ConnectError)"),
+        (
+            ("http://127.0.0.1:9/mcp",),
+            "http://127.0.0.1:9/mcp: speaks no revision of MCP (the server cannot be reached: ConnectError)",
+        ),
         (
             ("--only", "nothing", "--", "true"),
             "--only: 'nothing' is not a requirement of servers; docs/requirements.md",

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindgen.check.arguments import Arguments
 from mcp_bindgen.check.client import Peer, Silent
-from mcp_bindgen.check.probes import message_of
+from mcp_bindgen.check.probe import message_of
 from mcp_bindgen.check.requirements import LEGACY, REVISIONS, rows
 from mock.test_lock import HOSTILE
 from support.specification import specification
@@ -49,7 +49,7 @@ class Answering(Peer):
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_what_rows_mean_to_be_valid_is_valid(revision: str) -> None:
     peer = Answering(revision)
-    assert await peer.begin(revision)
+    assert await peer.begin(revision) == ""
     for row in rows().values():
         for probe in row.probes if revision in row.revisions else ():
             if probe.get("expect", "").startswith("result") and probe.get("send"):
@@ -60,11 +60,11 @@ async def test_what_rows_mean_to_be_valid_is_valid(revision: str) -> None:
 @pytest.mark.parametrize("revision", [LEGACY[-1], REVISIONS[-1]])
 async def test_an_invalid_message_that_is_meant_to_be_valid_is_reported(revision: str) -> None:
     peer = Answering(revision)
-    assert await peer.begin(revision)
+    assert await peer.begin(revision) == ""
     await peer.send(peer.request("tools/call", {"nome": "add"}))
     assert [each for each in peer.ours if "Field required" in each]
     other = Answering(revision)
-    assert await other.begin(revision)
+    assert await other.begin(revision) == ""
     await other.send(other.request("tools/call", {"nome": "add"}), is_valid=False)
     assert other.ours == []
 

@@ -8,6 +8,7 @@ import pytest
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.check.run import Checked, Wanted, check
 from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.live.target import Command
 from support.documents import ROOT
 
 pytestmark = pytest.mark.slow
@@ -17,7 +18,7 @@ STYLES = "NeedsVariable Nothing LogsMuch StartsSlowly OldOnly Fails Strict Write
 async def checked(style: str, folder: Path) -> Checked:
     env = {"PYTHONPATH": str(ROOT / "tests"), "ODD_TOKEN": "s3cret", "PYTHONIOENCODING": "utf-8"}
     words = (sys.executable, "-m", "check.odd_servers", style)
-    return await check(Wanted(words=words, env=env, cwd=str(folder), timeout=2, seconds=600))
+    return await check(Wanted(target=Command(words=words, env=env, cwd=str(folder)), timeout=2, seconds=600))
 
 
 def serious(found: Checked) -> list[tuple[str, str]]:

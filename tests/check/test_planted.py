@@ -10,6 +10,7 @@ import pytest
 from check.bugs import BUGS, script_of
 from mcp_bindgen.check.run import Wanted, check
 from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.live.target import Command
 from observe.faults import FAULTS, SERVER, Fault
 from support.documents import ROOT
 
@@ -45,8 +46,7 @@ async def requirements(
     async with gate:
         words = (sys.executable, "-m", "check.bugs", revision, name)
         wanted = Wanted(
-            words=words,
-            env={"PYTHONPATH": str(ROOT / "tests")},
+            target=Command(words=words, env={"PYTHONPATH": str(ROOT / "tests")}),
             timeout=4,
             seconds=600,
             revisions=(revision,),

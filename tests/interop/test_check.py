@@ -8,6 +8,7 @@ import pytest
 from interop.processes import PEERS, SDK1, SDK2, TESTS, interpreter, node_server, python_server, serving
 from mcp_bindgen.check.run import Wanted, check
 from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.live.target import Command, Endpoint
 from support.documents import ROOT
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
@@ -48,7 +49,7 @@ async def test_a_server_has_the_errors_of_the_table(
     env = {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")}
     if transport == "HTTP":
         with serving(words) as url:
-            found = await check(Wanted(url=url, timeout=10, seconds=600))
+            found = await check(Wanted(target=Endpoint(url=url), timeout=10, seconds=600))
     else:
-        found = await check(Wanted(words=words, env=env, cwd=str(TESTS), timeout=10, seconds=600))
+        found = await check(Wanted(target=Command(words=words, env=env, cwd=str(TESTS)), timeout=10, seconds=600))
     assert [each.requirement for each in found.findings if each.severity is Severity.ERROR] == errors

@@ -5,20 +5,22 @@ It is written by itself, since the runtime's client cannot send anything wrong.
 
 import asyncio
 import json
-import os
-import signal
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.diagnostics import InputError, clip
+from mcp_bindgen.json_values import as_list, as_object, is_list
 from mcp_bindgen.live.bindings import packages_of, revisions
-
-if TYPE_CHECKING:
-    from mcp_runtime.observe.observer import Finding as Wrong
+from mcp_bindgen.live.target import Command
+from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
+from mcp_runtime.observe.observer import Finding as Wrong
+from mcp_runtime.observe.observer import Observer
+from mcp_runtime.protocol.dispatch import Side
+from mcp_runtime.transports.stdio_client import StdioClientTransport
 
 MAX_LINE: Final = 4 << 20
 """The maximum length of a line of the server, in bytes; a longer one is not judged."""
@@ -26,10 +28,8 @@ MAX_SAID: Final = 10_000
 """The maximum number of messages of one conversation."""
 MAX_TEXT: Final = 10_000
 """The number of characters of a message that are kept."""
-GRACE: Final = 2.0
-"""Seconds that a server has to end after it is asked to."""
 BRIEF: Final = 0.5
-"""Seconds that a server has to end after its input is closed, before it is asked to."""
+"""Seconds of each step of the end of a server: after its input is closed, and after it is asked to end."""
 PAUSE: Final = 0.3
 """Seconds in which a server that answers what it should ignore does so."""
 META: Final = "io.modelcontextprotocol/"
@@ -49,14 +49,12 @@ _REFUSALS: Final[Mapping[str, Mapping[str, Any]]] = {
 _NOT_FOUND: Final = {"error": {"code": -32601, "message": "Method not found"}}
 
 
-def object_of(value: Any) -> dict[str, Any]:
-    """Return an object of JSON; an empty one for anything else."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+class NotJudged(Exception):
+    """What the server does can be right or wrong; the text says why."""
 
 
-def list_of(value: Any) -> list[Any]:
-    """Return an array of JSON; an empty one for anything else."""
-    return [*cast("list[object]", value)] if isinstance(value, list) else []
+class Unreachable(NotJudged):
+    """What is between the client and the server answers, or the session has ended."""
 
 
 class Silent(Exception):
@@ -73,7 +71,7 @@ class Said:
 
     by_client: bool
     text: str
-    wrong: "tuple[Wrong, ...]" = ()
+    wrong: tuple[Wrong, ...] = ()
 
 
 class Peer(ABC):
@@ -89,17 +87,16 @@ class Peer(ABC):
         ours: why messages of this client that are meant to be valid are not: a bug of ours.
     """
 
-    def __init__(self, timeout: float) -> None:
-        from mcp_runtime.observe.observer import Observer
-        from mcp_runtime.protocol.dispatch import Side
+    cancels = True
+    """Whether a notification cancels; over HTTP, clients of the modern era close the stream instead."""
 
+    def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self.revision = ""
         self.capabilities: Mapping[str, Any] = {}
         self.offered: dict[str, Any] = {}
         self.server: dict[str, Any] = {}
         self._observer = Observer(package.BINDING for package in packages_of(revisions()))
-        self._client, self._server = Side.CLIENT, Side.SERVER
         self._last_id = 0
         self.said: list[Said] = []
         self.ours: list[str] = []
@@ -109,19 +106,34 @@ class Peer(ABC):
         """Whether the conversation begins with a handshake."""
         return self.revision in LEGACY
 
+    @property
+    def always(self) -> str:
+        """The request that every server of the era answers."""
+        return "ping" if self.is_legacy else "server/discover"
+
+    @property
+    def hello(self) -> dict[str, Any]:
+        """The parameters of `initialize`."""
+        return {"protocolVersion": self.revision, "capabilities": self.capabilities, "clientInfo": CLIENT}
+
     async def send(self, message: Any, *, is_valid: bool = True) -> None:
         """Send a message, or a text as it is; `is_valid` says that the client may send it.
 
         Raises:
             Silent: the server has ended.
+            NotJudged: something else answers.
         """
         text = message if isinstance(message, str) else json.dumps(message)
-        found = tuple(self._observer.take(self._client, text.encode()))
+        found = tuple(self._observer.take(Side.CLIENT, text.encode()))
         # A message of the server that broke the protocol may have led the observer astray.
         if is_valid and found and not any(each.wrong for each in self.said):
             self.ours += [f"{each.pointer or '/'}: {each.reason}" for each in found]
-        self.said.append(Said(by_client=True, text=clip(text, MAX_TEXT), wrong=found))
+        self.record(text, found, by_client=True)
         await self._transmit(text)
+
+    def record(self, text: str, wrong: tuple[Wrong, ...] = (), *, by_client: bool) -> None:
+        """Keep what was said."""
+        self.said.append(Said(by_client=by_client, text=clip(text, MAX_TEXT), wrong=wrong))
 
     @abstractmethod
     async def _transmit(self, text: str) -> None:
@@ -142,10 +154,10 @@ class Peer(ABC):
             params = {key: value for key, value in (params or {}).items() if key != "_meta"} or None
         return {**head, "method": method, **({} if params is None else {"params": params})}
 
-    def meta(self, revision: str = "") -> dict[str, Any]:
+    def meta(self) -> dict[str, Any]:
         """Return the metadata of a request of the modern era (basic, "_meta")."""
         return {
-            f"{META}protocolVersion": revision or self.revision,
+            f"{META}protocolVersion": self.revision,
             f"{META}clientCapabilities": self.capabilities,
             f"{META}clientInfo": CLIENT,
         }
@@ -157,6 +169,7 @@ class Peer(ABC):
 
         Raises:
             Silent: the server does not answer.
+            NotJudged: something else answers.
         """
         request = self.request(method, params, id_)
         await self.send(request, is_valid=is_valid)
@@ -171,24 +184,18 @@ class Peer(ABC):
                 return message
 
     async def next(self, deadline: float) -> dict[str, Any]:
-        """Return the next message of the server that is an object, by a time of the event loop.
-
-        Raises:
-            Silent: none comes.
-        """
+        """Return the next message of the server that is an object, by a time of the event loop; raises like `ask`."""
         while True:
             line = await self._line(deadline)
-            wrong = tuple(self._observer.take(self._server, line))
-            self.said.append(Said(by_client=False, text=clip(line.decode("utf-8", "replace"), MAX_TEXT), wrong=wrong))
+            self.record(line.decode("utf-8", "replace"), tuple(self._observer.take(Side.SERVER, line)), by_client=False)
             if len(self.said) > MAX_SAID:
                 raise Silent(f"the server sent more than {MAX_SAID:,} messages")
-            with suppress(ValueError, RecursionError):
-                value: Any = json.loads(line)
-                if isinstance(value, list):
-                    return {"batch": list_of(cast("object", value))}
-                if message := object_of(value):
-                    await self._reply(message)
-                    return message
+            value = json_of(line)
+            if is_list(value):
+                return {"batch": value}
+            if message := as_object(value):
+                await self._reply(message)
+                return message
 
     async def settle(self, seconds: float = PAUSE) -> list[dict[str, Any]]:
         """Return the messages that the server sends in some time without being asked.
@@ -208,124 +215,137 @@ class Peer(ABC):
 
     async def _reply(self, message: Mapping[str, Any]) -> None:
         """Answer a request of the server; in the modern era a client sends no answers."""
-        if (
-            "method" not in message
-            or not isinstance(message.get("id"), int | str)
-            or self.revision not in ("", *LEGACY)
-        ):
-            return
-        method = str(message["method"])
-        is_open = method == "ping" or any(method.startswith(f"{name}/") for name in self.capabilities)
-        answer = _REFUSALS.get(method, _NOT_FOUND) if is_open else _NOT_FOUND
-        await self.send({"jsonrpc": "2.0", "id": message["id"], **answer})
+        is_request = "method" in message and isinstance(message.get("id"), int | str)
+        if is_request and (self.is_legacy or not self.revision):
+            method = str(message["method"])
+            is_open = method == "ping" or method.partition("/")[0] in self.capabilities
+            answer = _REFUSALS.get(method, _NOT_FOUND) if is_open else _NOT_FOUND
+            await self.send({"jsonrpc": "2.0", "id": message["id"], **answer})
 
-    async def begin(self, revision: str) -> bool:
-        """Begin a conversation; return whether the server speaks the revision, which it may decline.
+    async def begin(self, revision: str) -> str:
+        """Begin a conversation; return why the server does not speak the revision, empty if it does.
 
         Raises:
             Silent: the server does not answer.
+            NotJudged: something else answers.
         """
         self.revision = revision
-        if not self.is_legacy:
-            result = object_of((await self.ask("server/discover")).get("result"))
-            is_spoken = revision in list_of(result.get("supportedVersions"))
-        else:
-            hello = {"protocolVersion": revision, "capabilities": self.capabilities, "clientInfo": CLIENT}
-            result = object_of((await self.ask("initialize", hello)).get("result"))
-            if is_spoken := result.get("protocolVersion") == revision:
-                await self.send(self.request("notifications/initialized"))
-                await self.settle(PAUSE / 3)
-        self.offered = object_of(result.get("capabilities"))
-        named = object_of(object_of(result.get("_meta")).get(f"{META}serverInfo"))
-        self.server = object_of(result.get("serverInfo")) or named
-        return is_spoken
+        answer = await (self.ask("initialize", self.hello) if self.is_legacy else self.ask("server/discover"))
+        result = as_object(answer.get("result"))
+        spoken = [result.get("protocolVersion")] if self.is_legacy else as_list(result.get("supportedVersions"))
+        self.offered = as_object(result.get("capabilities"))
+        named = as_object(as_object(result.get("_meta")).get(f"{META}serverInfo"))
+        self.server = as_object(result.get("serverInfo")) or named
+        if revision not in spoken:
+            return f"it answers with {told(answer)}"
+        if self.is_legacy:
+            await self.send(self.request("notifications/initialized"))
+            await self.settle(PAUSE / 3)
+        return ""
 
 
-class Process(Peer):
-    """A conversation over the standard input and output of a server."""
+class Process(Peer, Receiver):
+    """A conversation over the standard input and output of a server.
 
-    def __init__(self, process: asyncio.subprocess.Process, timeout: float) -> None:
-        from mcp_runtime.transports.framing import LineFramer
+    Attributes:
+        transport: starts and ends the server, with everything that it started.
+    """
 
+    def __init__(self, command: Command, timeout: float, grace: float) -> None:
         super().__init__(timeout)
-        self.process = process
-        self._framer = LineFramer(MAX_LINE)
+        self.transport = StdioClientTransport(
+            *command.words,
+            env=command.env,
+            inherit_env=True,
+            cwd=command.cwd,
+            stderr=lambda line: None,  # its last lines are in the error
+            max_message_bytes=MAX_LINE,
+            grace=grace,
+        )
         self._lines: list[bytes] = []
+        self._changed = asyncio.Event()
+        self._end = ""
 
-    async def end_input(self, seconds: float = BRIEF) -> bool:
-        """Close the input of the server; return whether it ends by itself in time."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self.process.wait(), seconds)
-            return True
-        return False
+    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+        """Take a line, and no other one until it is asked for."""
+        self._lines.append(message)
+        self.transport.pause_reading()
+        self._changed.set()
+        return ACCEPTED
 
-    async def discard(self) -> None:
-        """Read the output to its end, since asyncio keeps its pipe open until then."""
-        assert self.process.stdout is not None
-        while await self.process.stdout.read(1 << 16):
-            pass
+    def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
+        """Skip a line that is too long."""
+        self._observer.skip(Side.SERVER, start, end)
+        return ACCEPTED
+
+    def connection_lost(self, reason: TransportError | None) -> None:
+        """Note the end, with the last line of the standard error."""
+        first, *rest = str(reason or "the server has ended").splitlines()
+        said = f", and says {rest[-1].strip()!r}" if rest else ""
+        self._end = first.removesuffix("; its standard error ended with:") + clip(said, 200)
+        self._changed.set()
 
     async def _transmit(self, text: str) -> None:
-        assert self.process.stdin is not None
+        if self._end:
+            raise Ended(self._end)
+        self.transport.send(text.encode())
         try:
-            self.process.stdin.write(text.encode() + b"\n")
-            await asyncio.wait_for(self.process.stdin.drain(), self.timeout)
+            await asyncio.wait_for(self.transport.drain(), self.timeout)
         except TimeoutError:
             raise Silent("the server does not read") from None
-        except OSError:
-            raise Ended("the server has ended") from None
 
     async def _line(self, deadline: float) -> bytes:
-        assert self.process.stdout is not None
         while not self._lines:
-            left = deadline - asyncio.get_running_loop().time()
-            try:
-                data = await asyncio.wait_for(self.process.stdout.read(1 << 16), max(left, 0.001))
-            except TimeoutError:
-                raise Silent("no answer in time") from None
-            if not data:
-                raise Ended("the server has ended")
-            for line in self._framer.feed(data):
-                if isinstance(line, bytes):
-                    self._lines.append(line)
-                else:
-                    self._observer.skip(self._server, line.start, line.end)
+            if self._end:
+                raise Ended(self._end)
+            self._changed.clear()
+            self.transport.resume_reading()
+            await before(deadline, self._changed.wait())
         return self._lines.pop(0)
 
 
 @asynccontextmanager
-async def started(
-    words: tuple[str, ...], env: Mapping[str, str], cwd: str | None, timeout: float
-) -> AsyncGenerator[Process]:
+async def started(command: Command, timeout: float, grace: float = BRIEF) -> AsyncGenerator[Process]:
     """Start a server, and end it, with everything that it started.
 
     Raises:
         InputError: it cannot be started.
     """
-    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    peer = Process(command, timeout, grace)
     try:
-        process = await asyncio.create_subprocess_exec(
-            *words, stdin=pipe, stdout=pipe, stderr=nothing, env={**os.environ, **env}, cwd=cwd, start_new_session=True
-        )
-    except OSError as error:
-        raise InputError.at(words[0], f"cannot be started: {error.strerror}") from None
-    peer = Process(process, timeout)
+        await peer.transport.start(peer)
+    except TransportError as error:
+        raise InputError.at(command.words[0], str(error)) from None
     try:
         yield peer
     finally:
-        if not await peer.end_input():
-            kill(process.pid, signal.SIGTERM)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), GRACE)
-        kill(process.pid, signal.SIGKILL)
-        await process.wait()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(peer.discard(), GRACE)
+        await peer.transport.close()
 
 
-def kill(group: int, number: int) -> None:
-    """Send a signal to a server and everything that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+async def before(deadline: float, work: Any) -> Any:
+    """Wait until a time of the event loop.
+
+    Raises:
+        Silent: it takes longer.
+    """
+    try:
+        return await asyncio.wait_for(work, max(deadline - asyncio.get_running_loop().time(), 0.001))
+    except TimeoutError:
+        raise Silent("no answer in time") from None
+
+
+def json_of(text: bytes | str) -> Any:
+    """Return the JSON value that a text spells; None if it spells none."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return None
+
+
+def code_of(answer: Mapping[str, Any]) -> Any:
+    """Return the code of an error; None for a result."""
+    return as_object(answer.get("error")).get("code")
+
+
+def told(answer: Mapping[str, Any]) -> str:
+    """Spell an answer in a few words."""
+    return f"the error {code_of(answer)}" if "error" in answer else "a result" if "result" in answer else "no answer"

@@ -36,6 +36,7 @@ class Finding:
         said: messages that show it.
         probe: the requirement whose probe found it.
         also: requirements that are broken for the same cause.
+        is_sure: whether the server is certainly wrong; otherwise the severity is at most a warning.
     """
 
     requirement: str
@@ -45,6 +46,7 @@ class Finding:
     said: tuple[Said, ...]
     probe: str
     also: tuple[str, ...] = ()
+    is_sure: bool = True
 
     @property
     def row(self) -> Row:
@@ -64,7 +66,7 @@ class Finding:
     @property
     def severity(self) -> Severity:
         """What the requirement is in these revisions: an error for a MUST, a warning for a SHOULD, or a note."""
-        if any(revision in self.row.must for revision in self.revisions):
+        if self.is_sure and any(revision in self.row.must for revision in self.revisions):
             return Severity.ERROR
         return Severity.INFO if self.requirement.startswith("contract.") else Severity.WARNING
 
@@ -80,7 +82,7 @@ class Finding:
         return sha256(f"{self.requirement} {self.place}".encode()).hexdigest()[:16]
 
 
-def requirement_of(wrong: "Wrong", asked: str, text: str, revision: str) -> str | None:
+def requirement_of(wrong: "Wrong", asked: str, text: str, revision: str, *, is_http: bool) -> str | None:
     """Return the id of the requirement that a message of the server breaks; None if that is not certain.
 
     Args:
@@ -88,11 +90,13 @@ def requirement_of(wrong: "Wrong", asked: str, text: str, revision: str) -> str 
         asked: the last message of the client.
         text: the message.
         revision: the revision of the conversation.
+        is_http: whether messages are not lines, but bodies.
     """
     told = f"{wrong.method or ''} {wrong.pointer}: {wrong.reason}\n> {asked}\n< {text}"
     if UNSURE.search(told):
         return None
     fitting = (id_ for id_, row in rows().items() if row.seen and revision in row.revisions)
+    fitting = (id_ for id_ in fitting if not (is_http and id_.startswith("stdio.")))
     return next((id_ for id_ in fitting if re.search(rows()[id_].seen, told)), OTHERWISE)
 
 

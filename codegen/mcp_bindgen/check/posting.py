@@ -2,22 +2,26 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from mcp_bindgen.check.client import MAX_LINE, MAX_TEXT, META, Ended, Peer, Said, Silent, object_of
+from mcp_bindgen.check.client import MAX_LINE, META, Ended, Peer, Silent, Unreachable, before, json_of
 from mcp_bindgen.diagnostics import InputError, clip
+from mcp_bindgen.json_values import as_object, is_list
+from mcp_bindgen.live.target import Endpoint
+from mcp_runtime.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, encode
 
-if TYPE_CHECKING:
+try:
     import httpx2
+except ImportError:
+    raise InputError.at("check", "a URL needs httpx2: pip install 'mcp-bindgen[http]'") from None
 
 SESSION: Final = "mcp-session-id"
-VERSION: Final = "mcp-protocol-version"
-_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The parameter that the header Mcp-Name repeats, by method."""
-_UNAUTHORIZED: Final = 401
+UNRELATED: Final = (401, 402, 403, 407, 408, 421, 425, 429, 502, 503, 504)
+"""Statuses that have nothing to do with what was sent: of authorization, limits of rates, and proxies."""
+_JSON, _EVENTS = "application/json", "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,11 @@ class Answer:
     type: str
     text: str
 
+    @property
+    def is_unrelated(self) -> bool:
+        """Whether something between the client and the server may have answered."""
+        return self.status in UNRELATED or 300 <= self.status < 400
+
 
 class PostingPeer(Peer):
     """A conversation with a URL.
@@ -36,19 +45,19 @@ class PostingPeer(Peer):
         session: the id of the session; empty without one.
     """
 
-    def __init__(self, url: str, client: "httpx2.AsyncClient", timeout: float) -> None:
+    cancels = False
+
+    def __init__(self, url: str, client: httpx2.AsyncClient, timeout: float) -> None:
         super().__init__(timeout)
         self._url = url
         self._http = client
-        self._lines: asyncio.Queue[bytes] = asyncio.Queue()
+        self._lines: asyncio.Queue[bytes | Exception] = asyncio.Queue()
         self._posts: set[asyncio.Task[None]] = set()
         self.session = ""
 
     @property
     def is_local(self) -> bool:
         """Whether the server is on this machine, where a web page may reach it."""
-        import httpx2
-
         return httpx2.URL(self._url).host in ("localhost", "127.0.0.1", "::1")
 
     async def exchange(self, text: str, headers: Mapping[str, str | None], method: str = "POST") -> Answer:
@@ -57,21 +66,23 @@ class PostingPeer(Peer):
         Raises:
             Silent: the server does not answer.
         """
-        own = self._headers(_object_in(text)) if text else self._of_session()
+        own = self._headers(as_object(json_of(text))) if text else self._of_session()
         lowered = {name.lower() for name in headers}
         merged = {name: value for name, value in own.items() if name not in lowered}
         merged |= {name: value for name, value in headers.items() if value is not None}
         shown = {name: value for name, value in merged.items() if name != "content-type"}
-        self._record(True, f"{method} {json.dumps(shown)} {text}".rstrip())
+        self.record(f"{method} {json.dumps(shown)} {text}".rstrip(), by_client=True)
+        body = b""
         try:
             async with asyncio.timeout(self.timeout):
                 async with self._http.stream(method, self._url, content=text, headers=merged) as response:
-                    type_ = response.headers.get("content-type", "").partition(";")[0]
-                    body = "" if method == "GET" else (await _first(response)).decode("utf-8", "replace")
-        except (TimeoutError, self._failure()):
+                    texts = _events(response) if _type_of(response) == _EVENTS else _whole(response)
+                    async with aclosing(texts):
+                        body = b"" if method == "GET" else await anext(texts, b"")
+        except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
             raise Silent("no answer in time") from None
-        answer = Answer(status=response.status_code, type=type_, text=body)
-        self._record(False, f"{answer.status} {answer.type} {answer.text}".rstrip())
+        answer = Answer(status=response.status_code, type=_type_of(response), text=body.decode("utf-8", "replace"))
+        self.record(f"{answer.status} {answer.type} {answer.text}".rstrip(), by_client=False)
         return answer
 
     def close(self) -> None:
@@ -84,37 +95,39 @@ class PostingPeer(Peer):
         post = asyncio.create_task(self._post(text, begun))
         self._posts.add(post)
         post.add_done_callback(self._posts.discard)
-        try:
-            await asyncio.wait_for(begun, self.timeout)
-        except TimeoutError:
-            raise Silent("no answer in time") from None
+        await before(asyncio.get_running_loop().time() + self.timeout, begun)
 
-    async def _post(self, text: str, begun: "asyncio.Future[None]") -> None:
+    async def _post(self, text: str, begun: asyncio.Future[None]) -> None:
         """Post a text, and take over what comes back; `begun` is done when the answer begins."""
-        value: Any = json.loads(text)
-        message = object_of(value)
+        value = json_of(text)
+        message = as_object(value)
         try:
             async with self._http.stream("POST", self._url, content=text, headers=self._headers(message)) as response:
-                self.session = response.headers.get(SESSION, self.session)
-                if response.status_code == _UNAUTHORIZED and not begun.done():
-                    begun.set_exception(Ended("the server needs authorization (401): give --header"))
-                    return
+                had_session, self.session = bool(self.session), response.headers.get(SESSION, self.session)
                 if not begun.done():
                     begun.set_result(None)
-                # A notification that is not accepted gets a status, whose body is not a message.
-                if response.status_code < 400 or not isinstance(value, dict) or "id" in message:
-                    async for line in _texts(response):
-                        self._lines.put_nowait(line)
-        except self._failure() as error:
-            if not begun.done():
-                begun.set_exception(Ended(f"the server cannot be reached: {type(error).__name__}"))
+                is_answered = "method" in message and "id" not in message  # or nothing is to be answered
+                async for line in _texts(response):
+                    found = json_of(line)
+                    if is_answered and response.status_code >= 400:
+                        return  # a refused notification has no message in its body
+                    is_answered = is_answered or is_list(found) or "method" not in as_object(found)
+                    self._lines.put_nowait(line)
+                if not is_answered and (is_list(value) or "method" in message):
+                    self._lines.put_nowait(Unreachable(_why(response, had_session=had_session)))
+        except (httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
+            kind = Ended if isinstance(error, httpx2.ConnectError) else Unreachable
+            end = kind(f"the server cannot be reached: {type(error).__name__}")
+            if begun.done():
+                self._lines.put_nowait(end)
+            else:
+                begun.set_exception(end)
 
     async def _line(self, deadline: float) -> bytes:
-        left = deadline - asyncio.get_running_loop().time()
-        try:
-            return await asyncio.wait_for(self._lines.get(), max(left, 0.001))
-        except TimeoutError:
-            raise Silent("no answer in time") from None
+        line: bytes | Exception = await before(deadline, self._lines.get())
+        if isinstance(line, Exception):
+            raise line
+        return line
 
     def _of_session(self) -> dict[str, str]:
         found = {SESSION: self.session} if self.session else {}
@@ -122,72 +135,74 @@ class PostingPeer(Peer):
 
     def _headers(self, message: Mapping[str, Any]) -> dict[str, str]:
         """Return the headers that a message needs: in the modern era they repeat what it says."""
-        headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+        headers = {"accept": f"{_JSON}, {_EVENTS}", "content-type": _JSON}
         if self.is_legacy:
             return headers if message.get("method") == "initialize" else headers | self._of_session()
-        params = object_of(message.get("params"))
-        revision = object_of(params.get("_meta")).get(f"{META}protocolVersion", self.revision)
+        params = as_object(message.get("params"))
+        revision = as_object(params.get("_meta")).get(f"{META}protocolVersion", self.revision)
         method = str(message.get("method", ""))
-        named = params.get(_NAMED.get(method, ""))
-        name = {"mcp-name": named} if isinstance(named, str) else {}
-        return headers | {VERSION: str(revision), "mcp-method": method} | name
-
-    def _failure(self) -> type[Exception]:
-        import httpx2
-
-        return httpx2.HTTPError
-
-    def _record(self, by_client: bool, text: str) -> None:
-        self.said.append(Said(by_client=by_client, text=clip(text, MAX_TEXT)))
+        named = params.get(NAMED.get(method, ""))
+        name = {NAME: encode(named)} if isinstance(named, str) else {}
+        return headers | {VERSION: str(revision), METHOD: encode(method)} | name
 
 
 @asynccontextmanager
-async def reached(url: str, headers: Mapping[str, str], timeout: float) -> AsyncGenerator[PostingPeer]:
-    """Talk to a URL.
-
-    Raises:
-        InputError: httpx2 is not installed.
-    """
-    try:
-        import httpx2
-    except ImportError:
-        raise InputError.at("check", "a URL needs httpx2: pip install 'mcp-bindgen[http]'") from None
-    async with httpx2.AsyncClient(timeout=httpx2.Timeout(timeout * 3, read=None), headers=dict(headers)) as client:
-        peer = PostingPeer(url, client, timeout)
+async def reached(endpoint: Endpoint, timeout: float) -> AsyncGenerator[PostingPeer]:
+    """Talk to a URL."""
+    limits = httpx2.Timeout(timeout * 3, read=None)
+    async with httpx2.AsyncClient(timeout=limits, headers=dict(endpoint.headers)) as client:
+        peer = PostingPeer(endpoint.url, client, timeout)
         try:
             yield peer
         finally:
             peer.close()
 
 
-def _object_in(text: str) -> dict[str, Any]:
-    try:
-        return object_of(json.loads(text))
-    except ValueError:
-        return {}
+def _why(response: httpx2.Response, *, had_session: bool) -> str:
+    """Return why an answer has no message."""
+    status, headers = response.status_code, response.headers
+    if status == 401:
+        scheme = clip(headers.get("www-authenticate", "").partition(" ")[0], 20)
+        return f"the server needs authorization (401{f', {scheme}' if scheme else ''}): give --header"
+    if 300 <= status < 400:
+        return f"the server redirects ({status}) to {clip(headers.get('location', 'nowhere'), 200)}: give that URL"
+    if status == 404 and had_session:
+        return "the session is gone (404)"
+    if status >= 400:
+        return f"the server answers with the status {status}, and no message"
+    if _type_of(response) not in (_JSON, _EVENTS):
+        return f"the server answers with {clip(_type_of(response) or 'no media type', 100)}, not with messages"
+    return "the stream ended before the answer"
 
 
-async def _first(response: "httpx2.Response") -> bytes:
-    async for text in _texts(response):
-        return text
-    return b""
+def _type_of(response: httpx2.Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _texts(response: "httpx2.Response") -> AsyncIterator[bytes]:
-    """Yield the messages in an answer: its body, or the data of each event."""
-    if not response.headers.get("content-type", "").startswith("text/event-stream"):
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk if len(body) <= MAX_LINE else b""
-        if body.strip() and len(body) <= MAX_LINE:
-            yield bytes(body)
-        return
-    data = list[str]()
-    async for line in response.aiter_lines():
-        name, _, value = line.partition(":")
-        if name == "data":
-            data.append(value.removeprefix(" "))
-        elif not line and data:
-            if text := "\n".join(data).strip():
-                yield text.encode()
-            data.clear()
+async def _texts(response: httpx2.Response) -> AsyncGenerator[bytes]:
+    """Yield the messages in an answer; an error may have a body that is none."""
+    if _type_of(response) == _EVENTS:
+        async for text in _events(response):
+            yield text
+    elif _type_of(response) == _JSON:
+        async for text in _whole(response):
+            if response.status_code < 400 or "jsonrpc" in as_object(json_of(text)):
+                yield text
+
+
+async def _events(response: httpx2.Response) -> AsyncGenerator[bytes]:
+    """Yield the data of each event that is a message."""
+    async for event in aiter(httpx2.EventSource(response, max_event_size=MAX_LINE)):
+        if event.event == "message" and event.data.strip():
+            yield event.data.encode()
+
+
+async def _whole(response: httpx2.Response) -> AsyncGenerator[bytes]:
+    """Yield the body of an answer, unless it is empty or too long."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_LINE:
+            return
+    if body.strip():
+        yield bytes(body)

@@ -17,6 +17,7 @@ from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.diff.report.words import plain
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.ingest.sources import public_name
+from mcp_bindgen.live.target import Command
 
 MAX_TEXT: Final = 300
 """The number of characters of a message that the report shows."""
@@ -37,7 +38,8 @@ class Report:
 
     def __init__(self, checked: Checked, wanted: Wanted, baseline: Baseline) -> None:
         self.checked = checked
-        self.server = public_name(wanted.url) if wanted.url else f"-- {shlex.join(wanted.words)}"
+        target = wanted.target
+        self.server = f"-- {shlex.join(target.words)}" if isinstance(target, Command) else public_name(target.url)
         self._typed = wanted.typed
         self._baseline = baseline
         self.findings = [each for each in checked.findings if not self.reason(each)]

@@ -3,12 +3,13 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from mcp_bindgen.ingest.revisions import legacy_revisions, released
+from mcp_bindgen.json_values import is_list
 from mcp_bindgen.paths import shipped
 
 LEGACY: Final = legacy_revisions()
@@ -46,7 +47,7 @@ class Row:
         said: digests of the sentences that state it, on the pages that tests compare.
         seen: a pattern of what the observer finds wrong if it is broken, empty if the observer cannot see it.
         follows: requirements whose breach is the cause if both are broken.
-        probes: what `mcp_bindgen.check.probes` sends, and the answer that the requirement determines.
+        probes: what `mcp_bindgen.check.probe` sends, and the answer that the requirement determines.
     """
 
     id: str
@@ -55,9 +56,9 @@ class Row:
     page: str
     who: str
     text: str
-    example: str
-    reason: str
-    said: tuple[str, ...]
+    example: str = ""
+    reason: str = ""
+    said: tuple[str, ...] = ()
     seen: str = ""
     follows: tuple[str, ...] = ()
     probes: tuple[Mapping[str, Any], ...] = ()
@@ -120,21 +121,14 @@ def _topic(path: Path) -> Topic:
 
 
 def _row(id_: str, data: Mapping[str, Any]) -> Row:
-    section = data.get("section")
-    return Row(
-        id=id_,
-        must=span(data.get("must", "")),
-        should=span(data.get("should", "")),
-        page=data["page"] + (f", {section}" if section else ""),
-        who=data["who"],
-        text=data["text"],
-        example=data.get("example", ""),
-        reason=data.get("reason", ""),
-        said=tuple(data.get("said", ())),
-        seen=data.get("seen", ""),
-        follows=tuple(data.get("follows", ())),
-        probes=tuple(data.get("probes", ())),
-    )
+    """Return a row of a file; what is not a field of it is for people, or for all rows of the file."""
+    known = {each.name for each in fields(Row)}
+    given: dict[str, Any] = {
+        key: tuple(value) if is_list(value) else value for key, value in data.items() if key in known
+    }
+    given |= {key: span(data.get(key, "")) for key in ("must", "should")}
+    given["page"] = ", ".join(data[key] for key in ("page", "section") if data.get(key))
+    return Row(id=id_, **given)
 
 
 @cache
@@ -147,8 +141,7 @@ def row_of(id_: str) -> Row:
     """Return a requirement, of the specification or our own."""
     if id_ in rows():
         return rows()[id_]
-    text = _OWN[id_]
-    return Row(id=id_, must=(), should=REVISIONS, page="", who="server", text=text, example="", reason="", said=())
+    return Row(id=id_, must=(), should=REVISIONS, page="", who="server", text=_OWN[id_])
 
 
 @cache

@@ -2,24 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Final
 
-from mcp_bindgen.check import features, http_probes, tools
-from mcp_bindgen.check.client import EVERYTHING, Peer, Said, Silent, started
+from mcp_bindgen.check import probes as modules
+from mcp_bindgen.check.client import BRIEF, EVERYTHING, NotJudged, Peer, Said, Silent, Unreachable, started
 from mcp_bindgen.check.findings import OTHERWISE, Finding, folded, requirement_of
-from mcp_bindgen.check.posting import reached
-from mcp_bindgen.check.probes import FUNCTIONS, Context, NotJudged, Probe, ToolOptions, sent
-from mcp_bindgen.check.requirements import LEGACY, REVISIONS, rows
+from mcp_bindgen.check.probe import FUNCTIONS, Context, Found, Probe, ToolOptions, sent
+from mcp_bindgen.check.requirements import LEGACY, REVISIONS, row_of, rows
 from mcp_bindgen.check.robust import strain
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.live.target import Command, Target, name_of
 
 FIRST: Final = 3
 """How many times longer the first answer may take: the server has to start."""
-PAGES: Final = (features, http_probes, tools)
-"""The modules that register the probes that are functions."""
 MAX_SHOWN: Final = 4
 """The number of messages that a finding shows."""
 MAX_SECONDS: Final = 60
@@ -28,9 +28,10 @@ MAX_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What to check: the command of a server, its environment and folder, or a URL and headers; and how.
+    """What to check, and how.
 
     Attributes:
+        target: the server.
         timeout: seconds to wait for an answer.
         seconds: after how many seconds no further probe begins.
         only: the requirements whose probes run, all if empty.
@@ -40,11 +41,7 @@ class Wanted:
         typed: the options of the command line that another run needs, as they were given.
     """
 
-    words: tuple[str, ...] = ()
-    url: str = ""
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    cwd: str | None = None
+    target: Target
     timeout: float
     seconds: float = MAX_SECONDS
     only: frozenset[str] = frozenset()
@@ -52,6 +49,17 @@ class Wanted:
     tools: ToolOptions = field(default_factory=ToolOptions)
     is_robust: bool = False
     typed: tuple[str, ...] = ()
+
+    @property
+    def is_http(self) -> bool:
+        """Whether the server has a URL."""
+        return not isinstance(self.target, Command)
+
+    def includes(self, probe: Probe, revision: str) -> bool:
+        """Whether a probe runs in a revision."""
+        is_known = any(revision in row_of(id_).revisions for id_ in probe.ids)
+        is_wanted = not self.only or not self.only.isdisjoint(probe.ids)
+        return is_known and is_wanted and probe.over in ("", "http" if self.is_http else "stdio")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +81,8 @@ class Checked:
 @cache
 def probes() -> tuple[Probe, ...]:
     """Return all probes, in the order in which they run."""
+    for module in iter_modules(modules.__path__):
+        import_module(f"{modules.__name__}.{module.name}")
     of_rows = [_of_row(row.id, each) for row in rows().values() for each in row.probes]
     return tuple(sorted((*of_rows, *FUNCTIONS), key=lambda each: each.is_last))
 
@@ -80,10 +90,13 @@ def probes() -> tuple[Probe, ...]:
 def _of_row(requirement: str, row: Mapping[str, Any]) -> Probe:
     """Return the probe that a row describes: what it sends, and the answer that its requirement determines."""
 
-    async def run(context: Context) -> str | None:
+    async def run(context: Context) -> Found | None:
+        from mcp_bindgen.check.probes.transports import posted
+
         if not context.has(row.get("needs", "")):
             return None
-        return await (http_probes.posted(context, row) if "status" in row else sent(context.peer, row))
+        reason = await (posted if "status" in row else sent)(context, row)
+        return Found(requirement, reason, doubt=row.get("doubt", "")) if reason else None
 
     return Probe(requirement=requirement, run=run, over=row.get("over", ""))
 
@@ -126,12 +139,12 @@ class _Checking:
         legacy = [each for each in reversed(wanted.revisions) if each in LEGACY]
         for revision in (*legacy[:1], *(each for each in wanted.revisions if each not in LEGACY), *legacy[1:]):
             is_silent = self._silent > 1 and not self._spoken  # it answers clients of neither era
-            if not is_silent and not (wanted.url and revision == LEGACY[0]):  # that has another transport over HTTP
+            if not is_silent and not (wanted.is_http and revision == LEGACY[0]):  # that has another transport over HTTP
                 await self._judge(revision, {}, [each for each in probes() if not each.declares])
         if not self._spoken:
             why = f" ({self._why})" if self._why else ""
-            hint = "" if "authorization" in why else "; run it by itself to see what it says"
-            raise InputError.at(wanted.url or wanted.words[0], f"speaks no revision of MCP{why}{hint}")
+            hint = "" if wanted.is_http else "; run it by itself to see what it says"
+            raise InputError.at(name_of(wanted.target), f"speaks no revision of MCP{why}{hint}")
         used = [each for each in probes() if each.declares or each.requirement == OTHERWISE]
         await self._judge(max(self._spoken), EVERYTHING, used)
         if wanted.is_robust:
@@ -148,22 +161,19 @@ class _Checking:
 
     async def _judge(self, revision: str, capabilities: Mapping[str, Any], every: Sequence[Probe]) -> None:
         """Run probes, in a new conversation whenever the server has ended or fallen silent in one."""
-        only, waiting = self._wanted.only, [each for each in every if each.is_for(revision, self._wanted.url)]
-        waiting = [each for each in waiting if not only or only & {each.requirement, *each.also}]
-        is_again = False
+        waiting = [each for each in every if self._wanted.includes(each, revision)]
+        is_again, is_retried = False, False
         while waiting or not capabilities:
             async with self._open(revision, capabilities) as peer:
-                if not await self._begin(peer):
+                why = await self._begin(peer)
+                if isinstance(why, Unreachable) and not is_retried:
+                    is_retried = True
+                    continue
+                if why:
+                    if revision in self._spoken or isinstance(why, Unreachable):
+                        self._unjudged[f"{len(waiting)} probes of {revision}: {why}"] = None
                     return
-                spoken = tuple(each for each in self._spoken if (each in LEGACY) is (revision in LEGACY))
-                context = Context(
-                    peer=peer,
-                    open=lambda: self._other(revision, capabilities),
-                    spoken=spoken,
-                    has_legacy=self._has_legacy,
-                    is_repeated=not capabilities and spoken[0] != revision,
-                    options=self._wanted.tools,
-                )
+                context = self._context(peer)
                 is_open = True
                 while waiting and is_open:
                     is_open = await self._probe(waiting[0], context, is_again=is_again)
@@ -173,54 +183,66 @@ class _Checking:
             if not waiting:
                 return
 
+    def _context(self, peer: Peer) -> Context:
+        revision, capabilities = peer.revision, peer.capabilities
+        spoken = tuple(each for each in self._spoken if (each in LEGACY) is (revision in LEGACY))
+
+        @asynccontextmanager
+        async def other() -> AsyncGenerator[Peer]:
+            async with self._open(revision, capabilities) as another:
+                another.timeout *= FIRST  # it may take its time to start
+                another.offered = peer.offered
+                try:
+                    yield another
+                except Silent as silent:
+                    raise NotJudged(f"another conversation: {silent}") from None
+                finally:
+                    peer.said += another.said
+
+        return Context(
+            peer=peer,
+            other=other,
+            spoken=spoken,
+            has_legacy=self._has_legacy,
+            is_repeated=not capabilities and spoken[0] != revision,
+            options=self._wanted.tools,
+        )
+
     async def _find_legacy(self) -> None:
         """Find out whether the server speaks a revision of the legacy era, if none of them is to be judged."""
         if not any(each in LEGACY for each in self._wanted.revisions):
-            with suppress(Silent):
+            with suppress(Silent, NotJudged):
                 async with self._open(LEGACY[-1], {}) as peer:
                     await peer.begin(LEGACY[-1])
                     self._has_legacy = bool(peer.server)
 
-    @asynccontextmanager
-    async def _other(self, revision: str, capabilities: Mapping[str, Any]) -> AsyncGenerator[Peer]:
-        """Open another conversation for a probe, whose server may take its time to start.
-
-        Raises:
-            NotJudged: it is silent.
-        """
-        async with self._open(revision, capabilities) as peer:
-            peer.timeout *= FIRST
-            try:
-                yield peer
-            except Silent as silent:
-                raise NotJudged(f"another conversation: {silent}") from None
-
-    async def _begin(self, peer: Peer) -> bool:
-        """Begin a conversation; return whether the server speaks the revision."""
+    async def _begin(self, peer: Peer) -> str | Exception:
+        """Begin a conversation; return why the server does not speak the revision, empty if it does."""
         loop = asyncio.get_running_loop()
         start, timeout = loop.time(), peer.timeout
         # A server that has answered once takes not much longer to decline another revision.
         peer.timeout = min(timeout * FIRST, max(FIRST, self._slowest * FIRST)) if self._spoken else timeout * FIRST
         try:
-            is_spoken = await peer.begin(peer.revision)
+            why: str | Exception = await peer.begin(peer.revision)
             self._slowest = max(self._slowest, loop.time() - start)
-        except Silent as silent:
-            self._why, is_spoken = str(silent), False
+        except (Silent, NotJudged) as silent:
+            why = silent
             self._silent += loop.time() - start >= peer.timeout
         peer.timeout = timeout
         self._has_legacy = self._has_legacy or (peer.is_legacy and bool(peer.server))
-        if is_spoken and peer.revision not in self._spoken:
+        if why:
+            self._why = str(why)
+            return why
+        if peer.revision not in self._spoken:
             self._spoken.append(peer.revision)
             self._server = peer.server or self._server
-        if is_spoken:
-            self._look(peer.said, peer.revision, "")
-        return is_spoken
+        self._look(peer.said, peer.revision, "")
+        return ""
 
     async def _probe(self, probe: Probe, context: Context, *, is_again: bool) -> bool:
         """Run a probe; return whether the conversation goes on."""
         peer, revision = context.peer, context.peer.revision
         start, is_open, wrong = len(peer.said), True, None
-        name = f"{probe.requirement} ({revision})"
         if asyncio.get_running_loop().time() > self._end:
             self._unjudged[f"some probes of {revision}: out of time"] = None
             return True
@@ -228,41 +250,43 @@ class _Checking:
         peer.timeout = self._wanted.timeout * (2 if is_again else 1)
         try:
             wrong = await probe.run(context)
-        except NotJudged as reason:
-            self._unjudged[f"{name}: {reason}"] = None
-            is_open = "another" in str(reason) or not isinstance(reason.__context__, Silent)
-        except Silent as silent:
-            wrong, is_open = f"the last message: {silent}", False
-            if not is_again:
+        except (Silent, NotJudged) as reason:
+            is_lost = isinstance(reason, Silent | Unreachable)
+            if is_lost and not is_again:
                 return False
+            is_open = not is_lost and not isinstance(reason.__context__, Silent)
+            if isinstance(reason, Silent):
+                wrong = f"the last message: {reason}"
+            else:
+                self._unjudged[f"{probe.requirement} ({revision}): {reason}"] = None
         said = peer.said[start:]
-        self._look(said, revision, probe.requirement, is_explained=wrong is not None)
-        if wrong:
-            self._add(probe.requirement, "", revision, wrong, said, probe=probe.requirement)
-        for found in context.found:
-            shown = found.said or said
-            self._add(found.requirement, found.place, revision, found.reason, shown, probe=probe.requirement)
+        wrong = Found(probe.requirement, wrong) if isinstance(wrong, str) else wrong
+        found = [*([wrong] if wrong else ()), *context.found]
         context.found.clear()
+        self._look(said, revision, probe.requirement, is_explained=wrong is not None)
+        for each in found:
+            self._add(each, revision, said, probe.requirement)
         return is_open
 
     @asynccontextmanager
-    async def _open(self, revision: str, capabilities: Mapping[str, Any]) -> AsyncGenerator[Peer]:
+    async def _open(self, revision: str, capabilities: Mapping[str, Any], grace: float = BRIEF) -> AsyncGenerator[Peer]:
         """Start or reach the server; nothing is sent yet."""
         wanted = self._wanted
-        begun = (
-            reached(wanted.url, wanted.headers, wanted.timeout)
-            if wanted.url
-            else started(wanted.words, wanted.env, wanted.cwd, wanted.timeout)
-        )
+        begun: AbstractAsyncContextManager[Peer]
+        if isinstance(wanted.target, Command):
+            begun = started(wanted.target, wanted.timeout, grace)
+        else:
+            from mcp_bindgen.check.posting import reached
+
+            begun = reached(wanted.target, wanted.timeout)
         async with begun as peer:
             peer.revision, peer.capabilities = revision, capabilities
             try:
                 yield peer
             finally:
                 self._messages += len(peer.said)
-                self._unjudged |= {
-                    f"what follows a message of ours that is not valid: {why}": None for why in peer.ours
-                }
+                for why in peer.ours:
+                    self._unjudged[f"what follows a message of ours that is not valid: {why}"] = None
 
     def _look(self, said: Sequence[Said], revision: str, probe: str, *, is_explained: bool = False) -> None:
         """Take over what the observer found, unless we provoked it, or a finding of a probe explains it."""
@@ -272,29 +296,20 @@ class _Checking:
                 asked, is_provoked = each.text, is_provoked or bool(each.wrong)
                 continue
             for wrong in each.wrong:
-                id_ = requirement_of(wrong, asked, each.text, revision)
+                id_ = requirement_of(wrong, asked, each.text, revision, is_http=self._wanted.is_http)
                 if id_ is None or not id_.startswith(_sure(is_provoked, is_explained)):
                     continue
-                where = f"{wrong.pointer}: " if wrong.pointer else ""
-                shown = said[max(0, index - 1) : index + 1]
-                self._add(id_, "", revision, f"{where}{wrong.reason}", shown, probe=probe)
+                found = Found(id_, f"{wrong.pointer}: {wrong.reason}" if wrong.pointer else wrong.reason)
+                self._add(found, revision, said[max(0, index - 1) : index + 1], probe)
 
-    def _add(
-        self,
-        requirement: str,
-        place: str,
-        revision: str,
-        reason: str,
-        said: Sequence[Said],
-        *,
-        probe: str = "",
-    ) -> None:
+    def _add(self, found: Found, revision: str, said: Sequence[Said], probe: str = "") -> None:
         finding = Finding(
-            requirement=requirement,
-            place=place,
+            requirement=found.requirement,
+            place=found.place,
             revisions=(revision,),
-            reason=reason,
-            said=tuple(said[:MAX_SHOWN]),
+            reason=f"{found.reason}; {found.doubt}" if found.doubt else found.reason,
+            said=tuple((found.said or said)[:MAX_SHOWN]),
             probe=probe,
+            is_sure=not found.doubt,
         )
         self._found.append(finding)

@@ -6,11 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_bindgen.check.client import list_of, object_of
 from mcp_bindgen.check.findings import OTHERWISE, SITE
 from mcp_bindgen.check.requirements import MODERN, Row, rows
 from mcp_bindgen.check.run import probes
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.json_values import as_list, as_object
 
 MAX_BYTES: Final = 1 << 20
 _DRAFT: Final = f"{SITE}/draft/"
@@ -26,7 +26,7 @@ def requirements() -> tuple[Row, ...]:
 def covered() -> frozenset[str]:
     """Return the requirements that a probe or the observer can see."""
     seen = (id_ for id_, row in rows().items() if row.seen)
-    return frozenset((OTHERWISE, *seen, *(id_ for each in probes() for id_ in (each.requirement, *each.also))))
+    return frozenset((OTHERWISE, *seen, *(id_ for each in probes() for id_ in each.ids)))
 
 
 def traced(path: Path) -> str:
@@ -39,7 +39,7 @@ def traced(path: Path) -> str:
     """
     document = _read(path)
     found: list[dict[str, Any]] = []
-    for each in map(object_of, list_of(document.get("requirements"))):
+    for each in map(as_object, as_list(document.get("requirements"))):
         url = str(each.get("url") or document.get("spec_url", ""))
         page = url.partition("#")[0].removeprefix(_DRAFT).removeprefix(f"{SITE}/{MODERN}/")
         ours = [row.id for row in requirements() if MODERN in row.revisions and row.page_in(MODERN) == page]
@@ -69,11 +69,11 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise InputError.at(path, f"larger than {MAX_BYTES:,} bytes")
-        document = object_of(yaml.safe_load(path.read_text("utf-8")))
+        document = as_object(yaml.safe_load(path.read_text("utf-8")))
     except OSError as error:
         raise InputError.at(path, f"cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError.at(path, f"not valid YAML: {str(error).splitlines()[0]}") from None
-    if not list_of(document.get("requirements")):
+    if not as_list(document.get("requirements")):
         raise InputError.at(path, "has no requirements: it is not a file of traceability (sep-NNNN.yaml)")
     return document

@@ -70,13 +70,14 @@ def check(
     Only revisions that the server agrees to are judged. The exit status is 1 if it breaks a MUST.
     """
     from mcp_bindgen.check import report as reports
-    from mcp_bindgen.check.probes import ToolOptions
+    from mcp_bindgen.check.probe import ToolOptions
     from mcp_bindgen.check.requirements import known
     from mcp_bindgen.check.run import Wanted
     from mcp_bindgen.check.run import check as run
     from mcp_bindgen.diff.baseline import Baseline, read_baseline, today
     from mcp_bindgen.diff.rule import Severity
     from mcp_bindgen.live.mask import Mask
+    from mcp_bindgen.live.target import target_of
 
     if coverage or traceability:
         answer_document(_coverage(format_) if traceability is None else _traced(traceability), output)
@@ -97,11 +98,7 @@ def check(
     seconds = [] if timeout == TIMEOUT else [f"{timeout:g}"]
     typed = _typed(tools=tools, env=env, header=header, timeout=seconds, seed=[str(seed)] if seed else [], **paths)
     wanted = Wanted(
-        words=words,
-        url=url or "",
-        env=server.env,
-        headers=server.headers,
-        cwd=str(cwd) if cwd else None,
+        target=target_of(server),
         timeout=timeout,
         only=frozenset(only or ()),
         revisions=revisions(revision),

@@ -41,21 +41,21 @@ def mock(
     A fault is KIND[=SECONDS][:TOOL][@N]: error, delay, disconnect, malformed, changed (the tool is removed) or
     lost-session; for all calls of tools or of one, and for all of them, the Nth (@2) or from then on (@2+).
     """
-    from mcp_bindgen.mock.faults import Faults
+    from mcp_bindgen.mock import MockOptions
     from mcp_bindgen.mock.serving import make, run_http, run_stdio
 
     if port is not None and not http:
         raise InputError.at("--port", "is for --http; without it the server uses standard input and output")
-    faults = Faults.of(fault or (), over_http=http)
-    made = make(
+    options = MockOptions(
         lock=lock,
         session=session,
         seed=seed,
         examples=examples,
-        faults=faults,
+        faults=fault or (),
         package=package or "",
         revision=revision or "",
     )
+    made = make(options, over_http=http)
     for other, number in made.left_out.items():
         left = f"{count(number, 'message')} of the client in {other} left out; --revision {other} replays them"
         print(f"{session}: {left}", file=sys.stderr)

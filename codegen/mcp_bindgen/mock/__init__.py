@@ -3,28 +3,19 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 if TYPE_CHECKING:
     from mcp_bindgen.mock.serving import Mock
     from mcp_runtime.handlers import ServerHandlers
 
-__all__ = ["serve", "server"]
+__all__ = ["MockOptions", "serve", "server"]
 
 
-def server(
-    *,
-    lock: Path | str | None = None,
-    session: Path | str | None = None,
-    seed: int | None = None,
-    examples: Path | str | None = None,
-    faults: Sequence[str] = (),
-    package: str = "",
-    revision: str = "",
-) -> "ServerHandlers":
-    """Return a server for `mcp_runtime.testing.connect` and the transports of the runtime.
+class MockOptions(TypedDict, total=False):
+    """What a mock is made from, and what goes wrong.
 
-    Args:
+    Attributes:
         lock: the lock file of the tools.
         session: the session that ``mcp-bindgen proxy --record`` wrote.
         seed: makes other results from the output schemas of a lock.
@@ -32,53 +23,43 @@ def server(
         faults: what goes wrong, as for ``mcp-bindgen mock --fault``.
         package: a generated package, such as that of a proposal, whose revision the mock of a lock speaks.
         revision: which conversations of a session are replayed; by default those of most messages.
+    """
+
+    lock: Path | str | None
+    session: Path | str | None
+    seed: int | None
+    examples: Path | str | None
+    faults: Sequence[str]
+    package: str
+    revision: str
+
+
+def server(**options: Unpack[MockOptions]) -> "ServerHandlers":
+    """Return a server for `mcp_runtime.testing.connect` and the transports of the runtime.
+
+    Args:
+        options: see `MockOptions`.
 
     Raises:
         InputError: a file cannot be used, a fault is none, or there is not one of `lock` and `session`.
     """
-    from mcp_bindgen.mock.faults import Faults
     from mcp_bindgen.mock.serving import make
 
-    found = Faults.of(faults)
-    made = make(
-        lock=lock, session=session, seed=seed, examples=examples, faults=found, package=package, revision=revision
-    )
-    return made.server
+    return make(options).server
 
 
 @contextmanager
-def serve(
-    *,
-    lock: Path | str | None = None,
-    session: Path | str | None = None,
-    seed: int | None = None,
-    examples: Path | str | None = None,
-    faults: Sequence[str] = (),
-    package: str = "",
-    revision: str = "",
-    port: int = 0,
-) -> "Generator[Mock]":
+def serve(*, port: int = 0, **options: Unpack[MockOptions]) -> "Generator[Mock]":
     """Serve a mock over HTTP on this machine, in a thread, for as long as the context lasts.
 
     Args:
-        lock: see `server`.
-        session: see `server`.
-        seed: see `server`.
-        examples: see `server`.
-        faults: see `server`.
-        package: see `server`.
-        revision: see `server`.
         port: the port; 0 for a free one.
+        options: see `MockOptions`.
 
     Raises:
         InputError: as for `server`; or the port is taken, or the extra ``http`` is not installed.
     """
-    from mcp_bindgen.mock.faults import Faults
     from mcp_bindgen.mock.serving import in_thread, make
 
-    found = Faults.of(faults, over_http=True)
-    made = make(
-        lock=lock, session=session, seed=seed, examples=examples, faults=found, package=package, revision=revision
-    )
-    with in_thread(made, port) as mock:
+    with in_thread(make(options, over_http=True), port) as mock:
         yield mock

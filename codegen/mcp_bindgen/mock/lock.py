@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip
 from mcp_bindgen.ingest.json_text import parse_json
+from mcp_bindgen.ingest.sources import read_bytes
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.live.bindings import own_package, package_of, revisions
 from mcp_bindgen.mock.exact import canonical, exact
-from mcp_bindgen.tool_clients.contract import GATED, MAX_BYTES, Contract, Tool, read_contract
+from mcp_bindgen.tool_clients.contract import GATED, Contract, Tool, read_contract
 from mcp_bindgen.values.schema import NoValue, value_of
 
 if TYPE_CHECKING:
@@ -152,12 +153,7 @@ def read_json(path: Path) -> Any:
         InputError: it cannot be read.
     """
     problems = Diagnostics()
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError.at(path, f"larger than {MAX_BYTES // 1024**2} MiB")
-        value = parse_json(path.read_bytes(), str(path), problems)
-    except OSError as error:
-        raise InputError.at(path, f"cannot be read: {error.strerror}") from None
+    value = parse_json(read_bytes(path, str(path)), str(path), problems)
     problems.raise_errors()
     return value
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.mock import MockOptions
 from mcp_bindgen.mock.faults import Faults
 from mcp_bindgen.mock.lock import lock_server
 from mcp_bindgen.mock.replay import session_server
@@ -41,21 +42,15 @@ class Mock:
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-def make(
-    *,
-    lock: Path | str | None,
-    session: Path | str | None,
-    seed: int | None,
-    examples: Path | str | None,
-    faults: Faults,
-    package: str = "",
-    revision: str = "",
-) -> Mock:
+def make(options: MockOptions, *, over_http: bool = False) -> Mock:
     """Return a mock.
 
     Raises:
         InputError: a file cannot be used, or the options do not fit together.
     """
+    lock, session, revision = options.get("lock"), options.get("session"), options.get("revision", "")
+    seed, examples, package = options.get("seed"), options.get("examples"), options.get("package", "")
+    faults = Faults.of(options.get("faults", ()), over_http=over_http)
     if (lock is None) is (session is None):
         raise InputError.at("mock", "give one source: a lock file (--lock FILE) or a session (--session FILE)")
     if lock is not None and not revision:
@@ -79,11 +74,11 @@ def make(
         mock.calls.append((method.name, dict(exchange.raw_params)))
         return await faults.around(mock.server, exchange, proceed)
 
-    options = mock.server.effective_options()
-    changing = options.list_changed
+    effective = mock.server.effective_options()
+    changing = effective.list_changed
     if faults.changes and changing is not True:
         changing = frozenset(("tools", *(changing or ())))
-    mock.server.options = replace(options, middleware=(around,), list_changed=changing)
+    mock.server.options = replace(effective, middleware=(around,), list_changed=changing)
     return mock
 
 
