@@ -14,8 +14,13 @@ import pytest
 from support.command import Cli
 from support.documents import ROOT
 
-EXAMPLES = ["sum_server.py", "tracker.py", "completion_server.py", "eras_server.py"]
-"""Our own servers: an App, a Server, and one class for each era."""
+UNDESCRIBED = {
+    "sum_server.py": {"sum"},
+    "tracker.py": {"close_issue", "get_issue", "import_issues", "open_issue", "search_issues"},
+    "completion_server.py": set[str](),
+    "eras_server.py": set[str](),
+}
+"""Our own servers: an App, a Server, and one class for each era; with the tools whose parameters are not described."""
 
 
 def server(name: str = "", revision: str = "2025-11-25") -> tuple[str, ...]:
@@ -28,11 +33,18 @@ def serious(found: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", UNDESCRIBED)
 def test_our_servers_have_no_finding(cli: Cli, name: str, tmp_path: Path) -> None:
+    """A note says which tools have undescribed parameters; nothing else is found, and everything is judged."""
     words = ("--tools", "*", "--cwd", tmp_path, "--format", "json", "--", sys.executable, ROOT / "examples" / name)
     found = cli("check", *words).json
-    assert serious(found) == [] and len(found["revisions"]) >= 2
+    assert found_in(found) == {("contract.described", tool) for tool in UNDESCRIBED[name]}
+    assert [each for each in found["not_judged"] if "out of time" not in each] == [] and len(found["revisions"]) >= 2
+    assert found["calls"] <= 100 and found["messages"] <= 500
+
+
+def found_in(found: dict[str, Any]) -> set[tuple[str, str]]:
+    return {(each["requirement"], each["place"]) for each in found["findings"]}
 
 
 @contextmanager
@@ -51,7 +63,8 @@ def over_http(*words: str, cwd: Path) -> Generator[str]:
 def test_our_servers_over_http_have_no_finding(cli: Cli, tmp_path: Path) -> None:
     with over_http(cwd=tmp_path) as url:
         found = cli("check", url, "--tools", "*", "--format", "json").json
-    assert serious(found) == []
+    assert found_in(found) == {("contract.described", tool) for tool in UNDESCRIBED["tracker.py"]}
+    assert [each for each in found["not_judged"] if "out of time" not in each] == []
     assert found["revisions"] == ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
     assert found["probes"] > 100 and found["messages"] <= 500
 
@@ -122,7 +135,7 @@ server.serve_forever()
         (("--", "true"), "true: speaks no revision of MCP (true exited with status 0); run it by itself"),
         (("--", "sleep", "60"), "sleep: speaks no revision of MCP (no answer in time)"),
         (("--", sys.executable, "-c", HANGS), "speaks no revision of MCP (no answer in time)"),
-        (("--", "yes"), "yes: speaks no revision of MCP (the server sent more than 10,000 messages)"),
+        (("--", "yes"), "yes: speaks no revision of MCP (the server sent more than 10,000 messages or 64 MiB)"),
         ((), "check: give one server: a URL, or a command after -- (check -- COMMAND...)"),
         (("not-a-url",), "not-a-url: is not a URL; give a command after -- (check -- COMMAND...)"),
         (

@@ -26,7 +26,9 @@ MAX_LINE: Final = 4 << 20
 """The maximum length of a line of the server, in bytes; a longer one is not judged."""
 MAX_SAID: Final = 10_000
 """The maximum number of messages of one conversation."""
-MAX_TEXT: Final = 10_000
+MAX_BYTES: Final = 64 << 20
+"""The maximum size of all that the server says in one conversation."""
+MAX_TEXT: Final = 4_000
 """The number of characters of a message that are kept."""
 BRIEF: Final = 0.5
 """Seconds of each step of the end of a server: after its input is closed, and after it is asked to end."""
@@ -97,7 +99,7 @@ class Peer(ABC):
         self.offered: dict[str, Any] = {}
         self.server: dict[str, Any] = {}
         self._observer = Observer(package.BINDING for package in packages_of(revisions()))
-        self._last_id = 0
+        self._last_id = self._bytes = 0
         self.said: list[Said] = []
         self.ours: list[str] = []
 
@@ -188,8 +190,9 @@ class Peer(ABC):
         while True:
             line = await self._line(deadline)
             self.record(line.decode("utf-8", "replace"), tuple(self._observer.take(Side.SERVER, line)), by_client=False)
-            if len(self.said) > MAX_SAID:
-                raise Silent(f"the server sent more than {MAX_SAID:,} messages")
+            self._bytes += len(line)
+            if len(self.said) > MAX_SAID or self._bytes > MAX_BYTES:
+                raise Silent(f"the server sent more than {MAX_SAID:,} messages or {MAX_BYTES >> 20} MiB")
             value = json_of(line)
             if is_list(value):
                 return {"batch": value}

@@ -19,9 +19,11 @@ OTHERWISE: Final = "messages.base-protocol"
 UNSURE: Final = re.compile(
     "disguise|file URI|cannot be shown|a user name|is a request, which needs an id|elicitation had this id"
     "|Schema/properties/[^/]*: Input should be a valid dictionary"
+    "|a number is too large|number out of range|nested deeper than|values$|surrogate|hex escape|the same name twice"
 )
 """What may be right: the observer is stricter than the specification about URLs, a client that retries may get the same
-elicitation, and `true` is a JSON Schema though the protocol's own schema has only objects there."""
+elicitation, `true` is a JSON Schema though the protocol's own schema has only objects there, and JSON allows more than
+the observer reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,7 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """What identifies it over time."""
-        return sha256(f"{self.requirement} {self.place}".encode()).hexdigest()[:16]
+        return sha256(f"{self.requirement} {self.place}".encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def requirement_of(wrong: "Wrong", asked: str, text: str, revision: str, *, is_http: bool) -> str | None:
@@ -93,7 +95,8 @@ def requirement_of(wrong: "Wrong", asked: str, text: str, revision: str, *, is_h
         is_http: whether messages are not lines, but bodies.
     """
     told = f"{wrong.method or ''} {wrong.pointer}: {wrong.reason}\n> {asked}\n< {text}"
-    if UNSURE.search(told):
+    is_of_questions = "the same name twice" in wrong.reason and '"inputRequests"' in text
+    if UNSURE.search(f"{wrong.pointer}: {wrong.reason}") and not is_of_questions:
         return None
     fitting = (id_ for id_, row in rows().items() if row.seen and revision in row.revisions)
     fitting = (id_ for id_ in fitting if not (is_http and id_.startswith("stdio.")))

@@ -19,6 +19,8 @@ except ImportError:
     raise InputError.at("check", "a URL needs httpx2: pip install 'mcp-bindgen[http]'") from None
 
 SESSION: Final = "mcp-session-id"
+MAX_WAITING: Final = 8
+"""How many messages may wait to be read before the server has to."""
 UNRELATED: Final = (401, 402, 403, 407, 408, 421, 425, 429, 502, 503, 504)
 """Statuses that have nothing to do with what was sent: of authorization, limits of rates, and proxies."""
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -51,7 +53,7 @@ class PostingPeer(Peer):
         super().__init__(timeout)
         self._url = url
         self._http = client
-        self._lines: asyncio.Queue[bytes | Exception] = asyncio.Queue()
+        self._lines: asyncio.Queue[bytes | Exception] = asyncio.Queue(MAX_WAITING)
         self._posts: set[asyncio.Task[None]] = set()
         self.session = ""
 
@@ -112,14 +114,14 @@ class PostingPeer(Peer):
                     if is_answered and response.status_code >= 400:
                         return  # a refused notification has no message in its body
                     is_answered = is_answered or is_list(found) or "method" not in as_object(found)
-                    self._lines.put_nowait(line)
+                    await self._lines.put(line)
                 if not is_answered and (is_list(value) or "method" in message):
-                    self._lines.put_nowait(Unreachable(_why(response, had_session=had_session)))
+                    await self._lines.put(Unreachable(_why(response, had_session=had_session)))
         except (httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
             kind = Ended if isinstance(error, httpx2.ConnectError) else Unreachable
             end = kind(f"the server cannot be reached: {type(error).__name__}")
             if begun.done():
-                self._lines.put_nowait(end)
+                await self._lines.put(end)
             else:
                 begun.set_exception(end)
 

@@ -15,6 +15,8 @@ from mcp_bindgen.json_values import as_list, as_object
 INVALID_PARAMS: Final = -32602
 MAX_PAGES: Final = 20
 """The number of pages of a list that are read."""
+MAX_ENTRIES: Final = 1_000
+"""The number of entries of a list that are looked at."""
 LISTS: Final = {"tools": "name", "prompts": "name", "resources": "uri"}
 """What a server lists, by capability, and what identifies it."""
 
@@ -221,7 +223,7 @@ async def pages(peer: Peer, method: str, name: str) -> list[dict[str, Any]]:
     for _ in range(MAX_PAGES):
         result = as_object((await peer.ask(method, cursor or None)).get("result"))
         found += map(as_object, as_list(result.get(name)))
-        if not isinstance(result.get("nextCursor"), str):
+        if len(found) >= MAX_ENTRIES or not isinstance(result.get("nextCursor"), str):
             break
         cursor = {"cursor": result["nextCursor"]}
-    return found
+    return found[:MAX_ENTRIES]

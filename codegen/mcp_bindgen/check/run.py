@@ -221,7 +221,9 @@ class _Checking:
         loop = asyncio.get_running_loop()
         start, timeout = loop.time(), peer.timeout
         # A server that has answered once takes not much longer to decline another revision.
-        peer.timeout = min(timeout * FIRST, max(FIRST, self._slowest * FIRST)) if self._spoken else timeout * FIRST
+        peer.timeout *= FIRST
+        if self._spoken and peer.revision not in self._spoken:
+            peer.timeout = min(peer.timeout, max(FIRST, self._slowest * FIRST))
         try:
             why: str | Exception = await peer.begin(peer.revision)
             self._slowest = max(self._slowest, loop.time() - start)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from mcp_bindgen.check.client import PAUSE, Ended, NotJudged, Silent, told
 from mcp_bindgen.check.probe import LISTS, Context, Found, pages, probe, wrong_answer
 from mcp_bindgen.check.probes.tasks import call_as_task
+from mcp_bindgen.diagnostics import clip
 from mcp_bindgen.json_values import as_list, as_object
 
 MAX_USED: Final = 3
@@ -131,7 +132,8 @@ async def schemas(context: Context) -> str | None:
             try:
                 if schema and "2020-12" in str(schema.get("$schema", "2020-12")):
                     Draft202012Validator.check_schema(schema)
-            except (SchemaError, RecursionError) as error:
-                why = str(getattr(error, "message", error))[:200]
-                context.find(Found("messages.schema-valid", f"{place}: {why}", place))
+            except SchemaError as error:
+                context.find(Found("messages.schema-valid", f"{place}: {clip(error.message, 200)}", place))
+            except RecursionError:
+                raise NotJudged(f"{place} is nested too deeply") from None
     return None

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ async def arguments(context: Context) -> str | None:
     for tool in await context.listed("tools"):
         if as_object(tool.get("execution")).get("taskSupport") == "required" or not context.options.wants(tool):
             continue
-        made, order = context.options.arguments(tool), random.Random(f"{context.options.seed} {tool.get('name')}")
+        made, order = context.options.arguments(tool), random.Random(f"{context.options.seed} {tool.get('name')!a}")
         good, bad = [("", each) for each in made.valid()], list(made.invalid())
         order.shuffle(good)
         order.shuffle(bad)
@@ -62,10 +63,9 @@ async def _try(context: Context, name: str, what: str, given: dict[str, Any]) ->
 @probe("tools.name-unique", also=("tools.name-length", "tools.name-characters"))
 async def names(context: Context) -> str | None:
     """Look at the names of tools."""
-    found = [str(tool.get("name")) for tool in await context.listed("tools")]
-    for name in dict.fromkeys(found):
-        if found.count(name) > 1:
-            context.find(Found("tools.name-unique", f"{found.count(name)} tools have the name {name}", name))
+    for name, number in Counter(str(tool.get("name")) for tool in await context.listed("tools")).items():
+        if number > 1:
+            context.find(Found("tools.name-unique", f"{number} tools have the name {name}", name))
         if not 1 <= len(name) <= 128:
             context.find(Found("tools.name-length", f"a name of a tool has {len(name)} characters", name[:40]))
         if not _NAME.fullmatch(name):
@@ -122,3 +122,5 @@ def _lost(schema: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{dialect.name}: {loss.keyword} of {loss.pointer or '/'}" for loss in losses)
         except (Inexpressible, RecursionError) as error:
             yield f"{dialect.name}: {error}"
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            yield f"{dialect.name}: a malformed schema"
