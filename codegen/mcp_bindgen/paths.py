@@ -1,8 +1,10 @@
 """Paths: those of the files shipped with the generator, those shown to people, and those written."""
 
+import json
 import os
 import tempfile
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,11 +55,25 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises:
         InputError: it cannot be read, or is not valid TOML.
     """
+    found: dict[str, Any] = _read(path, "TOML", tomllib.loads)
+    return found
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        InputError: it cannot be read, or is not valid JSON.
+    """
+    return _read(path, "JSON", json.loads)
+
+
+def _read(path: Path, language: str, parse: Callable[[str], Any]) -> Any:
     try:
         with refuse_os_errors(path):
-            return tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError.at(path, f"not valid TOML: {error}") from None
+            return parse(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError.at(path, f"not valid {language}: {error}") from None
 
 
 def _umask() -> int:

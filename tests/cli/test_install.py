@@ -60,7 +60,7 @@ def test_a_configuration_that_does_not_exist_is_made(server: Path, cli: Cli) -> 
     ("text", "expected"),
     [
         ("[]", "client.json: it is not a JSON object"),
-        ("{", "client.json: cannot be read as JSON"),
+        ("{", "client.json: not valid JSON"),
         ('{"mcpServers": []}', "client.json: mcpServers is not a JSON object"),
     ],
 )

@@ -6,33 +6,25 @@ The JSON output: ``server``, ``revisions`` (those that it speaks), ``findings`` 
 """
 
 import asyncio
-import json
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 import typer
 
-from mcp_bindgen.cli.help import words_behind
+from mcp_bindgen.cli.help import one_server
 from mcp_bindgen.cli.options import BaselineOption, OutputOption, revision_option
 from mcp_bindgen.cli.output import answer_document, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.bindings import revisions
+from mcp_bindgen.paths import read_json
 
 TIMEOUT: Final = 10.0
 """Seconds to wait for an answer."""
 
 
-class CheckFormat(StrEnum):
-    """The formats of the report."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    SARIF = "sarif"
-    JUNIT = "junit"
+CheckFormat: TypeAlias = Literal["text", "json", "markdown", "sarif", "junit"]
+"""The formats of the report."""
 
 
 def check(
@@ -63,7 +55,7 @@ def check(
         Path | None, typer.Option(metavar="FILE", help="Say which requirements of a file sep-NNNN.yaml are checked.")
     ] = None,
     output: OutputOption = None,
-    format_: Annotated[CheckFormat, typer.Option("--format", help="Output format.")] = CheckFormat.TEXT,
+    format_: Annotated[CheckFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Check whether a server keeps the revisions that it speaks, each by what it requires.
 
@@ -74,19 +66,16 @@ def check(
     from mcp_bindgen.check.requirements import known
     from mcp_bindgen.check.run import Wanted
     from mcp_bindgen.check.run import check as run
+    from mcp_bindgen.check.traceability import traced
     from mcp_bindgen.diff.baseline import Baseline, read_baseline, today
     from mcp_bindgen.diff.rule import Severity
     from mcp_bindgen.live.mask import Mask
     from mcp_bindgen.live.target import target_of
 
     if coverage or traceability:
-        answer_document(_coverage(format_) if traceability is None else _traced(traceability), output)
+        answer_document(_coverage(format_) if traceability is None else traced(traceability), output)
         return
-    words = words_behind(context)
-    if bool(words) is (url is not None):
-        raise InputError.at("check", "give one server: a URL, or a command after -- (check -- COMMAND...)")
-    if url is not None and not is_url(url):
-        raise InputError.at(url, "is not a URL; give a command after -- (check -- COMMAND...)")
+    words = one_server(context, url, "check")
     for id_ in only or ():
         if id_ not in known():
             raise InputError.at("--only", f"{id_!r} is not a requirement of servers; docs/requirements.md lists them")
@@ -107,7 +96,7 @@ def check(
         typed=tuple(map(Mask.of({}, server.env).text, typed)),
     )
     found = reports.Report(asyncio.run(run(wanted)), wanted, accepted)
-    answer_document(reports.RENDERERS[format_.value](found), output)
+    answer_document(reports.RENDERERS[format_](found), output)
     raise typer.Exit(int(found.number(Severity.ERROR) > 0))
 
 
@@ -124,12 +113,7 @@ def _known_arguments(path: Path | None) -> dict[str, list[dict[str, Any]]]:
     """
     if path is None:
         return {}
-    try:
-        value: Any = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InputError.at(path, f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError.at(path, f"not valid JSON: {error}") from None
+    value = read_json(path)
     lists = cast("dict[str, Any]", value).values() if isinstance(value, dict) else [None]
     for each in lists:
         items = cast("list[object]", each) if isinstance(each, list) else []
@@ -141,15 +125,9 @@ def _known_arguments(path: Path | None) -> dict[str, list[dict[str, Any]]]:
 def _coverage(format_: CheckFormat) -> str:
     from mcp_bindgen.check.traceability import covered, exported, requirements
 
-    if format_ is CheckFormat.JSON:
+    if format_ == "json":
         return exported()
     left = [row for row in requirements() if row.id not in covered()]
     page = table(("requirement", "what it requires"), [(row.id, row.text) for row in left])
     seen = len(requirements()) - len(left)
     return f"{page}\n\n{seen} requirements of servers are seen, {len(left)} are not\n"
-
-
-def _traced(path: Path) -> str:
-    from mcp_bindgen.check.traceability import traced
-
-    return traced(path)

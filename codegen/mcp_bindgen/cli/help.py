@@ -10,6 +10,8 @@ from typer import Typer
 from typer.core import TyperCommand, TyperGroup
 
 from mcp_bindgen.cli.docs import page_name
+from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ingest.sources import is_url
 
 _LABEL_WIDTH = 10
 
@@ -117,3 +119,17 @@ def words_behind(context: typer.Context) -> tuple[str, ...]:
     """Return the words after ``--``, if any."""
     found: tuple[str, ...] = context.meta.get(_KEY, ())
     return found
+
+
+def one_server(context: typer.Context, url: str | None, command: str) -> tuple[str, ...]:
+    """Return the words after ``--``, if there are some or a URL.
+
+    Raises:
+        InputError: there are both or neither, or the URL is not one.
+    """
+    words = words_behind(context)
+    if bool(words) is (url is not None):
+        raise InputError.at(command, f"give one server: a URL, or a command after -- ({command} -- COMMAND...)")
+    if url is not None and not is_url(url):
+        raise InputError.at(url, f"is not a URL; give a command after -- ({command} -- COMMAND...)")
+    return words

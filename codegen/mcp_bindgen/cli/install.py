@@ -13,7 +13,7 @@ from mcp_bindgen.cli.tool_sources import EnvOption
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url
 from mcp_bindgen.live.serving import split_target
-from mcp_bindgen.paths import shown, write_file
+from mcp_bindgen.paths import read_json, shown, write_file
 from mcp_bindgen.tool_clients.servers import variables
 
 
@@ -60,11 +60,7 @@ def _remote(url: str, env: list[str]) -> tuple[str, dict[str, Any]]:
 
 def _settings(path: Path) -> dict[str, Any]:
     """Read a configuration; one that does not exist is empty."""
-    try:
-        read: Any = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    except (OSError, ValueError) as error:
-        raise InputError.at(path, f"cannot be read as JSON: {error}") from None
-    return _object(read, path, "it")
+    return _object(read_json(path) if path.exists() else {}, path, "it")
 
 
 def _object(value: Any, path: Path, name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 
 import typer
 
-from mcp_bindgen.cli.help import words_behind
+from mcp_bindgen.cli.help import one_server
 from mcp_bindgen.cli.options import FormatOption, MaskOption
 from mcp_bindgen.cli.tool_sources import HeaderOption
 from mcp_bindgen.diagnostics import InputError, count
@@ -60,13 +60,9 @@ def proxy(
     from mcp_bindgen.live.target import Endpoint
     from mcp_bindgen.tool_clients.servers import headers
 
-    words = words_behind(context)
-    if bool(words) is (url is not None):
-        raise InputError.at("proxy", "give one server: a URL, or a command after -- (proxy -- COMMAND...)")
+    words = one_server(context, url, "proxy")
     if words and is_url(words[0]):
         raise InputError.at(words[0], "is a URL; write it before --")
-    if url is not None and not is_url(url):
-        raise InputError.at(url, "is not a URL; give a command after -- (proxy -- COMMAND...)")
     if not stdio and header:
         raise InputError.at("--header", "is for --stdio; over HTTP, the client sends its own headers")
     if stdio and url is None:

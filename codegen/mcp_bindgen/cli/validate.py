@@ -16,7 +16,7 @@ import typer
 
 from mcp_bindgen.cli.options import FormatOption, QuietOption, revision_option
 from mcp_bindgen.cli.output import answer, answer_verbatim
-from mcp_bindgen.diagnostics import InputError, count
+from mcp_bindgen.diagnostics import InputError, count, refuse_os_errors
 
 
 def validate(
@@ -59,8 +59,5 @@ def _opened(file: str) -> Generator[BinaryIO]:
     if file == "-":
         yield sys.stdin.buffer
         return
-    try:
-        with Path(file).open("rb") as stream:
-            yield stream
-    except OSError as error:
-        raise InputError.at(file, f"cannot be read: {error.strerror}") from None
+    with refuse_os_errors(file), Path(file).open("rb") as stream:
+        yield stream

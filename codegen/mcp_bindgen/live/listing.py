@@ -6,17 +6,7 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.target import (
-    CAPABILITIES,
-    Said,
-    Target,
-    connect,
-    name_of,
-    probe_timeout,
-    refusing,
-    talk,
-    target_of,
-)
+from mcp_bindgen.live.target import Said, Target, name_of, opened, probe_timeout, talk, target_of
 from mcp_bindgen.tool_clients.contract import Contract, make_contract, read_contract
 from mcp_bindgen.tool_clients.servers import Server
 
@@ -69,16 +59,11 @@ async def _list_all(target: Target, said: Said, find_gated: bool, probe: float) 
 
 
 async def _list(target: Target, said: Said, probe: float, *, declares: bool) -> Listing:
-    from mcp_runtime.client import ClientOptions, open_any
     from mcp_runtime.tools import list_tools
 
-    bindings: Sequence[Any] = packages_of(reversed(revisions()))
-    handlers = [refusing(binding, "the tools are only listed") for binding in bindings] if declares else []
-    options = ClientOptions(capabilities=CAPABILITIES if declares else {}, probe_timeout=probe)
-    async with connect(target, said.listen) as peer:
-        client = await open_any(
-            peer, *(binding.Client for binding in bindings), handlers=handlers, options=options, require=("tools",)
-        )
+    refusal = "the tools are only listed" if declares else None
+    packages: Sequence[Any] = packages_of(reversed(revisions()))
+    async with opened(target, said, packages, refusal, require=("tools",), probe_timeout=probe) as client:
         connection = client.connection
         tools = [tool async for tool in list_tools(client)]
         info = connection.peer_info

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -199,6 +199,41 @@ def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncConte
     from mcp_runtime.transports.stdio import connect_stdio
 
     return connect_stdio(*target.words, stderr=listen, env=target.env, cwd=target.cwd)
+
+
+@asynccontextmanager
+async def opened(
+    target: Target,
+    said: Said,
+    packages: Sequence[Any],
+    refusal: str | None,
+    *,
+    extensions: Sequence[Any] = (),
+    require: Sequence[str] = (),
+    **options: Any,
+) -> AsyncGenerator[Any]:
+    """Open a client of a server, in the first revision that it speaks.
+
+    Args:
+        target: the server.
+        said: what its lines go to.
+        packages: the bindings to speak with, the first choice first.
+        refusal: declares all capabilities, and refuses what the server asks for this reason; None to declare none.
+        extensions: what the client uses; only with one package, which is bridged to the other revisions.
+        require: capabilities that the server must have.
+        options: further ones of the client.
+    """
+    from mcp_runtime.client import ClientOptions, open_any
+
+    handlers = [] if refusal is None else [refusing(package, refusal) for package in packages]
+    given = ClientOptions(capabilities={} if refusal is None else CAPABILITIES, **options)
+    clients = [package.Client for package in packages]
+    async with connect(target, said.listen) as peer:
+        if extensions:
+            [client], [handler] = clients, handlers
+            yield await client.open(peer, handlers=handler, options=given, extensions=extensions)
+        else:
+            yield await open_any(peer, *clients, handlers=handlers, options=given, require=require)
 
 
 def _authorizer(target: Endpoint) -> Any:

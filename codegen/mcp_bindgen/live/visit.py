@@ -1,8 +1,8 @@
 """Visit a live server: inspect what it offers, or send one request."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +10,7 @@ from mcp_bindgen.diagnostics import InputError, did_you_mean
 from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.arguments import parse_arguments, prompt_arguments
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, probe_timeout, refusing
+from mcp_bindgen.live.target import Said, Target, opened, probe_timeout
 
 if TYPE_CHECKING:
     from mcp_runtime.middleware.trace import Traced
@@ -184,25 +184,22 @@ class Visit:
         except MissingCapability:
             raise InputError.at("--skills", f"the server does not declare {EXTENSION.id}") from None
 
-    @asynccontextmanager
-    async def _client(self, extensions: Sequence[Any] = ()) -> AsyncGenerator[Any]:
-        from mcp_runtime.client import ClientOptions, open_any
+    def _client(self, extensions: Sequence[Any] = ()) -> AbstractAsyncContextManager[Any]:
         from mcp_runtime.middleware.trace import Tracer
 
-        handlers = [refusing(package, "no user is available") for package in self._packages]
         tracer = None
         if self._trace is not None:
             tracer = Tracer(self._trace, keep=0) if self._masked else Tracer(self._trace, masker=None, keep=0)
-        options = ClientOptions(
-            name="mcp-bindgen inspect", capabilities=CAPABILITIES, probe_timeout=self._probe_timeout, trace=tracer
+        return opened(
+            self._target,
+            self._said,
+            self._packages,
+            "no user is available",
+            extensions=extensions,
+            name="mcp-bindgen inspect",
+            probe_timeout=self._probe_timeout,
+            trace=tracer,
         )
-        clients = [package.Client for package in self._packages]
-        async with connect(self._target, self._said.listen) as peer:
-            if extensions:  # bridged to the other revisions
-                [client], [handler] = clients, handlers
-                yield await client.open(peer, handlers=handler, options=options, extensions=extensions)
-            else:
-                yield await open_any(peer, *clients, handlers=handlers, options=options)
 
 
 def _wire(result: Any) -> dict[str, Any]:
