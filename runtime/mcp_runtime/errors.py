@@ -238,12 +238,12 @@ class UnsupportedRevision(McpError):
     """
 
     def __init__(self, wanted: tuple[str, ...], offered: tuple[str, ...], because: str = "") -> None:
-        said = f"the peer speaks {' or '.join(offered)}" if offered else "the peer did not say what it speaks"
+        theirs = f"the peer speaks {' or '.join(offered)}" if offered else "the peer did not say what it speaks"
         ours = f"no revision in common: this side speaks {' or '.join(wanted)}"
         if both := [revision for revision in offered if revision in wanted]:
             super().__init__(f"the peer refused {' and '.join(both)}, which it lists as supported")
         else:
-            super().__init__(f"{ours}, {because or said}; {_MORE_REVISIONS}")
+            super().__init__(f"{ours}, {because or theirs}; {_MORE_REVISIONS}")
         self.wanted = wanted
         self.offered = offered
         self.because = because

@@ -198,18 +198,18 @@ class WireModel(BaseModel, metaclass=_ModelType):
         """
         # The attribute comes first: reading it builds the validator, which finds the constants.
         validate = self.__pydantic_validator__.validate_python
-        unsaid: list[str] | None = None
+        absent_fields: list[str] | None = None
         if assumed := self.__assumed__:
             for name, (wire, default) in assumed.items():
                 if name not in data and wire not in data:
                     data[name] = default
-                    unsaid = [name] if unsaid is None else [*unsaid, name]
+                    absent_fields = [name] if absent_fields is None else [*absent_fields, name]
         if constants := self.__constants__:
             data = {**constants, **data}
         validate(data, self_instance=self, by_alias=True, by_name=True)
-        if unsaid:
+        if absent_fields:
             # Keep the difference between defaults and values that were passed.
-            self.__pydantic_fields_set__.difference_update(unsaid)
+            self.__pydantic_fields_set__.difference_update(absent_fields)
         for value in data.values():
             if type(value) not in FINITE:
                 refuse_non_finite(value)

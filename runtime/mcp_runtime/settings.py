@@ -115,12 +115,12 @@ class Relay(Protocol):
 class FanOut(Protocol):
     """Connects the processes of one server; `mcp_runtime.cluster.fan_out` has the base class of implementations."""
 
-    def relay(self, server: Any, tell: Callable[[str, str], Coroutine[Any, Any, None]]) -> Relay:
+    def relay(self, server: Any, notify: Callable[[str, str], Coroutine[Any, Any, None]]) -> Relay:
         """Return what relays the changes of a server in this event loop.
 
         Args:
             server: the server, an instance of a generated `Server`.
-            tell: notifies the clients of this process of a change, with its kind and the resource.
+            notify: notifies the clients of this process of a change, with its kind and the resource.
         """
         ...
 

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.errors import MissingCapability
-from mcp_runtime.features.listeners import MAX_NEWS, MAX_URI
+from mcp_runtime.features.listeners import MAX_PENDING, MAX_URI
 from mcp_runtime.features.subscriptions import MAX_SUBSCRIPTIONS, is_subscribed, list_changed, resource_updated
 from mcp_runtime.server import ServerOptions
 from support.talk import Raw, raw
@@ -98,12 +98,12 @@ async def test_waiting_changes_for_a_slow_subscriber_are_limited() -> None:
     server = Library()
     async with subscribed(server) as peer:
         peer.transport.pause_reading()
-        for number in range(MAX_NEWS + 3_000):
+        for number in range(MAX_PENDING + 3_000):
             await resource_updated(server, f"file:///a/{number}")
         peer.transport.resume_reading()
         await asyncio.sleep(0.1)
-        assert MAX_NEWS < len(peer.got) < MAX_NEWS + 2_000
-        assert peer.got[-1]["params"]["uri"] == f"file:///a/{MAX_NEWS + 2_999}"
+        assert MAX_PENDING < len(peer.got) < MAX_PENDING + 2_000
+        assert peer.got[-1]["params"]["uri"] == f"file:///a/{MAX_PENDING + 2_999}"
 
 
 async def test_a_mistake_of_the_author_is_raised() -> None:

@@ -141,13 +141,13 @@ async def _discover(connection: Connection, params: Any) -> Any:
     assert connection.binding is not None
     method, requester = connection.binding.methods[names.SERVER_DISCOVER], connection.requester
     assert isinstance(method, RequestMethod)
-    said = {
+    result = {
         "supportedVersions": [connection.revision],
         "capabilities": requester.declared[Side.SERVER],
         "instructions": requester.instructions,
         "_meta": {modern.SERVER_INFO: dict(requester.info)},
     }
-    return method.result.load()(**said)
+    return method.result.load()(**result)
 
 
 class _LogLevel:

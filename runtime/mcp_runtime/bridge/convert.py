@@ -15,7 +15,7 @@ from mcp_runtime.bridge.fallbacks import VALUES
 from mcp_runtime.bridge.objects import PREFIX, object_step
 from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
 from mcp_runtime.bridge.shapes import Checks
-from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Bare, Convert, Place, Run, Step, Told, needles_of
+from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Bare, Convert, Place, ReportedLoss, Run, Step, needles_of
 from mcp_runtime.bridge.table import (
     Alone,
     Array,
@@ -68,19 +68,19 @@ class Converter:
         """
         return self.words is None or self.words.search(text) is not None
 
-    def convert(self, value: Any, report: Report, told: set[Told] | None = None) -> Any:
+    def convert(self, value: Any, report: Report, reported: set[ReportedLoss] | None = None) -> Any:
         """Return the part converted to the other revision.
 
         Args:
             value: the part.
             report: called with each loss.
-            told: the losses already reported; None to report all.
+            reported: the losses already reported; None to report all.
 
         Raises:
             NotExpressible: the policy refuses a value, or it cannot be dropped without dropping the whole part.
         """
         for step, revision in self.steps:
-            value = step.convert(value, (), Run(self.method, self.part, revision, report, told))
+            value = step.convert(value, (), Run(self.method, self.part, revision, report, reported))
             if value is DROPPED:
                 kind = "what it is about"
                 raise NotExpressible(kind=kind, revision=revision, method=self.method, pointer="")
@@ -236,20 +236,20 @@ class Compiled:
         if action is Action.DROP:
 
             def drop(value: Any, at: Place, run: Run) -> Any:
-                run.tell(kind, action, at)
+                run.report(kind, action, at)
                 return DROPPED
 
             return drop
         if action is Action.REFUSE or convert is None:
 
             def refuse(value: Any, at: Place, run: Run) -> Any:
-                run.tell(kind, Action.REFUSE, at)
+                run.report(kind, Action.REFUSE, at)
                 raise NotExpressible(kind=kind, revision=run.revision, method=run.method, pointer=spell_pointer(at))
 
             return refuse
 
         def say_otherwise(value: Any, at: Place, run: Run) -> Any:
-            run.tell(kind, Action.FALLBACK, at)
+            run.report(kind, Action.FALLBACK, at)
             return convert(value)
 
         return say_otherwise
@@ -381,7 +381,7 @@ def _split(items: list[Any], node: Array, at: Place, run: Run) -> list[Any]:
     for index, item in enumerate(items):
         values = item.get(member) if is_object(item) else None
         if is_array(values):
-            run.tell(node.kind, Action.FALLBACK, (*at, index, member))
+            run.report(node.kind, Action.FALLBACK, (*at, index, member))
             parts: list[Any] = values or [{"type": "text", "text": ""}]
             found += [{**item, member: part} for part in parts]
         else:

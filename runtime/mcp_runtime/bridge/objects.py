@@ -249,7 +249,7 @@ def _say(name: str, fallback: Fallback) -> _Part:
         # A marked property was never declared by its sender, so there is nothing to express.
         if name in held and held.pop(mark, None) is not True and not words.is_said(held):
             words.say(held)
-            run.tell(fallback.kind, Action.FALLBACK, (*at, name))
+            run.report(fallback.kind, Action.FALLBACK, (*at, name))
         return True
 
     return say_member
@@ -262,7 +262,7 @@ def _say_unfit(name: str, fits: Callable[[Any], bool], fallback: Fallback) -> _P
         if name in held and not fits(held[name]):
             if not words.is_said(held):
                 words.say(held)
-            run.tell(fallback.kind, Action.FALLBACK, (*at, name))
+            run.report(fallback.kind, Action.FALLBACK, (*at, name))
             del held[name]
         return True
 
@@ -272,7 +272,7 @@ def _say_unfit(name: str, fits: Callable[[Any], bool], fallback: Fallback) -> _P
 def _forget(name: str, kind: str) -> _Part:
     def forget(held: dict[str, Any], at: Place, run: Run) -> bool:
         if name in held:
-            run.tell(kind, Action.DROP, (*at, name))
+            run.report(kind, Action.DROP, (*at, name))
             del held[name]
         return True
 

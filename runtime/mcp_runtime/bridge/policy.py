@@ -65,10 +65,10 @@ OnLoss: TypeAlias = Callable[[Loss], None]
 """Called with each loss, once per kind, method and place."""
 
 
-def telling(on_loss: OnLoss | None) -> OnLoss:
+def reporter(on_loss: OnLoss | None) -> OnLoss:
     """Return a function that logs a loss and calls a callback, whose exceptions it logs."""
 
-    def tell(loss: Loss) -> None:
+    def report(loss: Loss) -> None:
         log.debug("%s", loss)
         if on_loss is not None:
             try:
@@ -76,7 +76,7 @@ def telling(on_loss: OnLoss | None) -> OnLoss:
             except Exception as error:
                 log.error("the on_loss callback failed", exc_info=error)
 
-    return tell
+    return report
 
 
 class NotExpressible(LocalProtocolError):

@@ -70,14 +70,14 @@ def _broken(connection: Connection, method: str, reason: str) -> LocalProtocolEr
 def stand_alone(connection: Connection, listeners: Listeners) -> None:
     """Let a legacy-era server answer stateless requests, for whose requester the connection is set up."""
     answers = connection.requester.answers
-    told = {names.NOTIFICATIONS_RESOURCES_UPDATED, *map(names.list_changed, names.AREAS)}
+    reported = {names.NOTIFICATIONS_RESOURCES_UPDATED, *map(names.list_changed, names.AREAS)}
 
-    def tell(method: AnyMethod, params: Any) -> None:
-        if method.name in told:
+    def notify(method: AnyMethod, params: Any) -> None:
+        if method.name in reported:
             uri: str | None = getattr(params, "uri", None)
             listeners.post(method.name, {} if uri is None else {"uri": uri})
 
-    answers.tell_listeners = tell
+    answers.notify_listeners = notify
     if names.RESOURCES_SUBSCRIBE in answers.handlers:
         listeners.subscriber = _Subscriber(connection, answers)
 

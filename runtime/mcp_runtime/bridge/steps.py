@@ -11,34 +11,34 @@ Place: TypeAlias = tuple[str | int, ...]
 """A path within a part of a message."""
 
 
-Told: TypeAlias = tuple[str, ...]
+ReportedLoss: TypeAlias = tuple[str, ...]
 """Identifies a loss that was reported: its kind, method, part, revision and place."""
 
-MAX_TOLD: Final = 10_000
+MAX_REPORTED: Final = 10_000
 """How many different losses are reported."""
 
 
 class Run:
     """One conversion: what is converted, to which revision, where losses are reported, and which already were."""
 
-    __slots__ = ("_report", "_told", "method", "part", "revision")
+    __slots__ = ("_report", "_reported", "method", "part", "revision")
 
     def __init__(
-        self, method: str, part: str, revision: str, report: Callable[[Loss], None], told: set[Told] | None
+        self, method: str, part: str, revision: str, report: Callable[[Loss], None], reported: set[ReportedLoss] | None
     ) -> None:
         self.method = method
         self.part = part
         self.revision = revision
         self._report = report
-        self._told = told
+        self._reported = reported
 
-    def tell(self, kind: str, action: Action, at: Place) -> None:
+    def report(self, kind: str, action: Action, at: Place) -> None:
         """Report a loss; losses that differ only in the list item count as one."""
-        if self._told is not None:
+        if self._reported is not None:
             key = (kind, self.method, self.part, self.revision, *(p if isinstance(p, str) else "*" for p in at))
-            if key in self._told or len(self._told) >= MAX_TOLD:
+            if key in self._reported or len(self._reported) >= MAX_REPORTED:
                 return
-            self._told.add(key)
+            self._reported.add(key)
         self._report(
             Loss(
                 kind=kind,

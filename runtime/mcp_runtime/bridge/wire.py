@@ -10,9 +10,9 @@ from pydantic_core import from_json, to_json
 from mcp_runtime.binding import Binding, StandIn
 from mcp_runtime.bridge.convert import PARAMS, Converter, Report
 from mcp_runtime.bridge.eras import NEEDLESS, legacy_code, modern_code, said_in, with_meta, without_meta
-from mcp_runtime.bridge.policy import MissingInRevision, NotExpressible, OnLoss, telling
+from mcp_runtime.bridge.policy import MissingInRevision, NotExpressible, OnLoss, reporter
 from mcp_runtime.bridge.revisions import Conversions
-from mcp_runtime.bridge.steps import Told
+from mcp_runtime.bridge.steps import ReportedLoss
 from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.protocol.dispatch import Side
@@ -56,8 +56,8 @@ class Wire:
         self._own = own
         self._out = out
         self._in = back
-        self._tell = telling(on_loss)
-        self._told: set[Told] = set()
+        self._report = reporter(on_loss)
+        self._reported: set[ReportedLoss] = set()
         self._plans: dict[tuple[str, str], _Plan] = {}
         eras = (self._own.era, self.binding.era)
         self.adds_meta, self.strips_meta = eras == ("legacy", "modern"), eras == ("modern", "legacy")
@@ -126,7 +126,7 @@ class Wire:
         self.check(method)
         converter = None if self._is_native(method) else self._out.converter(method.name, part)
         if converter is not None and converter.concerns(encoded):
-            encoded = to_json(converter.convert(from_json(encoded), self._tell, self._told))
+            encoded = to_json(converter.convert(from_json(encoded), self._report, self._reported))
         elif converter is not None:
             encoded = converter.filled(encoded)
         return self._untagged(encoded) if part != PARAMS else encoded
@@ -175,7 +175,7 @@ class Wire:
         if len(text) < SHORT and b"\\" not in text and not plan.converter.concerns(text):
             return {**value, **plan.converter.fill} if plan.converter.fill else value
         try:
-            return plan.converter.convert(value, self._tell, self._told)
+            return plan.converter.convert(value, self._report, self._reported)
         except NotExpressible as error:
             raise RemoteProtocolError(
                 revision=error.revision, method=error.method, pointer=error.pointer, reason=error.reason
@@ -228,7 +228,7 @@ class Wire:
 
     def declarable(self, side: Side, capabilities: dict[str, Any]) -> dict[str, Any]:
         """Return those of this side's capabilities that the negotiated revision has; the others are dropped."""
-        return self._known(side, capabilities, self._tell)
+        return self._known(side, capabilities, self._report)
 
     def declared(self, side: Side, capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return those of the peer's capabilities that the negotiated revision has; the others are ignored."""

@@ -145,9 +145,9 @@ class UrlElicitations:
         Args:
             elicitation_id: the id of the elicitation.
         """
-        connection, is_told = self._open.pop(elicitation_id, (None, False))
+        connection, is_notified = self._open.pop(elicitation_id, (None, False))
         method = connection.requester.method(NOTIFICATIONS_ELICITATION_COMPLETE) if connection is not None else None
-        if not is_told or connection is None or not isinstance(method, NotificationMethod) or method.params is None:
+        if not is_notified or connection is None or not isinstance(method, NotificationMethod) or method.params is None:
             return False
         try:
             await connection.notify(method, method.params.build({"elicitationId": elicitation_id}))

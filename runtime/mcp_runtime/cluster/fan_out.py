@@ -51,14 +51,14 @@ class FanOut(ABC):
             Exception: the iteration cannot continue; `messages` is called again later.
         """
 
-    def relay(self, server: ServerHandlers, tell: "Tell") -> "Relay":
+    def relay(self, server: ServerHandlers, notify: "Notify") -> "Relay":
         """Return what relays the changes of a server in this event loop; see `settings.FanOut`.
 
         Args:
             server: the server.
-            tell: notifies the clients of this process of a change, with its kind and the resource.
+            notify: notifies the clients of this process of a change, with its kind and the resource.
         """
-        return relay_of(server, self, tell)
+        return relay_of(server, self, notify)
 
 
 class MemoryFanOut(FanOut):
@@ -100,7 +100,7 @@ TIMEOUT: Final = 5.0
 PAUSES: Final = (0.1, 5.0)
 """Seconds before a retry: initially, and at most."""
 
-Tell: TypeAlias = Callable[[str, str], Coroutine[Any, Any, None]]
+Notify: TypeAlias = Callable[[str, str], Coroutine[Any, Any, None]]
 """Notifies the clients of this process of a change, with its kind and the resource."""
 
 
@@ -113,13 +113,13 @@ class Relay:
     Args:
         name: the server's name, the same in all processes.
         fan_out: carries the messages.
-        tell: notifies the clients of this process.
+        notify: notifies the clients of this process.
     """
 
-    def __init__(self, name: str, fan_out: FanOut, tell: Tell) -> None:
+    def __init__(self, name: str, fan_out: FanOut, notify: Notify) -> None:
         self._name = name
         self._fan_out = fan_out
-        self._tell = tell
+        self._notify = notify
         self._own = sources.token_hex(8)
         self._loop = asyncio.get_running_loop()
         self._heard = asyncio.Event()
@@ -201,7 +201,7 @@ class Relay:
 
     async def _tell_all(self, change: tuple[str, str]) -> None:
         try:
-            await self._tell(*change)
+            await self._notify(*change)
         except Exception:
             log.exception("cannot notify the clients of this process of a change")
 
@@ -235,11 +235,11 @@ class Relay:
             log.warning(text)
 
 
-def relay_of(server: ServerHandlers, fan_out: FanOut, tell: Tell) -> Relay:
+def relay_of(server: ServerHandlers, fan_out: FanOut, notify: Notify) -> Relay:
     """Return the relay of a server in this event loop."""
     found: Relay | None = server.__dict__.get(RELAY)
     if found is None or not found.is_of_this_loop:
         options = server.effective_options()
         name = f"{options.name or type(server).__name__} {server.__binding__.revision}"
-        found = server.__dict__[RELAY] = Relay(name, fan_out, tell)
+        found = server.__dict__[RELAY] = Relay(name, fan_out, notify)
     return found

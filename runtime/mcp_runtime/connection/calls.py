@@ -49,9 +49,9 @@ class Pool:
 
     def has_room(self, peer: str | None, amount: int = 1) -> bool:
         """Whether a peer may use more."""
-        return self.used + amount <= self.size and not self.is_greedy(peer, amount)
+        return self.used + amount <= self.size and not self.exceeds_share(peer, amount)
 
-    def is_greedy(self, peer: str | None, amount: int = 1) -> bool:
+    def exceeds_share(self, peer: str | None, amount: int = 1) -> bool:
         """Whether a peer would have more than its share, with more."""
         return peer is not None and self._by_peer.get(peer, 0) + amount > self._share
 
@@ -122,7 +122,7 @@ class Call(ReceivedCall):
         held: its share of the limit on held messages; None if it has none.
         task: the task of its handler; None before that runs.
         gate: limits its progress reports; None before the first.
-        is_stuck: whether its handler reported invalid progress, which is logged once.
+        has_wrong_progress: whether its handler reported invalid progress, which is logged once.
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
         resumed: done when a handler that asked its requester in a result can continue with another request; its result
             is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
@@ -133,10 +133,10 @@ class Call(ReceivedCall):
         "cancel_reason",
         "connection",
         "gate",
+        "has_wrong_progress",
         "held",
         "is_cancelled",
         "is_open",
-        "is_stuck",
         "keeper",
         "method",
         "params",
@@ -166,7 +166,7 @@ class Call(ReceivedCall):
         self.principal: Principal | None = channel.principal
         self.batch = batch
         self.book = self.token = self.progress = None
-        self.is_modern = self.is_stuck = self.is_cancelled = False
+        self.is_modern = self.has_wrong_progress = self.is_cancelled = False
         self.is_open = message.__class__ is Request
         self.id = getattr(message, "id", None)
         self.way = _RECEIVED
@@ -236,7 +236,7 @@ class Call(ReceivedCall):
         if self.resumed is not None and not self.resumed.done():
             self.resumed.set_result(by)
 
-    def home(self, first: T) -> T:
+    def answerer(self, first: T) -> T:
         """Return what answers it: `first`, unless its handler continues with a request that something else answers."""
         resumed = self.resumed
         return first if resumed is None or not resumed.done() or resumed.cancelled() else cast("T", resumed.result())

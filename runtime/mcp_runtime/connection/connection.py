@@ -219,9 +219,9 @@ class Connection(KnowsPeer, Conversation):
         """
         if self.middleware:
             sent = Exchange.of(self, method, params, Way.SENT, self.requester)
-            await through(self.middleware, sent, lambda: self.outbound.tell(method, sent.params, exchange))
+            await through(self.middleware, sent, lambda: self.outbound.notify(method, sent.params, exchange))
         else:
-            await self.outbound.tell(method, params, exchange)
+            await self.outbound.notify(method, params, exchange)
 
     def post(self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None) -> None:
         """Send a notification without middleware, and without waiting for the peer to receive it; see `notify`.

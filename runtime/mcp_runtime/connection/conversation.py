@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, cast
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.calls import AnyMiddleware, Call, Way
 from mcp_runtime.connection.inbound import Inbound
-from mcp_runtime.connection.journal import Chatter
+from mcp_runtime.connection.journal import PrintedText
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import Reports
 from mcp_runtime.connection.outbound import Outbound
@@ -81,7 +81,7 @@ class Conversation(Receiver):
         self._before_close: Callable[[], None] | None = None
         self._new_call = new_call
         self._close_hooks: list[CloseHook] = []
-        self._chatter: Chatter | None = None
+        self._printed: PrintedText | None = None
         self._is_over = False
         self._over: asyncio.Event | None = None  # created on demand, since most connections are idle
 
@@ -129,11 +129,11 @@ class Conversation(Receiver):
                 return of_batch([self._take(event, message, channel, len(events)) for event in events])
             event = link.session.receive_message(value, channel)
         except Fault as error:
-            if link.side is _CLIENT and Chatter.is_text(message):
+            if link.side is _CLIENT and PrintedText.is_text(message):
                 return self._take_text(message, error)
             return self._take_malformed(error, channel)
-        if self._chatter is not None:
-            self._chatter.end()
+        if self._printed is not None:
+            self._printed.end()
         return self._take(event, message, channel)
 
     def request_received(self, value: dict[str, Any], message: bytes, channel: Channel) -> Outcome:
@@ -241,8 +241,8 @@ class Conversation(Receiver):
         if self._before_close is not None:
             self._before_close()
         self.reports.flush()
-        if self._chatter is not None:
-            self._chatter.end()
+        if self._printed is not None:
+            self._printed.end()
         link.close(reason)
         self.outbound.fail_all(reason)
         current = _current_task()
@@ -356,9 +356,9 @@ class Conversation(Receiver):
 
     def _take_text(self, text: bytes, error: Fault) -> Outcome:
         """Process a line of text that a server printed. It gets no answer, since it was not a message."""
-        if self._chatter is None:
-            self._chatter = Chatter(self.link.loop, lambda said: self.link.report(self.link.violation(said)))
-        self._chatter.heard(text)
+        if self._printed is None:
+            self._printed = PrintedText(self.link.loop, lambda text: self.link.report(self.link.violation(text)))
+        self._printed.add(text)
         return Outcome(Verdict.MALFORMED, error.code, error.reason)
 
     def _take_malformed(self, error: Fault, channel: Channel) -> Outcome:

@@ -297,7 +297,7 @@ class Inbound:
         return True
 
     async def _answer(self, call: Call, handler: Handler) -> None:
-        home, channel = self, call.channel
+        answerer, channel = self, call.channel
         CURRENT.set(call)
         try:
             if channel.owed_bytes > MAX_UNREAD:
@@ -306,10 +306,10 @@ class Inbound:
             method: Any = call.method  # which a handler may have replaced
             answer = self._outbound.encode_result(method, result, call.requester)
             if call.resumed is not None:
-                home = await call.resumed
+                answerer = await call.resumed
         except asyncio.CancelledError:
-            home = call.home(self)
-            link = home._link
+            answerer = call.answerer(self)
+            link = answerer._link
             if call.book is not None and link.closed_because is None:
                 call.mark_closed()
                 link.log_limited(logging.ERROR, "the handler of %s was cancelled from within", call.name)
@@ -318,21 +318,21 @@ class Inbound:
             raise
         except BaseException as error:
             if call.resumed is not None:
-                home = await call.resumed
+                answerer = await call.resumed
             if call.book is not None:
-                home._reports.finish(call)
+                answerer._reports.finish(call)
                 call.mark_closed()
-                refused = refusal(error, call.name, call.requester, home._link.log_limited)
-                home._link.refuse(call, refused.code, refused.message, refused.data)
+                refused = refusal(error, call.name, call.requester, answerer._link.log_limited)
+                answerer._link.refuse(call, refused.code, refused.message, refused.data)
         else:
             if call.keeper is not None and call.book is not None:
-                home._kept[call] = None
+                answerer._kept[call] = None
                 call.keeper.hold(answer)
             elif call.book is not None:
                 call.is_open = False
-                await home._send_result(call, answer)
+                await answerer._send_result(call, answer)
         finally:
-            home._finished(call)
+            answerer._finished(call)
 
     async def _send_result(self, call: Call, answer: bytes) -> None:
         """Send an answer and wait until there is room for more, unless the peer has left too many unread."""

@@ -80,7 +80,7 @@ WAIT: Final = 0.2
 """Seconds in which more lines of a banner may follow."""
 
 
-class Chatter:
+class PrintedText:
     """What a peer printed, shown once when its next message arrives; later text is logged at debug level.
 
     Args:
@@ -101,7 +101,7 @@ class Chatter:
         """Whether a line is text rather than a malformed message: many loggers write ``[info]``, or JSON."""
         return message[:1] not in (b"{", b"[") or (b'"jsonrpc"' not in message and b'"id"' not in message)
 
-    def heard(self, text: bytes) -> None:
+    def add(self, text: bytes) -> None:
         """Add a line of text."""
         line = text[:MAX_TEXT].decode("utf-8", "replace")
         if self._lines is None:

@@ -110,7 +110,7 @@ class Link:
         self.channels[channel] = None
         if len(self.channels) % MAX_IDLE == 0:
             # A transport that does not report lost channels must not fill the memory.
-            for idle in [kept for kept in self.channels if not kept.calls and not kept.is_deaf]:
+            for idle in [kept for kept in self.channels if not kept.calls and not kept.is_reading_paused]:
                 self.forget(idle)
 
     def channel_for(self, exchange: Call | None = None) -> Channel:
@@ -160,14 +160,14 @@ class Link:
         channel.unread_bytes += len(message)
         if channel is not self.main:
             self._keep(channel)
-        if channel.unread_bytes > MAX_UNREAD and not channel.is_deaf and self.closed_because is None:
-            channel.is_deaf = True
+        if channel.unread_bytes > MAX_UNREAD and not channel.is_reading_paused and self.closed_because is None:
+            channel.is_reading_paused = True
             channel.pause_reading()
             self.background.spawn(self._listen_when_drained(channel))
 
     async def _listen_when_drained(self, channel: Channel) -> None:
         await channel.drain()
-        channel.unread_bytes, channel.is_deaf = 0, False
+        channel.unread_bytes, channel.is_reading_paused = 0, False
         if not channel.calls:
             self.forget(channel)
         channel.resume_reading()
@@ -237,7 +237,7 @@ class Link:
     def report(self, error: McpError) -> None:
         """Pass an error that does not end the conversation to the hooks, or to the log if there are none."""
         if (self.error_hooks or log.isEnabledFor(logging.WARNING)) and self._may_log():
-            self._tell(error)
+            self._pass_to_hooks(error)
 
     def _may_log(self) -> bool:
         if self._journal is None:
@@ -245,15 +245,15 @@ class Link:
         if not self._journal.admits():
             return False
         for text in self._journal.all_left_out():
-            self._tell(McpError(text))
+            self._pass_to_hooks(McpError(text))
         return True
 
     def _summarise(self) -> None:
         """Log how many lines were omitted."""
         if self._journal is not None and (text := self._journal.left_out()):
-            self._tell(McpError(text))
+            self._pass_to_hooks(McpError(text))
 
-    def _tell(self, error: McpError) -> None:
+    def _pass_to_hooks(self, error: McpError) -> None:
         if not self.error_hooks:
             where = f" (see {error.link})" if isinstance(error, ProtocolViolation) else ""
             log.warning("%s%s", clipped(str(error)), where)

@@ -195,8 +195,8 @@ class Reports:
         before = gate.waiting[0] if gate is not None and gate.waiting is not None else call.progress
         wrong = no_progress(progress, total, before)
         if wrong is not None:
-            if not call.is_stuck:
-                call.is_stuck = True
+            if not call.has_wrong_progress:
+                call.has_wrong_progress = True
                 link.log_limited(logging.WARNING, DROPPED, call.name, wrong)
             return None
         if call.token is None:

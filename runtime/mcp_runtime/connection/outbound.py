@@ -11,7 +11,7 @@ from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_cap
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import Reports
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, said, with_server_info, write_result
+from mcp_runtime.connection.results import Interim, Interrupted, Results, hinted, with_server_info, write_result
 from mcp_runtime.connection.timers import Deadlines
 from mcp_runtime.connection.transport import ANSWER, Channel, Outcome, Sent, Verdict
 from mcp_runtime.errors import (
@@ -208,14 +208,14 @@ class Outbound:
         ask = asker(method, requester)
         return cast("T", await ask(exchange, method, type_, self._encode_params(method, params, requester), options))
 
-    async def tell(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> None:
+    async def notify(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> None:
         """Send a notification; see `Connection.notify`."""
         channel = self.post(method, params, exchange)
         await channel.drain()
         channel.posted_bytes = 0
 
     def post(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> Channel:
-        """Send a notification without waiting until the peer can receive it; return its channel. Raises like `tell`."""
+        """Send a notification without waiting for the peer to receive it; return its channel; raises like `notify`."""
         link, exchange = self._link, exchange or CURRENT.get()
         link.check_open(exchange)
         requester = link.requester_for(exchange)
@@ -225,8 +225,8 @@ class Outbound:
             # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
             return link.main
         if requester.is_modern and method.name in UNRELATED and not _is_listening(exchange):
-            if requester.answers.tell_listeners is not None:
-                requester.answers.tell_listeners(method, params)
+            if requester.answers.notify_listeners is not None:
+                requester.answers.notify_listeners(method, params)
                 return link.main
             reason = "this notification goes to listening clients only: use list_changed() or resource_updated()"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
@@ -335,7 +335,10 @@ class Outbound:
             result = hinted(result, hint)
         encoded = write_result(method, result, self.results.accepted)
         if requester.wire is not None:
-            encoded = requester.wire.outgoing(method, "result", encoded if hint is None else said(encoded, hint))
+            if hint is not None:  # although its own revision has no property for that
+                hints = {"ttlMs": hint.milliseconds, "cacheScope": hint.scope}
+                encoded = jsonrpc.dump({**hints, **json.loads(encoded)})
+            encoded = requester.wire.outgoing(method, "result", encoded)
         if requester.answers.stamp:
             encoded = with_server_info(encoded, result, requester)
         if self._link.limits.check_sent:

@@ -82,7 +82,7 @@ class Answers:
         asks_later: whether `ask_inside` also works once the request was answered, as it does for tasks.
         resume_handler: resumes the handler that asked; None to pass each request to a new handler.
         record: does recorded work; by default on each call.
-        tell_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
+        notify_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
     """
 
     handlers: dict[str, tuple[AnyMethod, Handler]] = field(default_factory=dict[str, tuple[AnyMethod, Handler]])
@@ -95,7 +95,7 @@ class Answers:
     asks_later: bool = False
     resume_handler: ResumeHandler | None = None
     record: Recorder = run_once
-    tell_listeners: Callable[[AnyMethod, Any], None] | None = None
+    notify_listeners: Callable[[AnyMethod, Any], None] | None = None
 
 
 async def ignore(params: Any, context: Any) -> None:

@@ -1,6 +1,5 @@
 """The possible results of a request, and the encoding of what handlers return."""
 
-import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +15,6 @@ from mcp_runtime.method import RequestMethod, WireType, typed_wire
 from mcp_runtime.model import WireModel
 from mcp_runtime.options import CacheHint, CallOptions
 from mcp_runtime.protocol.binary import LONG, PLAIN, content_lists, has_long_binary
-from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.protocol.modern import stamped
 from mcp_runtime.protocol.rules import broken_inputs, judge_of
 
@@ -246,14 +244,9 @@ def hinted(result: Any, hint: CacheHint) -> Any:
     """Return a result with the caching hint, unless its author set one."""
     if not isinstance(result, WireModel):
         return result
-    said = {"ttl_ms": hint.milliseconds, "cache_scope": hint.scope}
-    unsaid = {n: v for n, v in said.items() if n in type(result).model_fields and n not in result.model_fields_set}
-    return result.model_copy(update=unsaid) if unsaid else result
-
-
-def said(encoded: bytes, hint: CacheHint) -> bytes:
-    """Return an encoded result with the caching hint, although its own revision has no property for that."""
-    return dump({"ttlMs": hint.milliseconds, "cacheScope": hint.scope, **json.loads(encoded)})
+    hints = {"ttl_ms": hint.milliseconds, "cache_scope": hint.scope}
+    missing = {n: v for n, v in hints.items() if n in type(result).model_fields and n not in result.model_fields_set}
+    return result.model_copy(update=missing) if missing else result
 
 
 def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> Callable[[Any], bytes]:

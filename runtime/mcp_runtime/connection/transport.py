@@ -136,18 +136,18 @@ class Channel(ABC):
         unread_bytes: the size of the answers sent immediately since it was last drained.
         owed_bytes: the size of the results that handlers' tasks wait for the peer to read.
         posted_bytes: the size of the log messages sent since it was last drained.
-        is_deaf: whether reading from it is paused until it is drained.
+        is_reading_paused: whether reading from it is paused until it is drained.
         logs: the gate for log messages; None before the first.
     """
 
-    __slots__ = ("_room", "calls", "is_deaf", "link", "logs", "owed_bytes", "posted_bytes", "unread_bytes")
+    __slots__ = ("_room", "calls", "is_reading_paused", "link", "logs", "owed_bytes", "posted_bytes", "unread_bytes")
 
     link: Any
     calls: dict[Id, Any]
     unread_bytes: int
     owed_bytes: int
     posted_bytes: int
-    is_deaf: bool
+    is_reading_paused: bool
     logs: Gate[bytes] | None
     _room: asyncio.Event | None
 
@@ -157,7 +157,7 @@ class Channel(ABC):
         channel.link = channel.logs = channel._room = None
         channel.calls = {}
         channel.unread_bytes = channel.owed_bytes = channel.posted_bytes = 0
-        channel.is_deaf = False
+        channel.is_reading_paused = False
         return channel
 
     principal: Principal | None = None

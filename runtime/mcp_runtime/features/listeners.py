@@ -28,11 +28,11 @@ MAX_URI: Final = 8_192
 """The maximum length in characters of a resource URI that is reported to clients."""
 RELAY: Final = "_mcp_relay"
 """The attribute of a server that holds its relay to other processes, if it has one."""
-MAX_NEWS: Final = 10_000
+MAX_PENDING: Final = 10_000
 """How many different changes are kept for a client that does not read; beyond that the oldest are dropped."""
 
 
-class News:
+class PendingChanges:
     """The pending changes for one client: each change once, however often it happened.
 
     Attributes:
@@ -46,12 +46,12 @@ class News:
         self.task: asyncio.Task[None] | None = None
 
     def put(
-        self, connection: Connection, change: tuple[str, str], tell: Callable[[], Coroutine[Any, Any, None]]
+        self, connection: Connection, change: tuple[str, str], notify: Callable[[], Coroutine[Any, Any, None]]
     ) -> "asyncio.Task[None] | None":
         """Add a change; return the task that notifies the client, None if it is running already."""
         self._waiting.pop(change, None)
-        self._waiting[change] = tell
-        if len(self._waiting) > MAX_NEWS:
+        self._waiting[change] = notify
+        if len(self._waiting) > MAX_PENDING:
             del self._waiting[next(iter(self._waiting))]
         if self.task is not None:
             return None
@@ -62,20 +62,20 @@ class News:
         """Notify the client, as fast as it reads."""
         try:
             while self._waiting:
-                tell = self._waiting.pop(next(iter(self._waiting)))
+                notify = self._waiting.pop(next(iter(self._waiting)))
                 with suppress(ConnectionClosed):
-                    await tell()
+                    await notify()
         finally:
             self.task = None
 
 
-async def begun(telling: "Iterable[asyncio.Task[None] | None]") -> int:
-    """Let clients that read be notified, without waiting for the others; return how many changes were given.
+async def flushed(sending: "Iterable[asyncio.Task[None] | None]") -> int:
+    """Let clients that read be notified, without waiting for the others; return how many changes there are.
 
     Raises:
         MissingCapability: a change must not be reported, since the capability was not declared.
     """
-    tasks = list(telling)
+    tasks = list(sending)
     started = [task for task in tasks if task is not None]
     if started:
         # Clients that read have been notified after one turn of the event loop.
@@ -185,7 +185,7 @@ class Listeners:
                     self._watched[uri] += 1
             exchange.keep_open(listener)
             method = self._methods[names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED]
-            await self._tell(listener, method, {"notifications": agreed})
+            await self._notify(listener, method, {"notifications": agreed})
             if exchange.is_open:
                 self._listening[listener] = None
                 for filter_ in self.filters:
@@ -200,7 +200,7 @@ class Listeners:
     async def changed(self, area: str) -> int:
         """Report a changed list to the listeners; return how many were notified."""
         wanting = [listener for listener in self._listening if listener.agreed.get(_flag(area))]
-        return await begun([self._put(listener, self._methods[names.list_changed(area)]) for listener in wanting])
+        return await flushed([self._put(listener, self._methods[names.list_changed(area)]) for listener in wanting])
 
     async def updated(self, uri: str | None = None) -> int:
         """Report a changed resource, or part of one, to the listeners; return how many were notified.
@@ -215,7 +215,7 @@ class Listeners:
             if uri is None or covers(held, uri)
         ]
         method = self._methods[names.NOTIFICATIONS_RESOURCES_UPDATED]
-        return await begun([self._put(each, method, about, {"uri": about}) for each, about in dict.fromkeys(wanting)])
+        return await flushed([self._put(each, method, about, {"uri": about}) for each, about in dict.fromkeys(wanting)])
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Send a notification to the listeners without waiting until they can receive it."""
@@ -251,11 +251,11 @@ class Listeners:
         if self.subscriber is not None:
             self.subscriber.release(free)
 
-    def _put(self, listener: "_Listener", method: AnyMethod, about: str = "", said: Any = None) -> Any:
-        tell = partial(self._tell, listener, method, said or {})
-        return listener.news.put(self._connection, (method.name, about), tell)
+    def _put(self, listener: "_Listener", method: AnyMethod, about: str = "", arguments: Any = None) -> Any:
+        notify = partial(self._notify, listener, method, arguments or {})
+        return listener.pending.put(self._connection, (method.name, about), notify)
 
-    async def _tell(self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]) -> None:
+    async def _notify(self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]) -> None:
         if not listener.exchange.is_open:
             return  # Nothing that belongs to it may follow its end.
         method, params = self._notification(listener, method, arguments)
@@ -280,17 +280,17 @@ class _Listener:
         exchange: the request, which stays open while it listens.
         agreed: what is reported to it, keyed by wire names.
         answer: its final answer, as JSON.
-        news: the pending changes.
+        pending: the pending changes.
     """
 
-    __slots__ = ("_left", "agreed", "answer", "exchange", "news")
+    __slots__ = ("_left", "agreed", "answer", "exchange", "pending")
 
     def __init__(self, exchange: Exchange, agreed: dict[str, Any], left: "Callable[[_Listener], None]") -> None:
         self._left = left
         self.exchange = exchange
         self.agreed = agreed
         self.answer = b""
-        self.news = News()
+        self.pending = PendingChanges()
 
     def wants(self, name: str) -> bool:
         """Whether it wants a change of a list, by the name of the notification."""

@@ -158,8 +158,8 @@ class RootsList:
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
         """Declare roots, and announcements of changes where the revision has them."""
         spoken = connection.requester.spoken
-        tells = spoken is not None and NOTIFICATIONS_ROOTS_LIST_CHANGED in spoken.methods
-        return ("roots.listChanged",) if tells else ("roots",)
+        notifies = spoken is not None and NOTIFICATIONS_ROOTS_LIST_CHANGED in spoken.methods
+        return ("roots.listChanged",) if notifies else ("roots",)
 
     def install(self, connection: Connection) -> None:
         """Answer with these roots until others are set."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_runtime import handlers
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import PeerError
-from mcp_runtime.features.listeners import MAX_URI, RESOURCE, Listeners, News, begun, listeners_of
+from mcp_runtime.features.listeners import MAX_URI, RESOURCE, Listeners, PendingChanges, flushed, listeners_of
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import names
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["is_subscribed", "list_changed", "resource_updated"]
 
 _FEATURE: Final = "subscriptions"
-_NEWS: Final = "subscriptions.news"
+_PENDING: Final = "subscriptions.pending"
 
 MAX_SUBSCRIPTIONS: Final = 10_000
 """How many resources a client may subscribe to."""
@@ -163,7 +163,7 @@ def _relay(server: ServerHandlers) -> "Relay | None":
     """Return the relay that connects a server with other processes, or None."""
     if (fan_out := server.effective_options().fan_out) is None:
         return None
-    return fan_out.relay(server, partial(_tell_here, server))
+    return fan_out.relay(server, partial(_notify_here, server))
 
 
 def _pass_on(server: ServerHandlers, what: str, uri: str) -> None:
@@ -171,7 +171,7 @@ def _pass_on(server: ServerHandlers, what: str, uri: str) -> None:
         relay.publish(what, uri)
 
 
-async def _tell_here(server: ServerHandlers, what: str, uri: str) -> None:
+async def _notify_here(server: ServerHandlers, what: str, uri: str) -> None:
     """Notify the clients of this process of a change in another one."""
     if what == RESOURCE:
         await _resource_updated(server, uri)
@@ -187,15 +187,15 @@ async def _all_changed(server: ServerHandlers) -> None:
         await _list_changed(server, area, declared=True)
     for connection in _sessions(server):
         for uri in tuple(_subscribed(connection)):
-            await _tell([connection], names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
+            await _notify([connection], names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
     for listeners in _listeners(server):
         await listeners.updated()
 
 
 async def _resource_updated(server: ServerHandlers, uri: str) -> int:
     subscribers = [connection for connection in _sessions(server) if is_subscribed(connection, uri)]
-    told = await _tell(subscribers, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
-    return told + sum([await listeners.updated(uri) for listeners in _listeners(server)])
+    notified = await _notify(subscribers, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
+    return notified + sum([await listeners.updated(uri) for listeners in _listeners(server)])
 
 
 async def _list_changed(server: ServerHandlers, area: str, *, declared: bool = False) -> int:
@@ -211,8 +211,8 @@ async def _list_changed(server: ServerHandlers, area: str, *, declared: bool = F
     """
     path = f"{area}.listChanged"
     sessions = [each for each in _sessions(server) if not declared or declares(each.declared[each.side], path)]
-    told = await _tell(sessions, names.list_changed(area), None)
-    return told + sum([await listeners.changed(area) for listeners in _listeners(server)])
+    notified = await _notify(sessions, names.list_changed(area), None)
+    return notified + sum([await listeners.changed(area) for listeners in _listeners(server)])
 
 
 def _sessions(server: ServerHandlers) -> list[Connection]:
@@ -225,9 +225,9 @@ def _listeners(server: ServerHandlers) -> list[Listeners]:
     return [listeners for listeners in found if listeners.server is server]
 
 
-async def _tell(connections: list[Connection], name: str, arguments: dict[str, Any] | None) -> int:
+async def _notify(connections: list[Connection], name: str, arguments: dict[str, Any] | None) -> int:
     """Notify several clients of a change, without one delaying another; return how many there are."""
-    telling: list[asyncio.Task[None] | None] = []
+    sending: list[asyncio.Task[None] | None] = []
     for connection in connections:
         # Before the handshake is confirmed, a client is sent only pings and log messages (basic/lifecycle).
         if connection.state is not State.READY or connection.binding is None:
@@ -235,7 +235,7 @@ async def _tell(connections: list[Connection], name: str, arguments: dict[str, A
         method = connection.binding.methods[name]
         assert isinstance(method, NotificationMethod)
         params = method.params.build(arguments) if method.params and arguments is not None else None
-        news: News = connection.features.setdefault(_NEWS, News())
+        pending: PendingChanges = connection.features.setdefault(_PENDING, PendingChanges())
         change = name, arguments["uri"] if arguments else ""
-        telling.append(news.put(connection, change, partial(connection.notify, method, params)))
-    return await begun(telling)
+        sending.append(pending.put(connection, change, partial(connection.notify, method, params)))
+    return await flushed(sending)

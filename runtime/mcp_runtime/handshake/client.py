@@ -163,11 +163,11 @@ class Opening:
             await self._discover(stateless)
             return True
         except NotModern as why:
-            has_said = why.is_answer
+            has_answered = why.is_answer
             log.info("%s: a server of the legacy era", why)
         except ConnectionClosed as why:
             # Over HTTP only the question is refused; over stdio the server crashed on it.
-            has_said = True
+            has_answered = True
             if self._connection.closed_because is None:
                 if self._probing is not None and self._probing.era != "legacy":
                     raise
@@ -179,7 +179,7 @@ class Opening:
                 await self._connection.aclose()
                 await self._connect()
         await self._initialize(legacy)
-        return has_said
+        return has_answered
 
     @property
     def _probing(self) -> Transport | None:
@@ -242,8 +242,8 @@ class Opening:
         from mcp_runtime.features.inputs.questions import InputAnswers
 
         InputAnswers(options.input_rounds).install(self._connection)
-        said: Mapping[str, Any] = result.get("_meta") or {}
-        info: Mapping[str, Any] = said.get(modern.SERVER_INFO) or {}
+        known: Mapping[str, Any] = result.get("_meta") or {}
+        info: Mapping[str, Any] = known.get(modern.SERVER_INFO) or {}
         self._offer.settle(result["capabilities"], info=info, instructions=result.get("instructions"))
 
     async def _continue_in(self, offered: Sequence[str], tried: frozenset[str]) -> None:
@@ -279,8 +279,8 @@ class Opening:
             raise UnsupportedRevision(tuple(self._clients), (clipped(str(found)),))
         if self._connection.revision != found:
             self._bind(found)
-        said = {"info": result["serverInfo"], "instructions": result.get("instructions")}
-        self._offer.settle(result["capabilities"], **said, meta={})
+        known = {"info": result["serverInfo"], "instructions": result.get("instructions")}
+        self._offer.settle(result["capabilities"], **known, meta={})
 
     async def _ask_anywhere(self, revision: str) -> Mapping[str, Any]:
         """Begin a session, over an older transport if the server refuses all that comes over this one."""

@@ -39,7 +39,7 @@ class _Base(NamedTuple):
     capabilities: Mapping[str, Any]
 
 
-_Said: TypeAlias = tuple[str, Any, Any, Any, str | None, Mapping[str, str]]
+_Sender: TypeAlias = tuple[str, Any, Any, Any, str | None, Mapping[str, str]]
 """The sender information of a request and its channel: revision, capabilities, info, log level, principal, headers."""
 
 
@@ -61,7 +61,7 @@ class Requesters:
         own = {name: found for name, found in servers.items() if found.server.__binding__.revision == name}
         self._bases = {name: self._set_up(name, found) for name, found in own.items()}
         self._shared: OrderedDict[str, Requester] = OrderedDict()
-        self._last: tuple[_Said, Requester] | None = None
+        self._last: tuple[_Sender, Requester] | None = None
 
     def of(self, request: Request, channel: Channel) -> Requester:
         """Return the sender of a request; the same object for requests with the same sender information.
@@ -78,7 +78,7 @@ class Requesters:
         meta = meta_of(request.params)
         if modern.VERSION not in meta:
             raise self._stray(request)
-        said: _Said = (
+        sender: _Sender = (
             meta[modern.VERSION],
             meta.get(modern.CLIENT_CAPABILITIES),
             meta.get(modern.CLIENT_INFO),
@@ -87,30 +87,30 @@ class Requesters:
             getattr(channel, "headers", _NO_HEADERS),
         )
         # Most requests come from the same sender as the one before.
-        if self._last is None or self._last[0] != said:
-            self._last = said, self._find(said)
+        if self._last is None or self._last[0] != sender:
+            self._last = sender, self._find(sender)
         return self._last[1]
 
-    def _find(self, said: _Said) -> Requester:
-        revision: Any = said[0]
+    def _find(self, sender: _Sender) -> Requester:
+        revision: Any = sender[0]
         if not isinstance(revision, str):
             raise _invalid(modern.VERSION, "must be a string")
         if revision not in self._servers:
             raise self._unsupported(revision)
-        key = json.dumps([*said[:-1], sorted(said[-1].items())], sort_keys=True)
+        key = json.dumps([*sender[:-1], sorted(sender[-1].items())], sort_keys=True)
         if len(key) > MAX_SHARED_LENGTH:
-            return self._make(said)
+            return self._make(sender)
         found = self._shared.get(key)
         if found is None:
-            found = self._shared[key] = self._make(said)
+            found = self._shared[key] = self._make(sender)
             while len(self._shared) > MAX_SHARED:
                 self._shared.popitem(last=False)
         else:
             self._shared.move_to_end(key)
         return found
 
-    def _make(self, said: _Said) -> Requester:
-        revision, capabilities, info, log_level, principal, headers = said
+    def _make(self, sender: _Sender) -> Requester:
+        revision, capabilities, info, log_level, principal, headers = sender
         if not is_object(capabilities):
             raise _invalid(modern.CLIENT_CAPABILITIES, "must be an object")
         if info is not None and not is_object(info):
@@ -142,8 +142,8 @@ class Requesters:
             own = Offer(connection, server.answered(), server_features(options), options).capabilities
             discover = spoken.methods[SERVER_DISCOVER]
             assert isinstance(discover, RequestMethod)
-            said = {"supportedVersions": self._supported, "capabilities": own, "instructions": options.instructions}
-            connection.handle(discover, partial(_discover, discover, said))
+            result = {"supportedVersions": self._supported, "capabilities": own, "instructions": options.instructions}
+            connection.handle(discover, partial(_discover, discover, result))
             if options.logging:
                 Logging().install(connection)
             listeners = Listeners(connection, server, own)
@@ -173,9 +173,9 @@ class Requesters:
         return PeerError(modern.UNSUPPORTED_VERSION, f"this protocol version is not supported; {speaks}", data)
 
 
-async def _discover(method: RequestMethod[Any, Any], said: Mapping[str, Any], params: Any, context: Any) -> Any:
+async def _discover(method: RequestMethod[Any, Any], result: Mapping[str, Any], params: Any, context: Any) -> Any:
     """Return a server's revisions and capabilities (2026-07-28, server/discover)."""
-    return method.result.load()(**said)
+    return method.result.load()(**result)
 
 
 def _hints(binding: Binding, options: ServerOptions) -> Mapping[str, CacheHint]:

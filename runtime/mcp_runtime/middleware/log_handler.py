@@ -85,9 +85,9 @@ class McpLogHandler(logging.Handler):
             exchange, connections = self._addressees()
             wanting = [c for c in connections if c.closed_because is None and wants(_requester(c, exchange), level)]
             if wanting:
-                said = _Said(record, level, self._data(record), exchange)
+                entry = _Entry(record, level, self._data(record), exchange)
                 for connection in wanting:
-                    self._hand_over(connection, said)
+                    self._hand_over(connection, entry)
         except Exception:
             self.handleError(record)
 
@@ -104,11 +104,11 @@ class McpLogHandler(logging.Handler):
                 if LOGGING in connection.features:
                     yield connection
 
-    def _hand_over(self, connection: Connection, said: "_Said") -> None:
+    def _hand_over(self, connection: Connection, entry: "_Entry") -> None:
         """Send now if this is the event loop's thread, so that the order is kept; otherwise let that thread send."""
         loop: asyncio.AbstractEventLoop = connection.features[LOGGING]
         if _running_loop() is loop:
-            self._send(connection, said)
+            self._send(connection, entry)
             return
         with self._waiting_lock:
             if self._waiting >= MAX_WAITING:
@@ -116,31 +116,31 @@ class McpLogHandler(logging.Handler):
                 return
             self._waiting += 1
         try:
-            loop.call_soon_threadsafe(self._send_later, connection, said)
+            loop.call_soon_threadsafe(self._send_later, connection, entry)
         except RuntimeError:  # the event loop is closed
             self._taken()
 
-    def _send_later(self, connection: Connection, said: "_Said") -> None:
+    def _send_later(self, connection: Connection, entry: "_Entry") -> None:
         self._taken()
-        self._send(connection, said)
+        self._send(connection, entry)
 
     def _taken(self) -> None:
         with self._waiting_lock:
             self._waiting -= 1
 
-    def _send(self, connection: Connection, said: "_Said") -> None:
+    def _send(self, connection: Connection, entry: "_Entry") -> None:
         sending = _is_sending.set(True)
-        level, data, logger = said.level, said.data, said.record.name
+        level, data, logger = entry.level, entry.data, entry.record.name
         try:
-            if type(said.exchange) not in (Exchange, type(None)) or connection.middleware:
+            if type(entry.exchange) not in (Exchange, type(None)) or connection.middleware:
                 # A task has its own logging, and middleware may wait.
-                connection.spawn(_quietly(said.exchange or connection, level, data, logger))
-            elif (message := log_message(_requester(connection, said.exchange), level, data, logger)) is not None:
-                connection.post(*message, exchange=said.exchange)
+                connection.spawn(_quietly(entry.exchange or connection, level, data, logger))
+            elif (message := log_message(_requester(connection, entry.exchange), level, data, logger)) is not None:
+                connection.post(*message, exchange=entry.exchange)
         except Exception as error:
             # A connection that has ended, or is not ready yet, is not an error.
             if not isinstance(error, McpError):
-                self.handleError(said.record)
+                self.handleError(entry.record)
         finally:
             _is_sending.reset(sending)
 
@@ -161,7 +161,7 @@ _is_sending: Final[ContextVar[bool]] = ContextVar("is_sending", default=False)
 """Whether a record comes from sending a log message."""
 
 
-class _Said:
+class _Entry:
     """The content of a record, and the message in whose handler it was logged."""
 
     __slots__ = ("data", "exchange", "level", "record")

@@ -153,12 +153,12 @@ class Observer:
                 sender, Broken("/id", f"the error names no request, but the {sender.other} sent only readable messages")
             )
         talk = self._talk(sender, value)
-        told = talk.take(sender, value, message, in_batch=in_batch)
-        if told.judge is None and told.method:
+        checked = talk.take(sender, value, message, in_batch=in_batch)
+        if checked.judge is None and checked.method:
             self.unjudged += talk.is_unknown
-        for broken in told.broken:
-            revision = told.judge.binding.revision if told.judge is not None else talk.revision
-            yield _finding(sender, revision, broken, told.method, value.get("id"))
+        for broken in checked.broken:
+            revision = checked.judge.binding.revision if checked.judge is not None else talk.revision
+            yield _finding(sender, revision, broken, checked.method, value.get("id"))
 
     def _talk(self, sender: Side, value: Mapping[str, Any]) -> Talk:
         """Return the conversation that a message belongs to: both eras may share one line."""

@@ -45,7 +45,7 @@ _CHANGES: Final = frozenset((*(f"{area}ListChanged" for area in AREAS), "resourc
 
 
 @dataclass(slots=True, kw_only=True)
-class Told:
+class Checked:
     """What was found out about a message.
 
     Attributes:
@@ -82,7 +82,7 @@ class Talk(ABC):
         """Whether the conversation uses a revision that is unknown here."""
         return bool(self.revision) and self.revision not in self.judges
 
-    def take(self, sender: Side, value: dict[str, Any], message: Message, *, in_batch: bool) -> Told:
+    def take(self, sender: Side, value: dict[str, Any], message: Message, *, in_batch: bool) -> Checked:
         """Check a message that passes.
 
         Args:
@@ -92,17 +92,17 @@ class Talk(ABC):
             in_batch: whether it was part of a batch.
         """
         asked = self._asked(sender, message)
-        told = Told(method=self._method(message, asked), judge=self._judge(message, asked))
+        checked = Checked(method=self._method(message, asked), judge=self._judge(message, asked))
         receiver = self.ends[sender.other]
         event = receiver.receive_message(value, None, Batch() if in_batch else None)
         if isinstance(event, Fault):
             if not (isinstance(message, Failure) and message.id is None):
-                told.broken.append(Broken(event.pointer, event.reason))
+                checked.broken.append(Broken(event.pointer, event.reason))
         else:
-            told.broken += self._judged(sender, value, message, asked, told.judge)
-        broken = self._sent(sender, message, told.judge)
-        if broken is not None and not told.broken:
-            told.broken.append(broken)
+            checked.broken += self._judged(sender, value, message, asked, checked.judge)
+        broken = self._sent(sender, message, checked.judge)
+        if broken is not None and not checked.broken:
+            checked.broken.append(broken)
         if asked is not None and isinstance(message, Result | Failure) and message.id is not None:
             goes_on = isinstance(message, Result) and "task" in message.result
             receiver.answered(message.id, goes_on=goes_on)
@@ -110,7 +110,7 @@ class Talk(ABC):
         if len(receiver.incoming) > MAX_OPEN:
             receiver.incoming.pop(next(iter(receiver.incoming)))
         self._learn(sender, message, asked)
-        return told
+        return checked
 
     def _sent(self, sender: Side, message: Message, judge: Judge | None) -> Broken | None:
         """Record what an end has sent; return what is wrong with it."""

@@ -316,7 +316,7 @@ def on_signals(
         first: called at once.
     """
 
-    def heard(number: int, frame: object) -> None:
+    def receive(number: int, frame: object) -> None:
         first()
         loop.call_soon_threadsafe(stop)
 
@@ -328,7 +328,7 @@ def on_signals(
             # wait. So the loop watches for signals too.
             with suppress(NotImplementedError):  # on Windows
                 loop.add_signal_handler(number, lambda: None)
-            signal.signal(number, heard)
+            signal.signal(number, receive)
             before[number] = handler
     try:
         yield

@@ -331,17 +331,17 @@ class StderrReader:
     def _arrived(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._tell(line)
+            self._pass_on(line)
         while len(self._rest) >= _LINE:
             part, self._rest = self._rest[:_LINE], self._rest[_LINE:]
-            self._tell(part)
+            self._pass_on(part)
 
     def _ended(self, _: OSError | None) -> None:
         rest, self._rest = self._rest, b""
         if rest:
-            self._tell(rest)
+            self._pass_on(rest)
 
-    def _tell(self, raw: bytes) -> None:
+    def _pass_on(self, raw: bytes) -> None:
         line = raw.removesuffix(b"\r").decode("utf-8", "replace")
         if line.strip():
             self._tail.append(line[: 4 * _TAIL_WIDTH])

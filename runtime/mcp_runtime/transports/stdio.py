@@ -107,7 +107,7 @@ class StdioServerTransport(StdioTransport):
                     await self._writer.wait_closed()
         finally:
             self._writer.close()
-            self._tell(None)
+            self._report_end(None)
 
     def _input_ended(self, error: OSError | None) -> None:
         if error is not None and error.errno not in _HANGUPS:
@@ -117,7 +117,7 @@ class StdioServerTransport(StdioTransport):
         else:
             reason = None
         self._reader.close()
-        self._tell(reason)
+        self._report_end(reason)
 
     def _writing_failed(self, error: OSError) -> None:
         # Not the end yet: a client that is gone has closed our input too, behind its last messages.
@@ -126,7 +126,7 @@ class StdioServerTransport(StdioTransport):
 
     def _lose(self, reason: TransportError) -> None:
         self._reader.close()
-        self._tell(reason)
+        self._report_end(reason)
 
 
 def _take_over(stdin: int, stdout: int) -> tuple[pipes.Descriptor, pipes.Descriptor]:

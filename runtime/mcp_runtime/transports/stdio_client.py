@@ -109,7 +109,7 @@ class StdioTransport(Transport):
     def _writing_failed(self, error: OSError) -> None:
         """Handle that nothing more can be written, although messages may still be on their way to us."""
 
-    def _tell(self, reason: TransportError | None) -> None:
+    def _report_end(self, reason: TransportError | None) -> None:
         for timer in self._timers:
             timer.cancel()
         receiver, self._receiver = self._receiver, None
@@ -215,7 +215,7 @@ class StdioClientTransport(StdioTransport):
         self._reader.close()
         if self._stderr is not None:
             self._stderr.close()
-        self._tell(None)
+        self._report_end(None)
 
     def _writing_failed(self, error: OSError) -> None:
         # Not the end yet: its last messages and its exit status may still be on their way.
@@ -244,7 +244,7 @@ class StdioClientTransport(StdioTransport):
         if self._closing is None and self._receiver is not None:
             self._writer.close()
             self._reader.close()
-            self._tell(TransportError(self._why()))
+            self._report_end(TransportError(self._why()))
 
     def _why(self) -> str:
         child = self._child
@@ -254,8 +254,8 @@ class StdioClientTransport(StdioTransport):
             what = f"closed its {'output' if self._output_has_ended else 'input'}, although it is still running"
         middle = " in the middle of a message" if self._reader.unfinished else ""
         tail = self._stderr.tail if self._stderr is not None else ()
-        said = ["; its standard error ended with:", *(f"    {line}" for line in tail)] if tail else [""]
-        return f"{child.name} {what}{middle}" + "\n".join(said)
+        lines = ["; its standard error ended with:", *(f"    {each}" for each in tail)] if tail else [""]
+        return f"{child.name} {what}{middle}" + "\n".join(lines)
 
 
 def _descriptor_of(file: IO[bytes]) -> Descriptor:

@@ -100,12 +100,12 @@ class OpaqueTokens:
             self._endpoint = (await find_issuer(issuer, self._reach)).introspection
         if not self._endpoint:
             raise AuthorizationError(_ASKING, issuer, "its metadata has no introspection_endpoint")
-        said = await post_form(self._endpoint, _ASKING, {"token": token}, self._client, self._reach)
-        if said.get("active") is not True:
+        answer = await post_form(self._endpoint, _ASKING, {"token": token}, self._client, self._reach)
+        if answer.get("active") is not True:
             raise InvalidToken("it is not active")
-        if said.get("iss", issuer) != issuer:
+        if answer.get("iss", issuer) != issuer:
             raise InvalidToken("its issuer is not one of this server's")
-        return principal_of(said, issuer, self._audience)
+        return principal_of(answer, issuer, self._audience)
 
 
 def principal_of(claims: Mapping[str, Any], issuer: str, audience: str) -> Principal:

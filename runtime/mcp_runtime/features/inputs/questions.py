@@ -171,8 +171,8 @@ async def _one(connection: Connection, request: Any) -> Any:
     requester, params = connection.requester, request.params
     wire = requester.wire
     if wire is not None and params is not None and method.params is not None:
-        said = params.model_dump(mode="json")
-        given = wire.incoming(method, "params", said, to_json(said), requester.reader)
+        dumped = params.model_dump(mode="json")
+        given = wire.incoming(method, "params", dumped, to_json(dumped), requester.reader)
         params = requester.reader.read(method.params, given, method.name)
     answer = write_result(method, await connection.ask_self(method, params))
     return json.loads(answer if wire is None else wire.outgoing(method, "result", answer))

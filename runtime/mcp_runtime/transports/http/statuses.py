@@ -93,14 +93,14 @@ class Case(Enum):
     ACCEPTED = ANY, 202, "a message was accepted that needs no answer; in HTTP+SSE any that was accepted"
     ANSWERED = ANY, 200, "a request is answered: by a result, another error, or a stream"
 
-    def __init__(self, where: str, status: int, when: str, said: str | int = "", retry: int = 0) -> None:
+    def __init__(self, where: str, status: int, when: str, answer: str | int = "", retry: int = 0) -> None:
         self.where = where
         self.status = status
         self.when = when
-        self.reason = said if isinstance(said, str) else ""
+        self.reason = answer if isinstance(answer, str) else ""
         self.retry = retry
         own = jsonrpc.INTERNAL_ERROR if status >= 500 else jsonrpc.INVALID_REQUEST
-        self.code = said if isinstance(said, int) else own if said else 0
+        self.code = answer if isinstance(answer, int) else own if answer else 0
 
 
 STATUSES: Final[Mapping[int, int]] = {case.code: case.status for case in Case if case.code and not case.reason}

@@ -96,7 +96,7 @@ class Refused(TransportError):
         return self.status in _PASSING
 
     @property
-    def says_nothing_of_the_era(self) -> bool:
+    def may_be_of_either_era(self) -> bool:
         """Whether a server of either era, or a proxy, may have sent this response."""
         return self.status in _OF_NO_ERA
 
@@ -226,11 +226,11 @@ class Endpoint:
         except httpx2.SSEError as error:
             raise Refused(f"{self.shown}: {clipped(str(error))}") from error
         except httpx2.ConnectError as error:
-            said = f"cannot connect ({clipped(str(error))}); check the URL, and that the server is running"
-            raise TransportError(f"{self.shown}: {said}") from error
+            reason = f"cannot connect ({clipped(str(error))}); check the URL, and that the server is running"
+            raise TransportError(f"{self.shown}: {reason}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            said = str(error) or type(error).__name__
-            raise TransportError(f"{self.shown}: {clipped(said)}") from error
+            reason = str(error) or type(error).__name__
+            raise TransportError(f"{self.shown}: {clipped(reason)}") from error
         raise Refused(f"{self.shown} redirects too many times")
 
     async def post(self, message: bytes) -> None:
@@ -320,8 +320,8 @@ class Endpoint:
             body += part
             if len(body) > MAX_ERROR_BYTES:
                 break
-        said = f"{response.status_code} {response.reason_phrase}".rstrip()
-        return Refused(f"{self.shown} answered {said}", response.status_code, body[:MAX_ERROR_BYTES])
+        reason = f"{response.status_code} {response.reason_phrase}".rstrip()
+        return Refused(f"{self.shown} answered {reason}", response.status_code, body[:MAX_ERROR_BYTES])
 
 
 def _shown(url: httpx2.URL) -> str:

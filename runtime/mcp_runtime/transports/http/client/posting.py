@@ -30,8 +30,8 @@ def is_answer_to(message: bytes, id_: int | str) -> bool:
 def error_of(message: bytes) -> str:
     """Return the text of an error response; empty if the message is none."""
     error: Any = object_in(message).get("error")
-    said: Any = error.get("message") if is_object(error) else None
-    return said if isinstance(said, str) else ""
+    text: Any = error.get("message") if is_object(error) else None
+    return text if isinstance(text, str) else ""
 
 
 def revision_of(message: bytes) -> str:
@@ -167,7 +167,7 @@ class PostingTransport(Transport):
         """Post a request; raises an exception if there will be no answer."""
 
     @abstractmethod
-    async def _tell(self, message: bytes, about: Sent) -> None:
+    async def _post_unanswered(self, message: bytes, about: Sent) -> None:
         """Post a notification or an answer; failures are logged."""
 
     def _ask(self, message: bytes, about: Sent, id_: int | str) -> None:
@@ -185,8 +185,8 @@ class PostingTransport(Transport):
         except Refused as refused:
             if is_answer_to(refused.body, id_) and await self._deliver(refused.body):
                 return
-            said = error_of(refused.body)
-            self._lose(id_, TransportError(f"{refused}: {clipped(said)}") if said else refused)
+            reason = error_of(refused.body)
+            self._lose(id_, TransportError(f"{refused}: {clipped(reason)}") if reason else refused)
         except AuthorizationError as error:
             self._lose(id_, error)
         except Exception as error:
@@ -201,7 +201,7 @@ class PostingTransport(Transport):
                 if about.id is not None:
                     self._ask(message, about, about.id)
                 else:
-                    await self._tell(message, about)
+                    await self._post_unanswered(message, about)
         finally:
             self._sender = None
 
@@ -327,7 +327,7 @@ class SseClientTransport(PostingTransport):
             if not isinstance(error.__cause__, httpx2.ReadTimeout):
                 raise
 
-    async def _tell(self, message: bytes, about: Sent) -> None:
+    async def _post_unanswered(self, message: bytes, about: Sent) -> None:
         """Post a notification or an answer."""
         cancelled = self._requests.get(about.cancels) if about.cancels is not None else None
         if cancelled is not None:

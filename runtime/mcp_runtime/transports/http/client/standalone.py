@@ -222,6 +222,6 @@ def _error_in(refused: Refused, id_: int | str) -> bytes | None:
     server that requires authorization, the error must have the right id.
     """
     value = object_in(refused.body)
-    if not is_object(value.get("error")) or (value.get("id") != id_ and refused.says_nothing_of_the_era):
+    if not is_object(value.get("error")) or (value.get("id") != id_ and refused.may_be_of_either_era):
         return None
     return refused.body if value.get("id") == id_ else dump({**value, "id": id_})

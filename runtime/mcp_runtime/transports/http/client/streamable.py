@@ -172,12 +172,12 @@ class HttpClientTransport(PostingTransport):
         try:
             await self._standalone.exchange(request)
         except Refused as refused:
-            self._is_refused = self._is_refused or not refused.says_nothing_of_the_era
+            self._is_refused = self._is_refused or not refused.may_be_of_either_era
             raise
         # A server may have answered another request instead.
         self._lose(request.id, TransportError(f"{self._endpoint.shown} did not answer {request.method}"))
 
-    async def _tell(self, message: bytes, about: Sent) -> None:
+    async def _post_unanswered(self, message: bytes, about: Sent) -> None:
         """Send a notification or an answer."""
         session = await self._session()
         try:

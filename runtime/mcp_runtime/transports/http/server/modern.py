@@ -106,10 +106,10 @@ def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
             raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} is missing, but there is {where}")
         return
     try:
-        said = decode(header)
+        decoded = decode(header)
     except ValueError as error:
         raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} {error}") from None
-    if text is None or not parameter.matches(said, value):
+    if text is None or not parameter.matches(decoded, value):
         raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} differs from {where}")
 
 
@@ -296,5 +296,5 @@ def _check_name(header: str | None, repeated: str, named: str) -> None:
 
 
 def _mismatch(name: str, header: str | None, body: str) -> PeerError:
-    said = f"the header {name} is {'missing' if header is None else repr(header[:64])}"
-    return PeerError(modern.HEADER_MISMATCH, f"{said}, but {body}")
+    reason = f"the header {name} is {'missing' if header is None else repr(header[:64])}"
+    return PeerError(modern.HEADER_MISMATCH, f"{reason}, but {body}")

@@ -82,7 +82,7 @@ class Site:
         if (endpoint := self._endpoints.get(path)) is not None:
             await endpoint(scope, receive, send)
         elif self._health and path == self._health:
-            await self._tell_health(scope, send)
+            await self._answer_health(scope, send)
         else:
             await Reply(send).refuse(Refusal(Case.NOWHERE, self.path))
 
@@ -108,7 +108,7 @@ class Site:
         """Leave the lifespans of the servers, when no session is open any more."""
         await asyncio.gather(*(endpoint.aclose() for endpoint in self._endpoints.values()))
 
-    async def _tell_health(self, scope: Scope, send: Send) -> None:
+    async def _answer_health(self, scope: Scope, send: Send) -> None:
         try:
             self._endpoints[self.path].checked_headers(scope)
             if scope["method"] not in ("GET", "HEAD"):
@@ -118,10 +118,10 @@ class Site:
             return
         endpoints = self._endpoints.values()
         is_well = not any(endpoint.is_stopping for endpoint in endpoints)
-        said: dict[str, Any] = {"status": "ok" if is_well else "stopping"}
+        health: dict[str, Any] = {"status": "ok" if is_well else "stopping"}
         if self._shows_sessions:
-            said["sessions"] = sum(len(endpoint.sessions) for endpoint in endpoints)
-        body = dump(said) if scope["method"] == "GET" else b""
+            health["sessions"] = sum(len(endpoint.sessions) for endpoint in endpoints)
+        body = dump(health) if scope["method"] == "GET" else b""
         await Reply(send).respond(
             (Case.ANSWERED if is_well else Case.UNHEALTHY).status, body, headers=[(b"cache-control", b"no-store")]
         )
@@ -152,7 +152,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._site = site
         self._grace = grace
-        self._told = started
+        self._started = started
         self._loop: asyncio.AbstractEventLoop | None = None
         self._silent: dict[Any, float] = {}
         self._stuck: dict[tuple[Any, int], float] = {}
@@ -167,8 +167,8 @@ class Server(uvicorn.Server):
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
             log.info("serving at %s%s", url, self._site.path)
-            if self._told is not None:
-                self._told(url)
+            if self._started is not None:
+                self._started(url)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -216,9 +216,9 @@ def oldest_unused(sessions: Iterable[S], pool: Pool, peer: str | None) -> S:
     Raises:
         Refusal: there is none.
     """
-    is_greedy = pool.is_greedy(peer)
+    has_its_share = pool.exceeds_share(peer)
     for session in sessions:
-        if not is_greedy or session.sender.peer == peer:
+        if not has_its_share or session.sender.peer == peer:
             return session
     raise Refusal(Case.OPEN_SESSIONS)
 

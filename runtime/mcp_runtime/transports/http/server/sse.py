@@ -64,8 +64,8 @@ class SseSession(HttpSession):
         await self.ready()
         sent, self.principal = self.common.last, sender.principal
         outcome = self.receiver.message_received(body, self)
-        is_told = self.common.last > sent and outcome.verdict is not Verdict.MALFORMED
-        return ACCEPTED if is_told else outcome
+        has_error = self.common.last > sent and outcome.verdict is not Verdict.MALFORMED
+        return ACCEPTED if has_error else outcome
 
     def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
         """Whether the sender of a message lacks one of these scopes."""
