@@ -29,6 +29,7 @@ async def later() -> int:
         (lambda: [1, "b"], list[int], "returned list, declared list[int]: [1] Input should be a valid integer"),
         (lambda: {"a": {"b": 1}}, dict[str, int], "returned dict, declared dict[str, int]: ['a'] Input should"),
         (lambda: (number for number in range(3)), str, "returned generator, an iterator: return its values as a list"),
+        (lambda: {"a": b"\xff"}, dict[str, bytes], "declared dict[str, bytes]: bytes that are not UTF-8 are not JSON"),
         (lambda: io.StringIO("text"), str, "returned an open file: return its text or its bytes"),
     ],
 )

@@ -202,17 +202,19 @@ class Output:
         """
         try:
             checked = self._adapter.validate_python(value)
+            content = self._adapter.dump_python(checked, mode="json", by_alias=True)
         except ValidationError as error:
-            raise self._wrong(value, error) from None
-        content = self._adapter.dump_python(checked, mode="json", by_alias=True)
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise self._wrong(value, " ".join((*(f"[{step!r}]" for step in first["loc"]), first["msg"]))) from None
+        except UnicodeDecodeError:
+            said = "bytes that are not UTF-8 are not JSON; return a content block, such as ImageContent"
+            raise self._wrong(value, said) from None
         text = content if isinstance(content, str) else text_of(content)
         return {RESULT: content} if self._is_wrapped else content, text
 
-    def _wrong(self, value: Any, error: ValidationError) -> ResultError:
-        first = error.errors(include_url=False, include_input=False)[0]
+    def _wrong(self, value: Any, said: str) -> ResultError:
         returns = self._signature.returns
         declared = returns.__name__ if isinstance(returns, type) and not get_args(returns) else str(returns)
-        said = " ".join((*(f"[{step!r}]" for step in first["loc"]), first["msg"]))
         where = f"{self._signature.what} ({self._signature.where})"
         return ResultError(f"{where} returned {type(value).__name__}, declared {declared}: {said}")
 
