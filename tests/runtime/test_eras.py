@@ -167,6 +167,17 @@ async def test_ids_belong_to_their_channel() -> None:
         assert new.ended == ["enough", "went on"] and two.got == []
 
 
+@pytest.mark.parametrize("params", [{}, {"params": None}, {"params": []}, {"params": {"requestId": [1]}}])
+async def test_a_cancellation_of_nothing_is_harmless(params: dict[str, Any]) -> None:
+    new = New()
+    async with serving(new) as (streams, _):
+        channel = post(streams, id=1, **call())
+        await until(lambda: new.seen)
+        streams.deliver(channel, method="notifications/cancelled", **params)
+        new.gate.set()
+        assert "result" in await answer(channel, 1) and new.ended == ["went on"]
+
+
 @pytest.mark.requirement("alone.progress-asked", "alone.logs-asked")
 async def test_reports_and_logs_are_sent_before_the_answer_only() -> None:
     async with serving(New()) as (streams, _):

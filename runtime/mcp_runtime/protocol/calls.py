@@ -102,9 +102,9 @@ class Cancelled(NamedTuple):
 
 def cancelled(params: Any, calls: Mapping[Id, Any]) -> Cancelled | None:
     """Return which of these open requests the params of `notifications/cancelled` name, or None."""
-    id_: Any = params.get("requestId") if is_object(params) else None
-    call = calls.get(id_) if is_id(id_) else None
-    reason: Any = params.get("reason")
+    given: Mapping[str, Any] = params if is_object(params) else {}
+    id_: Any = given.get("requestId")
+    call, reason = calls.get(id_) if is_id(id_) else None, given.get("reason")
     return None if call is None else Cancelled(call, reason if isinstance(reason, str) else None)
 
 
