@@ -63,6 +63,13 @@ def test_what_cannot_be_judged_is_one_line(cli: Cli, style: str) -> None:
     assert told == f"error: {url}: speaks no revision of MCP ({REFUSED[style]})\n"
 
 
+async def test_refusing_an_origin_is_judged() -> None:
+    with serving(odd_http.Plain) as url:
+        only = frozenset(("http.origin", "http.origin-403"))
+        found = await check(Wanted(target=Endpoint(url=url), timeout=5, only=only, revisions=LEGACY[-1:]))
+    assert (found.findings, [*found.unjudged]) == ((), [])
+
+
 async def test_accepting_any_origin_is_a_warning() -> None:
     """A page demands that it is checked, and leaves open which ones are valid."""
     with serving(odd_http.AnyOrigin) as url:

@@ -116,7 +116,7 @@ def as_json(report: Report) -> str:
         "probes": checked.probes,
         "calls": checked.calls,
         "messages": checked.messages,
-        "not_judged": checked.unjudged,
+        "not_judged": [*checked.unjudged],
         "stale": [{"row": each.row.number, "why": each.why} for each in report.stale],
     }
     return json.dumps(facts, indent=2)

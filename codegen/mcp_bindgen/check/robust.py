@@ -14,8 +14,10 @@ MANY: Final = 200
 """The number of requests that are sent at once."""
 MAX_GROWTH: Final = 256 << 20
 """By how many bytes the memory of a server may grow while it gets hostile messages."""
-GRACE: Final = 2.0
+GRACE: Final = 5.0
 """Seconds that a server has to end after its input is closed."""
+PAUSE: Final = 1.0
+"""Seconds in which a slow reader reads nothing."""
 _PARTS: Final = ("survives", "memory", "many", "ends")
 _HOSTILE: Final[Mapping[str, str]] = {
     "an empty line": "",
@@ -97,7 +99,7 @@ async def _many(peer: Peer) -> int:
     missing = {each["id"] for each in requests}
     sending = asyncio.gather(*(peer.send(each) for each in requests), return_exceptions=True)
     deadline = asyncio.get_running_loop().time() + peer.timeout
-    await asyncio.sleep(GRACE / 2)  # a slow reader
+    await asyncio.sleep(PAUSE)
     refused = 0
     with suppress(Silent):
         while len(missing) > refused:

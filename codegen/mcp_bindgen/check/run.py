@@ -62,20 +62,20 @@ class Wanted:
         return is_known and is_wanted and probe.over in ("", "http" if self.is_http else "stdio")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Checked:
     """The result: the server's name and version, the revisions that it speaks, and what is wrong.
 
     `probes`, `calls` and `messages` count what was done; `unjudged` says what could not be judged, and why.
     """
 
-    server: Mapping[str, Any]
-    revisions: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    probes: int
-    calls: int
-    messages: int
-    unjudged: tuple[str, ...]
+    server: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    revisions: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    probes: int = 0
+    calls: int = 0
+    messages: int = 0
+    unjudged: dict[str, None] = field(default_factory=dict[str, None])
 
 
 @cache
@@ -120,13 +120,10 @@ def _sure(is_provoked: bool, is_explained: bool) -> tuple[str, ...]:
 class _Checking:
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
-        self._server: Mapping[str, Any] = {}
+        self._checked = Checked()
         self._spoken: list[str] = []
         self._found: list[Finding] = []
-        self._unjudged: dict[str, None] = {}
         self._why = ""
-        self._probes = 0
-        self._messages = 0
         self._silent = 0
         self._end = 0.0
         self._has_legacy = False
@@ -149,15 +146,10 @@ class _Checking:
         await self._judge(max(self._spoken), EVERYTHING, used)
         if wanted.is_robust:
             await strain(self._open, max(self._spoken), self._add, wanted.only)
-        return Checked(
-            server=self._server,
-            revisions=tuple(sorted(self._spoken)),
-            findings=folded(self._found),
-            probes=self._probes,
-            calls=wanted.tools.calls,
-            messages=self._messages,
-            unjudged=tuple(self._unjudged),
-        )
+        self._checked.revisions = tuple(sorted(self._spoken))
+        self._checked.findings = folded(self._found)
+        self._checked.calls = wanted.tools.calls
+        return self._checked
 
     async def _judge(self, revision: str, capabilities: Mapping[str, Any], every: Sequence[Probe]) -> None:
         """Run probes, in a new conversation whenever the server has ended or fallen silent in one."""
@@ -171,7 +163,7 @@ class _Checking:
                     continue
                 if why:
                     if revision in self._spoken or isinstance(why, Unreachable):
-                        self._unjudged[f"{len(waiting)} probes of {revision}: {why}"] = None
+                        self._checked.unjudged[f"{len(waiting)} probes of {revision}: {why}"] = None
                     return
                 context = self._context(peer)
                 is_open = True
@@ -223,7 +215,7 @@ class _Checking:
         # A server that has answered once takes not much longer to decline another revision.
         peer.timeout *= FIRST
         if self._spoken and peer.revision not in self._spoken:
-            peer.timeout = min(peer.timeout, max(FIRST, self._slowest * FIRST))
+            peer.timeout = min(peer.timeout, max(timeout, self._slowest * FIRST))
         try:
             why: str | Exception = await peer.begin(peer.revision)
             self._slowest = max(self._slowest, loop.time() - start)
@@ -237,7 +229,7 @@ class _Checking:
             return why
         if peer.revision not in self._spoken:
             self._spoken.append(peer.revision)
-            self._server = peer.server or self._server
+            self._checked.server = peer.server or self._checked.server
         self._look(peer.said, peer.revision, "")
         return ""
 
@@ -246,9 +238,9 @@ class _Checking:
         peer, revision = context.peer, context.peer.revision
         start, is_open, wrong = len(peer.said), True, None
         if asyncio.get_running_loop().time() > self._end:
-            self._unjudged[f"some probes of {revision}: out of time"] = None
+            self._checked.unjudged[f"some probes of {revision}: out of time"] = None
             return True
-        self._probes += not is_again
+        self._checked.probes += not is_again
         peer.timeout = self._wanted.timeout * (2 if is_again else 1)
         try:
             wrong = await probe.run(context)
@@ -260,7 +252,7 @@ class _Checking:
             if isinstance(reason, Silent):
                 wrong = f"the last message: {reason}"
             else:
-                self._unjudged[f"{probe.requirement} ({revision}): {reason}"] = None
+                self._checked.unjudged[f"{probe.requirement} ({revision}): {reason}"] = None
         said = peer.said[start:]
         wrong = Found(probe.requirement, wrong) if isinstance(wrong, str) else wrong
         found = [*([wrong] if wrong else ()), *context.found]
@@ -286,9 +278,9 @@ class _Checking:
             try:
                 yield peer
             finally:
-                self._messages += len(peer.said)
+                self._checked.messages += len(peer.said)
                 for why in peer.ours:
-                    self._unjudged[f"what follows a message of ours that is not valid: {why}"] = None
+                    self._checked.unjudged[f"what follows a message of ours that is not valid: {why}"] = None
 
     def _look(self, said: Sequence[Said], revision: str, probe: str, *, is_explained: bool = False) -> None:
         """Take over what the observer found, unless we provoked it, or a finding of a probe explains it."""

@@ -10,9 +10,9 @@ from mcp_bindgen.check.findings import OTHERWISE, SITE
 from mcp_bindgen.check.requirements import MODERN, Row, rows
 from mcp_bindgen.check.run import probes
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ingest.sources import read_bytes
 from mcp_bindgen.json_values import as_list, as_object
 
-MAX_BYTES: Final = 1 << 20
 _DRAFT: Final = f"{SITE}/draft/"
 
 
@@ -67,11 +67,7 @@ def _read(path: Path) -> dict[str, Any]:
     except ImportError:
         raise InputError.at("--traceability", "needs PyYAML: pip install 'mcp-bindgen[skills]'") from None
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError.at(path, f"larger than {MAX_BYTES:,} bytes")
-        document = as_object(yaml.safe_load(path.read_text("utf-8")))
-    except OSError as error:
-        raise InputError.at(path, f"cannot be read: {error.strerror}") from None
+        document = as_object(yaml.safe_load(read_bytes(path, str(path)).decode()))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError.at(path, f"not valid YAML: {str(error).splitlines()[0]}") from None
     if not as_list(document.get("requirements")):

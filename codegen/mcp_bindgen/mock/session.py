@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError, Location, refuse_os_errors
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.live.bindings import revisions
 from mcp_bindgen.live.record import FORMAT
@@ -187,28 +187,25 @@ def _session(revision: str, rounds: list[Round], left_out: Mapping[str, int]) ->
 
 def _entries(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Iterate over the lines of a session after the first one, with their numbers."""
-    try:
-        with path.open("rb") as file:
-            for number in range(1, MAX_LINES + 1):
-                line = file.readline(MAX_LINE + 1)
-                if not line:
-                    return
-                place = Location(source=str(path), line=number)
-                if len(line) > MAX_LINE:
-                    raise InputError.at(place, f"longer than {MAX_LINE >> 20} MiB")
-                try:
-                    entry: Any = json.loads(line)
-                except (ValueError, RecursionError):
-                    reason = "is cut off in the middle" if number > 1 else "is not a recorded session"
-                    raise InputError.at(place, f"{reason}: record it with mcp-bindgen proxy --record FILE") from None
-                if number == 1:
-                    if not is_object(entry) or entry.get("session") != FORMAT:
-                        reason = "is not a recorded session: record it with mcp-bindgen proxy --record FILE"
-                        raise InputError.at(place, reason)
-                elif not is_object(entry) or not isinstance(entry.get("conversation"), int):
-                    raise InputError.at(place, "has no message of a conversation")
-                else:
-                    yield number, entry
-    except OSError as error:
-        raise InputError.at(path, f"cannot be read: {error.strerror}") from None
+    with refuse_os_errors(path), path.open("rb") as file:
+        for number in range(1, MAX_LINES + 1):
+            line = file.readline(MAX_LINE + 1)
+            if not line:
+                return
+            place = Location(source=str(path), line=number)
+            if len(line) > MAX_LINE:
+                raise InputError.at(place, f"longer than {MAX_LINE >> 20} MiB")
+            try:
+                entry: Any = json.loads(line)
+            except (ValueError, RecursionError):
+                reason = "is cut off in the middle" if number > 1 else "is not a recorded session"
+                raise InputError.at(place, f"{reason}: record it with mcp-bindgen proxy --record FILE") from None
+            if number == 1:
+                if not is_object(entry) or entry.get("session") != FORMAT:
+                    reason = "is not a recorded session: record it with mcp-bindgen proxy --record FILE"
+                    raise InputError.at(place, reason)
+            elif not is_object(entry) or not isinstance(entry.get("conversation"), int):
+                raise InputError.at(place, "has no message of a conversation")
+            else:
+                yield number, entry
     raise InputError.at(path, f"has more than {MAX_LINES:,} lines")
