@@ -69,8 +69,15 @@ class TestDefinitions:
         assert "no JSON Schema for its return type: " in self.refused(returns)
 
     def test_a_decorator_without_parentheses_is_refused(self) -> None:
-        with pytest.raises(TypeError, match=r"@app.tool\(...\)"):
+        with pytest.raises(DefinitionError, match=r"test_definitions.py:\d+: tool: write @app.tool\(...\) with"):
             mcp.App("test").tool(print)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+
+    def test_a_completion_of_nothing_is_refused(self) -> None:
+        app = mcp.App("test")
+        with pytest.raises(DefinitionError, match=r"test_definitions.py:\d+: completion of x: prompt p has no x to"):
+            app.completion("x", prompt="p")
+        with pytest.raises(DefinitionError, match=r"test_definitions.py:\d+: completion of x: it needs either"):
+            app.completion("x")
 
     def test_two_tools_with_the_same_name_are_refused(self) -> None:
         app = mcp.App("test")

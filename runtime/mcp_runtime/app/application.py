@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overloa
 
 from mcp_runtime.app.changes import Subscription, tell
 from mcp_runtime.app.completions import Completes, Completion, completed
-from mcp_runtime.app.errors import unknown
+from mcp_runtime.app.errors import misuse, unknown
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource, Resources
@@ -151,12 +151,12 @@ class Application(ServerHandlers, Generic[StateT]):
             said: the arguments of the generated decorator.
 
         Raises:
-            TypeError: the decorator was written without parentheses.
+            DefinitionError: the decorator was written without parentheses.
         """
         add: Callable[..., None] = getattr(self, f"_add_{kind}")
         for given in said.values():
             if isinstance(given, FunctionType | BuiltinFunctionType):
-                raise TypeError(f"write @app.{kind}(...) with parentheses above {name_of(given)}")
+                raise misuse(2, kind, f"write @app.{kind}(...) with parentheses above {name_of(given)}")
 
         def decorate(function: F) -> F:
             add(function, **said)
@@ -175,17 +175,18 @@ class Application(ServerHandlers, Generic[StateT]):
             resource: the resource template, as passed to its decorator.
 
         Raises:
-            TypeError: not exactly one of `prompt` and `resource` is given, or it has no such argument or variable.
-            DefinitionError: the function has the wrong parameters, or the argument already has a completion.
+            DefinitionError: not exactly one of `prompt` and `resource` is given, or it has no such argument or
+                variable; the function has the wrong parameters, or the argument already has a completion.
         """
         if (prompt is None) == (resource is None):
-            raise TypeError("completion() needs either prompt= or resource=")
+            raise misuse(1, f"completion of {argument}", "it needs either prompt= or resource=")
         kind, name = ("prompt", prompt) if prompt is not None else ("resource", str(resource))
         found, template = self._prompts.get(prompt or ""), self._resources.template(resource or "")
         known = [parameter.name for parameter in found.function.parameters] if found else template and template.names
         if argument not in (known or ()):
             what = f"{'template' if resource else kind} {name}"
-            raise TypeError(f"{what} has no {argument} to complete; define it before its completion")
+            reason = f"{what} has no {argument} to complete; define it before its completion"
+            raise misuse(1, f"completion of {argument}", reason)
 
         def decorate(function: F) -> F:
             made = Completion(function, self.__binding__, f"{argument} of {kind} {name}")

@@ -1,5 +1,6 @@
 """Errors of decorated functions: when they are defined, and when they run."""
 
+from traceback import extract_stack
 from typing import Final
 
 from mcp_runtime.errors import AuthorError, McpError, PeerError, clipped
@@ -25,6 +26,12 @@ class DefinitionError(AuthorError, TypeError):
 
     def __reduce__(self) -> tuple[type["DefinitionError"], tuple[str, str, str]]:
         return (type(self), (self.where, self.what, self.reason))
+
+
+def misuse(calls: int, what: str, reason: str) -> DefinitionError:
+    """Return the error for a wrong call of an author, who is so many calls up from the caller of this function."""
+    line = extract_stack(limit=calls + 2)[0]
+    return DefinitionError(f"{line.filename}:{line.lineno}", what, reason)
 
 
 class ResultError(McpError, TypeError):
