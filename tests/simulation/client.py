@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, Final
@@ -65,6 +66,9 @@ async def live(world: World, history: History, number: int, stream: Stream, open
     began = loop.time()
     history.note(who, "is open", {"revision": client.connection.requester.spoken.revision})
     history.note(who, "holds", held(client.connection, opened[number]))
+    if world.get("pings") and client.__binding__.era == "legacy":
+        with suppress(McpError):
+            await client.ping()
     calls = [
         asyncio.ensure_future(_make(who, client, plan, history)) for plan in world["calls"] if plan["client"] == number
     ]

@@ -83,9 +83,10 @@ class Connection:
         self.running = 0
         self.logs: Gate | None = None
         self.held: dict[str, int] = {}
+        self.echoes: dict[str, Any] = {}
         self.ended: dict[str, float] = {}
         self.grace = 0
-        self.is_cut = self.is_lingering = False
+        self.is_cut = self.is_lingering = self.is_unread = False
         self.ends = self.breaks = float("inf")
         self.handed: dict[str, deque[Any]] = {}
         self.on_its_way: dict[str, deque[Any]] = {}

@@ -69,9 +69,14 @@ class Judge(Wire):
         self._excuse("close client", str(one.number))
         if data["open"]:
             self.fault(f"client {one.number}: {data['open']} requests are open after the end")
-        calm = self._world["weather"]["capacity"] > 300 and not self._world["stalls"]
+        calm = self._is_calm
         if one.handed.get("client") and calm and not one.is_cut and one.breaks == float("inf"):
             self.fault(f"client {one.number}: {one.handed['client'][0]} was never sent")
+
+    @property
+    def _is_calm(self) -> bool:
+        weather = self._world["weather"]
+        return (weather["capacity"] > 300 or not weather["delay"]) and not self._world["stalls"]
 
     def server_stops(self, one: Connection, _: Any) -> None:
         one.grace = 2 if self._world["weather"]["capacity"] <= 300 else 0
@@ -164,6 +169,10 @@ class Judge(Wire):
     def server_is_closed(self, one: Connection, _: Any) -> None:
         self._excuse("close", str(one.number))
         one.server.step("end")
+        if one.logs is not None and one.logs.owes(self._now) and not self._stalled:
+            self.fault(f"server {one.number} has not sent its last log message")
+        if one.handed.get("server") and not one.is_unread and not one.is_cut and self._is_calm:
+            self.fault(f"server {one.number}: {one.handed['server'][0]} was never sent")
         for call in self._of(one):
             if call.received.state == "waiting":
                 self._excuse("begin", call.tag)
@@ -178,6 +187,7 @@ class Judge(Wire):
         self._end(one, self._now + (LINGER if one.is_lingering else 0))
 
     def server_cannot_write(self, one: Connection, _: Any) -> None:
+        one.is_unread = True
         if one.ends == float("inf"):
             self._end(one, self._now + WRITE_LINGER)
 
@@ -205,6 +215,9 @@ class Judge(Wire):
     def client_is_lost(self, one: Connection, data: Any) -> None:
         if data is not None:
             self.client_reads_the_end(one, None)
+            for call in self._of(one):
+                if call.is_shown:
+                    self._must("interrupt", call.tag)
 
     def server_is_lost(self, one: Connection, data: Any) -> None:
         if data is not None and "middle of a message" in data:
@@ -222,6 +235,8 @@ class Judge(Wire):
 
     def log_WARNING(self, text: str) -> None:
         reported = "reported progress that does not increase", "failed", "raised error -32000"
+        if self._world.get("echo"):
+            return
         if not text.startswith(tuple(f"the handler of tools/call {what}" for what in reported)):
             self.fault(f"the log complains: {text}")
 

@@ -45,6 +45,7 @@ class History(list[Event]):
     def __init__(self, loop: Loop) -> None:
         super().__init__()
         self.loop = loop
+        self.has_echo = False
 
     def note(self, who: str, what: str, data: Any = None) -> None:
         """Record that something happens now."""
@@ -73,6 +74,8 @@ class Watched(StdioServerTransport):
         """Record a message, and send it."""
         self._history.note(self._who, "sends", parsed(message))
         super().send(message, about)
+        if self._history.has_echo and self._who.startswith("server"):
+            super().send(message, about)
 
 
 class _Noting(Receiver):

@@ -66,7 +66,8 @@ class Questions(Duties):
         call.question_id, *others = result["inputRequests"]
         if others:
             self.fault(f"{call.tag}: more than the question is asked: {result}")
-        self._free(call)
+        if not self._connections[call.client].is_lingering:
+            self._free(call)
         self._is_sent(call, result["inputRequests"][call.question_id]["params"])
 
     def _free(self, call: Call) -> None:

@@ -20,6 +20,8 @@ class Streams(Judge):
         self._status: dict[str, int] = {}
         self._is_over = False
         self._worker: dict[str, int] = {}
+        self._held: list[Any] = []
+        self._sessions = 1 + self._web["others"]
         self._asked: dict[str, str] = {}
         self._answered: set[str] = set()
 
@@ -73,6 +75,7 @@ class Streams(Judge):
         self._excuse("end", tag)
 
     def client_deletes(self, *_: Any) -> None:
+        self._sessions -= self._sessions > 0 and not self._is_over
         self._is_over = True
         for tag, stream in self._streams.items():
             if stream.state == "open":
@@ -113,8 +116,17 @@ class Streams(Judge):
         if asked := self._asked.pop(data["tag"], None):
             self._makes(self._calls[data["tag"]], "answer", ["ask", asked])
 
+    def client_holds(self, one: Connection, data: Any) -> None:
+        super().client_holds(one, data)
+        self._held.append(data)
+        if self._web["revision"] != MODERN and len(self._held) > 1:
+            expected = 0 if len(self._held) > 2 else self._sessions
+            if data.get("Sessions._held", 0) != expected or (not expected and "Link.channels" in data):
+                self.fault(f"{expected} sessions should be left: {data}")
+
     def server_restarts(self, *_: Any) -> None:
         if self._web["revision"] != MODERN:
+            self._sessions = 0
             self.client_deletes()
             return
         for tag, call in self._calls.items():

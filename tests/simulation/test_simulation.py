@@ -25,6 +25,14 @@ def test_worlds_are_as_they_should_be(first: int) -> None:
         assert judge(make(seed))[0] == [], f"make simulate SEED={seed}"
 
 
+def test_a_hundred_worlds_use_every_state_and_event() -> None:
+    seen = set[tuple[str, str, str]]().union(*(judge(make(seed))[1] for seed in range(100)))
+    for table in LIFECYCLES:
+        used = {(state, event) for name, state, event in seen if name == table.name}
+        assert {event for _, event in used} == set(table.events)
+        assert {table.rows[state][event] for state, event in used} | {table.start} >= table.rows.keys()
+
+
 @pytest.mark.parametrize("path", sorted(FOUND.glob("*.json")), ids=lambda path: path.stem)
 def test_a_world_that_found_something_does_so_no_more(path: Path) -> None:
     assert judge(json.loads(path.read_text("utf-8")))[0] == []

@@ -104,7 +104,8 @@ class Watching(Judge):
         tag = meta_of(params).get("io.modelcontextprotocol/subscriptionId")
         key = one.number, tag
         if method == "notifications/subscriptions/acknowledged":
-            self._did("agree", *map(str, key))
+            if one.ends == float("inf"):
+                self._did("agree", *map(str, key))
             self._listeners[key].machine.step("agree")
         elif method in (UPDATED, CHANGED):
             expected = self._news.get(key) or deque([None])

@@ -16,7 +16,7 @@ WHO = "client 0"
 def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how a client uses HTTP; in each call, when it loses the stream and for how long."""
     for call in calls:
-        call["cuts"] = [[chance.uniform(0, 4), chance.uniform(0, 6)] for _ in range(chance.choice((0, 0, 1, 1, 3)))]
+        call["cuts"] = [[chance.uniform(0, 4), chance.uniform(0, 6)] for _ in range(chance.choice((0, 1, 1, 3)))]
         call["client"] = 0
         call["steps"] = [step for step in call["steps"] if step[0] not in ("log", "stubborn")]
         call["workers"] = [chance.randrange(2) for _ in range(5)]
@@ -26,6 +26,8 @@ def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
             call["steps"].insert(chance.randint(0, len(call["steps"])), ["ask", chance.choice((0, 0.1, 2))])
     return {
         "revision": revision,
+        "others": chance.choice((0, 0, 2)),
+        "keeps": chance.random() < 0.8,
         "restart": chance.choice((None, None, chance.uniform(0, 15))),
         "stream_after": chance.choice((0.02, 1.0)),
         "slow": chance.choice((0, 0, 0.05)),
@@ -113,6 +115,7 @@ class Exchange:
         self.result: dict[str, Any] = {}
         self._client, self._tag, self._cut, self._app = client, tag, cut, client.workers[worker].app
         self._rest, self._last_id = b"", ""
+        self._event: dict[str, str] = {}
         self._gone = asyncio.Event()
         self._asked: list[Any] = []
 
@@ -157,6 +160,7 @@ class Exchange:
             return
         if not self.headers.get("content-type", "").startswith("text/event-stream"):
             self._take(f"data: {message['body'].decode()}")
+            self._take("")
         *lines, self._rest = (self._rest + message["body"]).split(b"\n")
         for line in lines:
             self._take(line.decode())
@@ -164,10 +168,12 @@ class Exchange:
 
     def _take(self, line: str) -> None:
         name, _, value = line.partition(": ")
-        if name == "id":
-            self._last_id = value
-        elif name == "data" and value.strip():
-            message = json.loads(value)
+        if line:
+            self._event[name] = value
+            return
+        self._last_id = self._event.pop("id", self._last_id)
+        if data := self._event.pop("data", "").strip():
+            message = json.loads(data)
             self.result = message.get("result", {})
             self._note("hears", message=message)
 
@@ -186,7 +192,8 @@ class Worker:
     async def start(self) -> None:
         """Start it; or again, without anything that it knew."""
         limits = HttpLimits(stream_after=self._web["stream_after"])
-        self.app = asgi_app(self._make(), events=MemoryEventStore(), limits=limits)
+        events = MemoryEventStore() if self._web["keeps"] else None
+        self.app = asgi_app(self._make(), events=events, limits=limits)
         self._life = self.app.lifespan()
         await self._life.__aenter__()
 
@@ -203,7 +210,8 @@ async def play(world: dict[str, Any], make: Callable[[], Any], history: History)
         await worker.start()
     client = Client(web, workers, history)
     calls = [client.call(number, plan) for number, plan in enumerate(world["calls"])]
-    await client.begin()
+    for one in (*(Client(web, workers, history) for _ in range(web["others"])), client):
+        await one.begin()
     if web["revision"] != MODERN and web["delete"] is not None:
         calls += [client.delete()]
     calls += [_restart(web["restart"], workers[0], history)] if web["restart"] is not None else []

@@ -19,6 +19,8 @@ class Wire(Questions):
         self._passes(one, "server", message)
 
     def _passes(self, one: Connection, side: str, message: Any) -> None:
+        if side == "server" and self._is_echo(one, "sent", message):
+            return
         given = one.handed.get(side)
         if not given or given.popleft() != message:
             self.fault(f"{side} {one.number}: the bytes sent are not the next message: {message}")
@@ -88,7 +90,18 @@ class Wire(Questions):
         else:
             self._did("cancel", call.tag)
 
+    def _is_echo(self, one: Connection, what: str, message: Any) -> bool:
+        """Whether a server repeats what it has just sent, which clients ignore."""
+        if not self._world.get("echo"):
+            return False
+        if one.echoes.pop(what, None) == message:
+            return True
+        one.echoes[what] = message
+        return False
+
     def client_received(self, one: Connection, message: Any) -> None:
+        if self._is_echo(one, "received", message):
+            return
         self._arrives(one, "server", message)
         self.speak(one, one.client, message, from_client=False)
         id_, params = message.get("id"), params_of(message)
@@ -126,6 +139,7 @@ class Wire(Questions):
             return
         call.sent.step("progress")
         if call.side.state == "sent":
+            call.side.step("report")
             call.told.append([params["progress"], params.get("total")])
             # After a stall, the report and the end of the timeout come in the same moment.
             call.is_late = call.is_late or self._now >= call.deadline

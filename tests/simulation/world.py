@@ -58,9 +58,10 @@ def make(seed: int) -> World:
         world["limits"] |= {"progress_rate": None, "log_rate": None}
     if chance.random() < 0.15:
         return world | {"hostile": hostile.make(chance, world["server"], world["speaks"]), **CALM}
+    world["pings"] = delay < 1 and not world["stalls"] and chance.random() < 0.3
     for number in range(chance.randint(1, 8)):
         world["calls"].append(_call(chance, number, world["clients"]))
-    if chance.random() < 0.15:
+    if chance.random() < 0.22:
         over_http = web.make(chance, world["calls"])
         return world | {"web": over_http, "speaks": "all", **CALM, "limits": {"progress_rate": None}}
     if not world["stalls"] and delay < 10 and chance.random() < 0.3:
@@ -71,18 +72,23 @@ def make(seed: int) -> World:
             call |= {"timeout": None, "max_time": None, "cancel": None if is_modern else call["cancel"]}
             if number % 2 == 0:
                 call |= {"steps": _dialogue(chance), "progress": False}
-    elif not world["stalls"] and delay < 10 and chance.random() < 0.3:
+    elif not world["stalls"] and delay < 10 and chance.random() < 0.5:
         _watched(chance, world)
+    elif world["weather"]["capacity"] > 300 and not world["stalls"]:
+        world["echo"] = chance.random() < 0.25
     end = chance.choice((None, None, "cut", "close", "stop"))
     if end is not None:
         at = (world["weather"] if end == "cut" else world)[end] = chance.choice((1, 2, chance.uniform(0, 40)))
+        if world["patience"]["timeout"] < 2000 and chance.random() < 0.5:
+            world["limits"] |= {"max_in_flight": 1, "max_queued": 10_000}
         for call in world["calls"][::3]:
-            call["at"] = chance.choice((call["at"], at + chance.uniform(0, 1)))
+            call["at"] = chance.choice((call["at"], max(0, at + chance.uniform(-1, 1))))
     return world
 
 
 def _watched(chance: random.Random, world: World) -> None:
     """Let clients watch resources and the list of tools, and calls change them."""
+    world |= {"client": chance.choice((world["client"], MODERN)), "era": chance.choice((world["era"], "auto"))}
     world["limits"] |= {"max_in_flight": 256, "max_waiting": chance.choice((2, 1000))}
     world["weather"] |= {"capacity": 1 << 16, "delay": min(2, world["weather"]["delay"])}
     world["patience"] |= {"timeout": 2000, "max_time": 5000}
@@ -159,8 +165,8 @@ async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any
             case "log", [level, line, times]:
                 for part in range(times):
                     as_level: Any = LEVELS[(7 * part + number) % len(LEVELS)] if level == "mixed" else level
-                    note("logs", {"tag": tag, "level": as_level, "line": f"{tag} {line}.{part}"})
-                    await ctx.log(as_level, f"{tag} {line}.{part}")
+                    note("logs", {"tag": tag, "level": as_level, "line": f"{tag} {line}.{number}.{part}"})
+                    await ctx.log(as_level, f"{tag} {line}.{number}.{part}")
             case "ask", [seconds]:
                 asked = f"{tag}|{number}|{seconds}"
                 note("asks", {"tag": tag, "text": asked})
@@ -248,6 +254,7 @@ def run(world: World) -> tuple[list[Event], Loop]:
         history = History(loop)
         made.append(history)
         net = Net(history)
+        history.has_echo = world.get("echo", False)
         server = make_server(world, history)
         log.handlers, log.propagate = [_Log(history)], False
         with net.open():
