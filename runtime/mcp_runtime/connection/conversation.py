@@ -307,8 +307,7 @@ class Conversation(Receiver):
             return None
         session, id_ = self.link.session, value.get("id")
         if (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, channel):
-            request = Request(id_, str(value["method"]), None)
-            return self._take_fault(session.in_use(request, is_same=True), channel)
+            return self._take_fault(session.in_use(Request(id_, str(value["method"]), None), is_same=True), channel)
         if VERSION not in jsonrpc.meta_of(value.get("params")) and not self._is_modern_anyway(value, channel):
             return None
         try:

@@ -336,8 +336,7 @@ class Outbound:
         encoded = write_result(method, result, self.results.accepted)
         if requester.wire is not None:
             if hint is not None:  # although its own revision has no property for that
-                hints = {"ttlMs": hint.milliseconds, "cacheScope": hint.scope}
-                encoded = jsonrpc.dump({**hints, **json.loads(encoded)})
+                encoded = jsonrpc.dump({"ttlMs": hint.milliseconds, "cacheScope": hint.scope, **json.loads(encoded)})
             encoded = requester.wire.outgoing(method, "result", encoded)
         if requester.answers.stamp:
             encoded = with_server_info(encoded, result, requester)

@@ -111,8 +111,10 @@ DISPATCH: Final[Mapping[Side, Mapping[str, tuple[Action, Action, Action, Action,
     },
     Side.CLIENT: {
         # the method                      new           initializing  initialized   ready         modern era
+        names.INITIALIZE:                (A.REFUSE,     A.REFUSE,     A.REFUSE,     A.REFUSE,     A.REPORT),
         names.PING:                      (A.PONG,       A.PONG,       A.PONG,       A.PONG,       A.REPORT),
         REQUEST:                         (A.REFUSE,     A.REFUSE,     A.REFUSE,     A.HANDLE,     A.REPORT),
+        names.NOTIFICATIONS_INITIALIZED: (A.REFUSE,     A.REFUSE,     A.REFUSE,     A.REFUSE,     A.REFUSE),
         names.NOTIFICATIONS_CANCELLED:   (A.CANCEL,     A.CANCEL,     A.CANCEL,     A.CANCEL,     A.CANCEL),
         names.NOTIFICATIONS_PROGRESS:    (A.PROGRESS,   A.PROGRESS,   A.PROGRESS,   A.PROGRESS,   A.PROGRESS),
         names.NOTIFICATIONS_MESSAGE:     (A.DELIVER,    A.DELIVER,    A.DELIVER,    A.DELIVER,    A.DELIVER),
