@@ -51,6 +51,7 @@ class Watching(Judge):
             machine.step("ask")
         elif method == UNSUBSCRIBE:
             self._left[one.number, message["id"]] = params["uri"]
+            self._did("unsubscribe", str(one.number), params["uri"])
             self._step(one, params["uri"], "leave")
 
     def _step(self, one: Connection, uri: str, event: str) -> None:
@@ -106,7 +107,10 @@ class Watching(Judge):
         if method == "notifications/subscriptions/acknowledged":
             if one.ends == float("inf"):
                 self._did("agree", *map(str, key))
-            self._listeners[key].machine.step("agree")
+            if key in self._listeners:
+                self._listeners[key].machine.step("agree")
+            else:
+                self.fault(f"server {one.number} acknowledges what nobody asked for: {message}")
         elif method in (UPDATED, CHANGED):
             expected = self._news.get(key) or deque([None])
             if (due := expected.popleft()) != [method, params.get("uri")]:
@@ -196,6 +200,11 @@ class Watching(Judge):
             self._excuse("hear of", str(one.number), data["tag"])
 
     def client_leaves(self, one: Connection, data: Any) -> None:
+        if not one.is_modern and "client" not in one.ended:
+            self._must("unsubscribe", str(one.number), self._plans[data["tag"]]["uri"])
+        self._stops(one, data)
+
+    def _stops(self, one: Connection, data: Any) -> None:
         self._on.pop(data["tag"], None)
         self._excuse("hear of", str(one.number), data["tag"])
 
@@ -203,7 +212,7 @@ class Watching(Judge):
         if data["tag"] in self._on and "client" not in one.ended and one.ends > self._now:
             self.fault(f"{data['tag']} ends as {data['how']}")
         self._excuse("quit", data["tag"])
-        self.client_leaves(one, data)
+        self._stops(one, data)
 
     def client_cannot_watch(self, one: Connection, data: Any) -> None:
         is_refused = self._plans[data["tag"]]["uri"] in self._refused

@@ -101,6 +101,8 @@ class _Sessions:
         if not any(uri in subscription.uris for subscription in self.open):
             try:
                 await self._ask(names.RESOURCES_UNSUBSCRIBE, uri)
+            except ConnectionClosed:
+                pass  # the session ended, and its subscriptions with it
             except McpError as error:
                 self.connection.report_error(error)
 
