@@ -246,6 +246,14 @@ class Pages(Odd):
         return super().handle(method, params)
 
 
+class Ignores(Odd):
+    """Not correct: it does not answer what it does not know."""
+
+    def answer(self, answer: dict[str, Any]) -> None:
+        if answer.get("error", {}).get("code") != -32601:
+            super().answer(answer)
+
+
 class Banner(Odd):
     """Not correct: its first line is not a message."""
 

@@ -34,5 +34,12 @@ async def test_a_correct_server_has_no_finding(style: str, tmp_path: Path) -> No
     assert any("no answer within" in each for each in found.unjudged) is (style == "Hangs")
 
 
+async def test_silence_breaks_only_what_demands_an_answer(tmp_path: Path) -> None:
+    errors = {
+        each.requirement for each in (await checked("Ignores", tmp_path)).findings if each.severity is Severity.ERROR
+    }
+    assert errors == {"messages.json-rpc"}
+
+
 async def test_a_banner_is_the_only_finding(tmp_path: Path) -> None:
     assert [id_ for id_, _ in serious(await checked("Banner", tmp_path))] == ["stdio.stdout-clean"]

@@ -135,7 +135,8 @@ class Probe:
     """One probe: the requirement, and what it does.
 
     `also` are requirements that it checks beside. `over` is the only transport of the probe, empty for any; `is_last`
-    probes end the session; `declares` are for a client that declares what it can be asked for.
+    probes end the session; `declares` are for a client that declares what it can be asked for; `answered` are broken
+    by silence too, which other requirements do not mention.
     """
 
     requirement: str
@@ -144,6 +145,7 @@ class Probe:
     over: str = ""
     is_last: bool = False
     declares: bool = False
+    answered: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -98,7 +98,8 @@ def _of_row(requirement: str, row: Mapping[str, Any]) -> Probe:
         reason = await (posted if "status" in row else sent)(context, row)
         return Found(requirement, reason, doubt=row.get("doubt", "")) if reason else None
 
-    return Probe(requirement=requirement, run=run, over=row.get("over", ""))
+    answered = not row.get("expect", "").startswith("nothing")
+    return Probe(requirement=requirement, run=run, over=row.get("over", ""), answered=answered)
 
 
 async def check(wanted: Wanted) -> Checked:
@@ -249,7 +250,7 @@ class _Checking:
             if is_lost and not is_again:
                 return False
             is_open = not is_lost and not isinstance(reason.__context__, Silent)
-            if isinstance(reason, Silent):
+            if isinstance(reason, Silent) and probe.answered:
                 wrong = f"the last message: {reason}"
             else:
                 self._checked.unjudged[f"{probe.requirement} ({revision}): {reason}"] = None

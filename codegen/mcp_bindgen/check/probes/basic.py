@@ -18,7 +18,7 @@ MAX_SLOW: Final = 2
 """After how many features without an answer no more tools are called."""
 
 
-@probe("messages.base-protocol")
+@probe("messages.base-protocol", answered=True)
 async def use(context: Context) -> str | None:
     """Use what the server offers, so that each kind of message is looked at; what is slow or fails is not judged."""
     peer, timeout, slow = context.peer, context.peer.timeout, list[str]()

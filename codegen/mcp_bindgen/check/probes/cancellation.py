@@ -3,8 +3,8 @@
 from mcp_bindgen.check.probe import Context, probe, wrong_answer
 
 
-@probe("cancellation.races")
-@probe("alone.cancel-races")
+@probe("cancellation.races", answered=True)
+@probe("alone.cancel-races", answered=True)
 async def cancel_late(context: Context) -> str | None:
     """Cancel a request that was answered; the next one is answered too."""
     peer = context.peer
