@@ -215,6 +215,13 @@ class Forgets(Handler):
         self.respond(200 if is_known else 404)
 
 
+class OddSession(Handler):
+    """Not correct: the id of its sessions has other characters than visible ASCII."""
+
+    def respond(self, status: int, body: bytes = b"", type_: str = "application/json", **headers: str) -> None:
+        super().respond(status, body, type_, **headers, mcp_session_id="caf\xe9 \x85")
+
+
 class AnyOrigin(Handler):
     """Is for web pages of every site, which its author wants."""
 

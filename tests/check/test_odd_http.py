@@ -70,6 +70,13 @@ async def test_refusing_an_origin_is_judged() -> None:
     assert (found.findings, [*found.unjudged]) == ((), [])
 
 
+async def test_a_session_id_that_cannot_be_sent_is_an_error() -> None:
+    with serving(odd_http.OddSession) as url:
+        only = frozenset(("http.session-id", "ping.answered"))
+        found = await check(Wanted(target=Endpoint(url=url), timeout=5, only=only, revisions=LEGACY[-1:]))
+    assert [each.requirement for each in found.findings] == ["http.session-id"]
+
+
 async def test_accepting_any_origin_is_a_warning() -> None:
     """A page demands that it is checked, and leaves open which ones are valid."""
     with serving(odd_http.AnyOrigin) as url:

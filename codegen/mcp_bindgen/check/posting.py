@@ -132,7 +132,8 @@ class PostingPeer(Peer):
         return line
 
     def _of_session(self) -> dict[str, str]:
-        found = {SESSION: self.session} if self.session else {}
+        is_sendable = self.session.isascii() and self.session.isprintable()
+        found = {SESSION: self.session} if self.session and is_sendable else {}
         return found | ({VERSION: self.revision} if self.offered or self.session else {})
 
     def _headers(self, message: Mapping[str, Any]) -> dict[str, str]:
