@@ -288,11 +288,20 @@ class Closes(Handler):
             super().answer(answer)
 
 
+class Quiet(ThreadingHTTPServer):
+    """Prints nothing when a client leaves early."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass
+
+
 @contextmanager
 def serving(style: type[Handler]) -> Generator[str]:
     """Serve a style in a thread; yields its URL."""
-    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), style)
-    server.core, server.posts, server.daemon_threads = Core(), 0, True
+    server: Any = Quiet(("127.0.0.1", 0), style)
+    server.core, server.posts = Core(), 0
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
