@@ -24,7 +24,7 @@ class Core(Odd):
     def reply(self, message: Any) -> Any:
         """Return the answer to a message or a batch; None for none."""
         if is_list(message):
-            return [answer for each in message if (answer := self.reply(each)) is not None]
+            return [reply for each in message if (reply := self.reply(each)) is not None]
         if "id" not in message or "method" not in message:
             return None
         try:

@@ -112,8 +112,9 @@ class Watching(Judge):
             else:
                 self.fault(f"server {one.number} acknowledges what nobody asked for: {message}")
         elif method in (UPDATED, CHANGED):
-            expected = self._news.get(key) or deque([None])
-            if (due := expected.popleft()) != [method, params.get("uri")]:
+            expected = self._news.get(key, deque())
+            due = expected.popleft() if expected else None
+            if due != [method, params.get("uri")]:
                 self.fault(f"server {one.number} reports {method} {params}, not {due}")
             if not expected:
                 self._excuse("news", *map(str, key))
@@ -193,8 +194,9 @@ class Watching(Judge):
             self.fault(f"{data['tag']}: the server agrees to {agreed}, not to {wanted}")
 
     def client_hears_of(self, one: Connection, data: Any) -> None:
-        expected = self._heard.get((one.number, data["tag"])) or deque([None])
-        if (due := expected.popleft()) != [UPDATED if data["uri"] else CHANGED, data["uri"]]:
+        expected = self._heard.get((one.number, data["tag"]), deque())
+        due = expected.popleft() if expected else None
+        if due != [UPDATED if data["uri"] else CHANGED, data["uri"]]:
             self.fault(f"client {one.number} hears of {data}, not of {due}")
         if not expected:
             self._excuse("hear of", str(one.number), data["tag"])
