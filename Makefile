@@ -285,5 +285,5 @@ lock: ## Update the lock files from pyproject.toml, with UPGRADE=1 to the newest
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds; the bindings stay.
-	rm -rf .venv .venv-lowest .venv-newest .venv-bench .bench-node .venv-site .site-check .venv-mcp-old .venv-mcp1 .venv-mcp2 .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* .bench-node .site-check .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(SOURCES) -type d -name __pycache__ -prune -exec rm -rf {} +
