@@ -167,6 +167,7 @@ def bomb(levels: int, word: str) -> dict[str, Any]:
             marks=pytest.mark.slow,
         ),
         {"type": "object", "properties": 5, "required": "a", "$defs": []},
+        {"type": "object", "properties": {"a": {"type": "object", "required": [{}, "b"]}}, "required": [["a"], 1]},
         {"type": 7, "enum": 3, "anyOf": {"a": 1}},
         {"$ref": "https://example.com/schema.json"},
     ],

@@ -44,7 +44,7 @@ class ListToolsRequest(WireModel):
 
 
 class ToolInputSchema(WireModel):
-    """JSON Schema of the arguments, an object; `x-mcp-header` in it repeats an argument in an HTTP header.
+    """JSON Schema of the arguments, an object; it may ask to repeat an argument in an HTTP header.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
     """
@@ -108,7 +108,7 @@ class Tool(BaseMetadata, Icons):
     description: str | None = None
     """What the tool does, for the model."""
     input_schema: ToolInputSchema
-    """JSON Schema of the arguments, an object; `x-mcp-header` in it repeats an argument in an HTTP header."""
+    """JSON Schema of the arguments, an object; it may ask to repeat an argument in an HTTP header."""
     output_schema: ToolOutputSchema | None = None
     """JSON Schema of `structuredContent`, of any type.
 

@@ -26,6 +26,7 @@ from mcp_runtime.host.dialects.reading import (
     modern,
     properties_of,
     property_name,
+    required_of,
     types,
 )
 from mcp_runtime.json_text import MAX_DEPTH
@@ -255,8 +256,7 @@ class _Writer(Reader):
         self._properties += len(names)
         if self._properties > (self._dialect.max_properties or self._properties):
             raise Inexpressible(f"more than {self._dialect.max_properties} properties")
-        needed = [{name for _, schema in branch for name in items_of(schema.get("required"))} for branch in branches]
-        required = set[str].intersection(*needed)
+        required = set[str].intersection(*map(required_of, branches))
         is_free = any(schema.get("additionalProperties", True) is not False for _, schema in branches[0])
         if not names and depth and (is_free or self._dialect.has_any):  # verbatim dialects never get here
             return self.free(branches[0])

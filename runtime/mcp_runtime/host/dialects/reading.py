@@ -160,6 +160,11 @@ def items_of(value: Any) -> Sequence[Any]:
     return value if is_array(value) else ()
 
 
+def required_of(fragments: Fragments) -> set[str]:
+    """Return the names of the properties that schemas require; anything but a string is left out."""
+    return {name for _, schema in fragments for name in items_of(schema.get("required")) if isinstance(name, str)}
+
+
 def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schemas of properties by name."""
     found = schema.get("properties")

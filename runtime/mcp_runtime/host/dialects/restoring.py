@@ -13,6 +13,7 @@ from mcp_runtime.host.dialects.reading import (
     modern,
     properties_of,
     property_name,
+    required_of,
     types,
 )
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
@@ -56,7 +57,7 @@ class _Restorer(Reader):
 
     def object(self, fragments: Fragments, value: Mapping[str, Any]) -> dict[str, Any]:
         own = {property_name(name): name for _, schema in fragments for name in properties_of(schema)}
-        required = {name for _, schema in fragments for name in items_of(schema.get("required"))}
+        required = required_of(fragments)
         found: dict[str, Any] = {}
         for given, inner in value.items():
             name = own.get(given, given)
