@@ -168,26 +168,29 @@ class DeferredTask(TaskHandle[R]):
         if new := {key: request for key, request in asked.items() if key not in self._answered}:
             self._answered.update(new)
             if len(self._answered) > MAX_QUESTIONS:
-                raise self._too_many()
+                raise self._violation("/inputRequests", f"the task asks more than {MAX_QUESTIONS:,} questions")
             answers = await answer_all(self._stub.connection, self._method, new)
             await self._tasks.update_task(task_id=self.id, input_responses=answers)
         await (self._watch.pause if self._is_polled else pause)(self.record.poll_interval)
         return None
 
     async def _fetch(self, options: CallOptions | None) -> R:
-        if not hasattr(self._state, "result" if self.record.status is Status.COMPLETED else "error"):
-            await self.poll(options)  # the server created a task that had ended
-        if self.record.status is Status.COMPLETED:
-            return self._read(self._state.model_dump(mode="json", by_alias=True)["result"])
         if self.record.status is Status.CANCELLED:
             raise TaskFailed(self.record)
+        outcome = "result" if self.record.status is Status.COMPLETED else "error"
+        if not hasattr(self._state, outcome):  # the server created a task that had ended; older reports may still come
+            self._state = await self._tasks.get_task(task_id=self.id, options=options)
+            if not hasattr(self._state, outcome):
+                raise self._violation("/status", f"the task was {self.record.status}, and is now {self._state.status}")
+        if outcome == "result":
+            return self._read(self._state.model_dump(mode="json", by_alias=True)["result"])
         error = PeerError(self._state.error.code, self._state.error.message, self._state.error.data)
         error.is_from_peer = True
         raise error
 
-    def _too_many(self) -> RemoteProtocolError:
-        connection, reason = self._stub.connection, f"the task asks more than {MAX_QUESTIONS:,} questions"
-        place = {"revision": connection.revision, "method": TASKS_GET, "pointer": "/inputRequests"}
+    def _violation(self, pointer: str, reason: str) -> RemoteProtocolError:
+        connection = self._stub.connection
+        place = {"revision": connection.revision, "method": TASKS_GET, "pointer": pointer}
         error = RemoteProtocolError(**place, reason=reason)
         connection.report_error(error)
         return error
