@@ -163,9 +163,12 @@ def test_the_id_is_found_at_either_end(start: bytes, end: bytes, expected: Envel
     ids=["brackets", "names", "lists", "escapes", "blanks", "1 MB of texts", "1 MB of names", "1 MB of brackets"],
 )
 def test_looking_for_an_id_takes_bounded_time(text: bytes) -> None:
-    before = time.process_time()
-    assert envelope_of(text) is None
-    assert time.process_time() - before < 0.2
+    def cost() -> float:
+        before = time.process_time()
+        assert envelope_of(text) is None
+        return time.process_time() - before
+
+    assert min(cost() for _ in range(3)) < 0.2  # the least, since a collection of garbage may fall into one
 
 
 def test_the_ends_of_a_long_message_are_enough() -> None:
