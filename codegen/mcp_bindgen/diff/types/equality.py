@@ -93,18 +93,18 @@ def marked(type_: TypeRef, protocol: Protocol, text: str) -> Iterator[tuple[Type
     pending: list[tuple[TypeRef, str]] = [(type_, text)]
     seen: set[tuple[TypeRef, str]] = set()
     while pending:
-        part, said = pending.pop()
-        if (part, said) in seen:
+        part, outside = pending.pop()
+        if (part, outside) in seen:
             continue
-        seen.add((part, said))
-        said = "; ".join(filter(None, (said, stated(part, protocol))))
+        seen.add((part, outside))
+        text = "; ".join(filter(None, (outside, stated(part, protocol))))
         target = protocol.resolve(part)
         if isinstance(target, Union) and not is_json_value(target, protocol):
-            pending += [(member, said) for member in target.members]
+            pending += [(member, text) for member in target.members]
         elif isinstance(target, Struct):
-            yield Ref(name=target.name), said
+            yield Ref(name=target.name), text
         else:
-            yield ANY if isinstance(target, Union) else target, said
+            yield ANY if isinstance(target, Union) else target, text
 
 
 class Equality:
