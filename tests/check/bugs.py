@@ -165,7 +165,7 @@ BUGS: Final[dict[str, tuple[str, str, Callable[[Server], Any]]]] = {
     ),
     "any arguments": (
         OLD,
-        "tools.inputs-validated",
+        "robust.arguments",
         _handles("tools/call", lambda params: OK if "task" not in params else _error(-32603)(params)),
     ),
     "internal error": (OLD, "tools.errors-in-results", _handles("tools/call", _error(-32603))),

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Final
 
 from check.odd_servers import LEGACY, OBJECT, Odd, Refusal, text
+from check.planted_server import TOOL, Server
 from mcp_bindgen.json_values import is_list
 
 HTML: Final = b"<!DOCTYPE html><title>Welcome</title>"
@@ -222,8 +223,19 @@ class OddSession(Handler):
         super().respond(status, body, type_, **headers, mcp_session_id="caf\xe9 \x85")
 
 
+class HostOnly(Handler):
+    """Looks at the host alone, which web pages of other sites cannot choose either."""
+
+    def post(self, body: bytes) -> None:
+        del self.headers["origin"]
+        if "127.0.0.1" not in self.headers["host"]:
+            self.respond(421)
+        else:
+            super().post(body)
+
+
 class AnyOrigin(Handler):
-    """Is for web pages of every site, which its author wants."""
+    """Not correct: takes requests from web pages of every site, whatever their names lead to."""
 
     def post(self, body: bytes) -> None:
         del self.headers["origin"]
@@ -231,6 +243,18 @@ class AnyOrigin(Handler):
 
     def respond(self, status: int, body: bytes = b"", type_: str = "application/json", **headers: str) -> None:
         super().respond(status, body, type_, **headers, access_control_allow_origin="*")
+
+
+class Careless(Handler):
+    """Not correct: it does not compare the headers of the modern era with the body."""
+
+    def post(self, body: bytes) -> None:
+        properties = {"a": {"type": "integer", "maximum": 9, "description": "A number.", "x-mcp-header": "A"}}
+        tool = {**TOOL, "inputSchema": {**TOOL["inputSchema"], "properties": properties}}
+        server = Server("2026-07-28")
+        server.changed["tools/list"] = lambda params: {"tools": [tool], **server.cached()}
+        answer = server.answer(json.loads(body))
+        self.respond(200 if "result" in answer else 400, json.dumps(answer).encode())
 
 
 class Breaks(Handler):

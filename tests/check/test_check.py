@@ -140,7 +140,7 @@ server.serve_forever()
         (("not-a-url",), "not-a-url: is not a URL; give a command after -- (check -- COMMAND...)"),
         (
             ("http://127.0.0.1:9/mcp",),
-            "http://127.0.0.1:9/mcp: speaks no revision of MCP (the server cannot be reached: ConnectError)",
+            "http://127.0.0.1:9/mcp: speaks no revision of MCP (the port refuses connections)",
         ),
         (
             ("--only", "nothing", "--", "true"),

@@ -16,7 +16,7 @@ from support.command import Cli
 from support.documents import ROOT
 
 pytestmark = pytest.mark.slow
-ONLY = ("messages.base-protocol", "ping.answered", "tools.inputs-validated", "tools.name-unique", "contract.portable")
+ONLY = ("messages.base-protocol", "ping.answered", "robust.arguments", "tools.name-unique", "contract.portable")
 ENV = {"PYTHONPATH": str(ROOT / "tests"), "PYTHONIOENCODING": "utf-8:surrogatepass"}
 
 

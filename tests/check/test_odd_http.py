@@ -1,16 +1,22 @@
 """Servers over HTTP in unusual styles have no error, and one line says why a server cannot be judged."""
 
+import time
+from pathlib import Path
+
 import pytest
 
 from check import odd_http
+from check.ending_http import running
 from check.odd_http import serving
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.check.run import Checked, Wanted, check
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.live.target import Endpoint
+from mcp_bindgen.mock import serve
+from mock.locks import tool, write_lock
 from support.command import Cli
 
-CORRECT = ("Plain", "Streams", "Slow", "Forgets", "Stumbles", "Limits", "Closes", "AnyOrigin")
+CORRECT = ("Plain", "Streams", "Slow", "Forgets", "Stumbles", "Limits", "Closes", "HostOnly")
 BROKEN = {
     "Breaks": "the server answers with the status 502, and no message",
     "Expires": "the server needs authorization (401, Bearer): give --header",
@@ -44,8 +50,7 @@ def serious(found: Checked) -> list[tuple[str, str]]:
 async def test_a_correct_server_has_no_error(style: str) -> None:
     found = await checked(style)
     assert found.revisions == LEGACY[1:]
-    assert [id_ for id_, _ in serious(found)] == (["http.origin"] if style == "AnyOrigin" else [])
-    assert not [each for each in found.findings if each.severity is Severity.ERROR]
+    assert serious(found) == []
 
 
 @pytest.mark.slow
@@ -77,11 +82,74 @@ async def test_a_session_id_that_cannot_be_sent_is_an_error() -> None:
     assert [each.requirement for each in found.findings] == ["http.session-id"]
 
 
-async def test_accepting_any_origin_is_a_warning() -> None:
-    """A page demands that it is checked, and leaves open which ones are valid."""
+async def test_accepting_any_origin_is_an_error() -> None:
     with serving(odd_http.AnyOrigin) as url:
         only = frozenset(("http.origin", "http.origin-403"))
         found = await check(Wanted(target=Endpoint(url=url), timeout=2, only=only, revisions=LEGACY[-1:]))
     (finding,) = found.findings
-    assert (finding.requirement, finding.severity) == ("http.origin", Severity.WARNING)
-    assert finding.reason.endswith("which origins are valid is up to the server")
+    assert (finding.requirement, finding.severity) == ("http.origin", Severity.ERROR)
+    assert '"host": "mcp-bindgen-check.example"' in finding.said[0].text
+
+
+async def crashing(style: str, folder: Path, starts: int) -> tuple[Checked, float]:
+    """Check a server whose process ends; return also how many seconds that takes."""
+    begun = time.monotonic()
+    with running(style, folder, starts=starts) as url:
+        found = await check(Wanted(target=Endpoint(url=url), timeout=2, seconds=600))
+    return found, time.monotonic() - begun
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("starts", [1, 100], ids=["ends", "is started again"])
+async def test_a_process_that_ends_is_one_finding(tmp_path: Path, starts: int) -> None:
+    found, seconds = await crashing("Dies", tmp_path, starts)
+    assert [id_ for id_, _ in serious(found)] == ["ping.answered"]
+    finding = next(each for each in found.findings if each.requirement == "ping.answered")
+    assert '"ping"' in finding.said[-1].text
+    if starts == 1:
+        line = "what follows ping.answered (2025-11-25): the server has ended, its port refuses connections"
+        assert [*found.unjudged] == [line] and seconds < 20
+
+
+@pytest.mark.slow
+async def test_a_process_that_ends_after_its_answer_is_one_line(tmp_path: Path) -> None:
+    found, _ = await crashing("DiesLater", tmp_path, 1)
+    assert serious(found) == []
+    assert [each.partition(":")[0] for each in found.unjudged] == ["what follows http.post-202 (2025-11-25)"]
+
+
+@pytest.mark.slow
+async def test_a_server_that_is_started_anew_has_no_finding(tmp_path: Path) -> None:
+    found, _ = await crashing("DiesOnce", tmp_path, 2)
+    assert (tmp_path / "was-here").exists()
+    assert serious(found) == [] and found.revisions == LEGACY[1:]
+    assert [*found.unjudged] == []
+
+
+async def in_headers(url: str, *only: str) -> Checked:
+    revisions = ("2026-07-28",)
+    return await check(Wanted(target=Endpoint(url=url), timeout=5, only=frozenset(only), revisions=revisions))
+
+
+async def test_marked_arguments_are_repeated_in_headers(tmp_path: Path) -> None:
+    """The server refuses calls without these headers, and calls whose headers differ."""
+    properties = {
+        "city": {"type": "string", "x-mcp-header": "City", "minLength": 1, "default": " \u00e9"},
+        "days": {"type": "integer", "x-mcp-header": "Days", "maximum": 7},
+        "warm": {"type": "boolean", "x-mcp-header": "Warm"},
+        "where": {"type": "object", "properties": {"lane": {"type": "string", "x-mcp-header": "Lane"}}},
+    }
+    schema = {"type": "object", "properties": properties, "required": ["city"]}
+    lock = write_lock(tmp_path, tool("forecast", schema, annotations={"readOnlyHint": True}))
+    with serve(lock=lock) as mock:
+        found = await in_headers(mock.url, "robust.arguments", "posts.arguments-differ")
+    called = [params.get("arguments") for method, params in mock.calls if method == "tools/call"]
+    assert {"city": " \u00e9"} in called and {"city": " \u00e9", "days": 7} in called
+    assert {"city": " \u00e9", "warm": True} in called
+    assert (serious(found), [*found.unjudged]) == ([], [])
+
+
+async def test_headers_that_are_not_compared_with_arguments_are_an_error() -> None:
+    with serving(odd_http.Careless) as url:
+        found = await in_headers(url, "posts.arguments-differ")
+    assert [id_ for id_, _ in serious(found)] == ["posts.arguments-differ"]

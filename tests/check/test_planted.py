@@ -35,7 +35,7 @@ SAME: Mapping[str, tuple[str, ...]] = {
 """Requirements that one and the same message breaks: which of them is told."""
 
 
-USES = frozenset({"messages.base-protocol", "ping.answered", "listening.acknowledged", "tools.inputs-validated"})
+USES = frozenset({"messages.base-protocol", "ping.answered", "listening.acknowledged", "robust.arguments"})
 """The probes that use what a server offers: the faults of the catalogue are in what it sends then."""
 
 

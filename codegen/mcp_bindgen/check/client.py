@@ -59,6 +59,10 @@ class Unreachable(NotJudged):
     """What is between the client and the server answers, or the session has ended."""
 
 
+class Cut(Unreachable):
+    """The connection ended before the answer."""
+
+
 class Silent(Exception):
     """The server does not answer: it took too long, said too much, or has ended; the text says which."""
 

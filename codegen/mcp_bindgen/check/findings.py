@@ -38,7 +38,6 @@ class Finding:
         said: messages that show it.
         probe: the requirement whose probe found it.
         also: requirements that are broken for the same cause.
-        is_sure: whether the server is certainly wrong; otherwise the severity is at most a warning.
     """
 
     requirement: str
@@ -48,7 +47,6 @@ class Finding:
     said: tuple[Said, ...]
     probe: str
     also: tuple[str, ...] = ()
-    is_sure: bool = True
 
     @property
     def row(self) -> Row:
@@ -68,7 +66,7 @@ class Finding:
     @property
     def severity(self) -> Severity:
         """What the requirement is in these revisions: an error for a MUST, a warning for a SHOULD, or a note."""
-        if self.is_sure and any(revision in self.row.must for revision in self.revisions):
+        if any(revision in self.row.must for revision in self.revisions):
             return Severity.ERROR
         return Severity.INFO if self.requirement.startswith("contract.") else Severity.WARNING
 

@@ -3,15 +3,15 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_bindgen.check.client import MAX_LINE, META, Ended, Peer, Silent, Unreachable, before, json_of
+from mcp_bindgen.check.client import MAX_LINE, META, Cut, Ended, NotJudged, Peer, Silent, Unreachable, before, json_of
 from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_object, is_list
+from mcp_bindgen.json_values import as_list, as_object, is_list
 from mcp_bindgen.live.target import Endpoint
-from mcp_runtime.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, encode
+from mcp_runtime.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, Parameter, encode, parameters
 
 try:
     import httpx2
@@ -44,6 +44,7 @@ class PostingPeer(Peer):
     """A conversation with a URL.
 
     Attributes:
+        mirrored: the arguments of each tool that are repeated in headers, in the modern era.
         session: the id of the session; empty without one.
     """
 
@@ -55,6 +56,7 @@ class PostingPeer(Peer):
         self._http = client
         self._lines: asyncio.Queue[bytes | Exception] = asyncio.Queue(MAX_WAITING)
         self._posts: set[asyncio.Task[None]] = set()
+        self.mirrored: dict[str, tuple[Parameter, ...]] = {}
         self.session = ""
 
     @property
@@ -81,8 +83,10 @@ class PostingPeer(Peer):
                     texts = _events(response) if _type_of(response) == _EVENTS else _whole(response)
                     async with aclosing(texts):
                         body = b"" if method == "GET" else await anext(texts, b"")
-        except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
+        except (TimeoutError, httpx2.TimeoutException):
             raise Silent("no answer in time") from None
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            raise _lost(error) from None
         answer = Answer(status=response.status_code, type=_type_of(response), text=body.decode("utf-8", "replace"))
         self.record(f"{answer.status} {answer.type} {answer.text}".rstrip(), by_client=False)
         return answer
@@ -114,16 +118,17 @@ class PostingPeer(Peer):
                     if is_answered and response.status_code >= 400:
                         return  # a refused notification has no message in its body
                     is_answered = is_answered or is_list(found) or "method" not in as_object(found)
+                    self._learn(found)
                     await self._lines.put(line)
                 if not is_answered and (is_list(value) or "method" in message):
-                    await self._lines.put(Unreachable(_why(response, had_session=had_session)))
+                    # Without a session, these statuses tell that it is of the other era.
+                    kind = NotJudged if response.status_code in (400, 404, 405) and not had_session else Unreachable
+                    await self._lines.put(kind(_why(response, had_session=had_session)))
         except (httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
-            kind = Ended if isinstance(error, httpx2.ConnectError) else Unreachable
-            end = kind(f"the server cannot be reached: {type(error).__name__}")
             if begun.done():
-                await self._lines.put(end)
+                await self._lines.put(_lost(error))
             else:
-                begun.set_exception(end)
+                begun.set_exception(_lost(error))
 
     async def _line(self, deadline: float) -> bytes:
         line: bytes | Exception = await before(deadline, self._lines.get())
@@ -146,7 +151,19 @@ class PostingPeer(Peer):
         method = str(message.get("method", ""))
         named = params.get(NAMED.get(method, ""))
         name = {NAME: encode(named)} if isinstance(named, str) else {}
-        return headers | {VERSION: str(revision), METHOD: encode(method)} | name
+        texts = {
+            each.header: each.text_of(each.value_in(params.get("arguments")))
+            for each in self.mirrored.get(str(named), ())
+            if method == "tools/call"
+        }
+        mirrored = {header: encode(text) for header, text in texts.items() if text is not None}
+        return headers | {VERSION: str(revision), METHOD: encode(method)} | name | mirrored
+
+    def _learn(self, message: Any) -> None:
+        """Remember which arguments of tools are repeated in headers, from a list of tools."""
+        for tool in map(as_object, as_list(as_object(as_object(message).get("result")).get("tools"))):
+            with suppress(ValueError):
+                self.mirrored[str(tool.get("name"))] = parameters(tool.get("inputSchema"))
 
 
 @asynccontextmanager
@@ -159,6 +176,21 @@ async def reached(endpoint: Endpoint, timeout: float) -> AsyncGenerator[PostingP
             yield peer
         finally:
             peer.close()
+
+
+def _lost(error: Exception) -> Exception:
+    """Return what became of a server: if its port refuses connections, it has ended."""
+    if _refuses(error):
+        return Ended("the port refuses connections")
+    return Cut(f"the server cannot be reached: {type(error).__name__}")
+
+
+def _refuses(error: BaseException | None) -> bool:
+    """Whether a connection was refused, at each address of the server."""
+    if several := getattr(error, "exceptions", ()):
+        return all(map(_refuses, several))
+    is_refused = isinstance(error, ConnectionRefusedError)
+    return is_refused or (error is not None and _refuses(error.__cause__ or error.__context__))
 
 
 def _why(response: httpx2.Response, *, had_session: bool) -> str:

@@ -65,14 +65,12 @@ class Found(NamedTuple):
         reason: what is wrong.
         place: what it is about, such as a tool.
         said: messages that show it; by default all of the probe.
-        doubt: why the server may be right nevertheless; with a doubt, the severity is at most a warning.
     """
 
     requirement: str
     reason: str
     place: str = ""
     said: tuple[Said, ...] = ()
-    doubt: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

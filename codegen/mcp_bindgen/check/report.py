@@ -71,8 +71,8 @@ class Report:
 
     def again(self, finding: Finding) -> str:
         """Return the command that repeats the probe of a finding alone."""
-        is_robust = finding.requirement.startswith("robust.")
-        first = "--robust" if is_robust else f"--revision {finding.revisions[-1]}"
+        is_of_robust = finding.requirement.startswith("robust.") and not finding.probe
+        first = "--robust" if is_of_robust else f"--revision {finding.revisions[-1]}"
         typed = "".join(f"{shlex.quote(word)} " for word in self._typed)
         return f"mcp-bindgen check {first} --only {finding.probe or finding.requirement} {typed}{self.server}"
 

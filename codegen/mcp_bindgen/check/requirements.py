@@ -18,6 +18,7 @@ MODERN: Final = next(revision for revision in released() if revision not in LEGA
 REVISIONS: Final = tuple(released())
 
 _OWN: Final[Mapping[str, str]] = {
+    "robust.arguments": "A server answers arguments that the input schema of the tool does not accept with an error.",
     "robust.survives": "A server survives whatever its client sends, and goes on.",
     "robust.memory": "A server needs no memory that grows with hostile messages.",
     "robust.many": "A server answers many requests at once, each once.",

@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from typing import Any, Final
 
 from mcp_bindgen.check import probes as modules
-from mcp_bindgen.check.client import BRIEF, EVERYTHING, NotJudged, Peer, Said, Silent, Unreachable, started
+from mcp_bindgen.check.client import BRIEF, EVERYTHING, Cut, Ended, NotJudged, Peer, Said, Silent, Unreachable, started
 from mcp_bindgen.check.findings import OTHERWISE, Finding, folded, requirement_of
 from mcp_bindgen.check.probe import FUNCTIONS, Context, Found, Probe, ToolOptions, sent
 from mcp_bindgen.check.requirements import LEGACY, REVISIONS, row_of, rows
@@ -22,6 +22,10 @@ FIRST: Final = 3
 """How many times longer the first answer may take: the server has to start."""
 MAX_SHOWN: Final = 4
 """The number of messages that a finding shows."""
+RESTARTS: Final = 10
+"""How often a server over HTTP is tried again whose port refuses connections."""
+BREAK: Final = 0.5
+"""Seconds before each time."""
 MAX_SECONDS: Final = 60
 """Seconds after which no further probe begins."""
 
@@ -84,7 +88,10 @@ def probes() -> tuple[Probe, ...]:
     for module in iter_modules(modules.__path__):
         import_module(f"{modules.__name__}.{module.name}")
     of_rows = [_of_row(row.id, each) for row in rows().values() for each in row.probes]
-    return tuple(sorted((*of_rows, *FUNCTIONS), key=lambda each: each.is_last))
+    # What would be the cause of another finding comes before it.
+    return tuple(
+        sorted((*of_rows, *FUNCTIONS), key=lambda each: (each.is_last, row_of(each.requirement).follows != ()))
+    )
 
 
 def _of_row(requirement: str, row: Mapping[str, Any]) -> Probe:
@@ -96,7 +103,7 @@ def _of_row(requirement: str, row: Mapping[str, Any]) -> Probe:
         if not context.has(row.get("needs", "")):
             return None
         reason = await (posted if "status" in row else sent)(context, row)
-        return Found(requirement, reason, doubt=row.get("doubt", "")) if reason else None
+        return Found(requirement, reason) if reason else None
 
     answered = not row.get("expect", "").startswith("nothing")
     return Probe(requirement=requirement, run=run, over=row.get("over", ""), answered=answered)
@@ -129,6 +136,10 @@ class _Checking:
         self._end = 0.0
         self._has_legacy = False
         self._slowest = 0.0
+        self._last = ""
+        self._loss: tuple[Exception, list[Said]] | None = None
+        self._is_gone = False
+        self._has_died = False
 
     async def run(self) -> Checked:
         wanted, self._end = self._wanted, asyncio.get_running_loop().time() + self._wanted.seconds
@@ -155,12 +166,18 @@ class _Checking:
     async def _judge(self, revision: str, capabilities: Mapping[str, Any], every: Sequence[Probe]) -> None:
         """Run probes, in a new conversation whenever the server has ended or fallen silent in one."""
         waiting = [each for each in every if self._wanted.includes(each, revision)]
-        is_again, is_retried = False, False
-        while waiting or not capabilities:
+        self._loss, is_retried, refusals = None, False, 0
+        while (waiting or not capabilities) and not self._is_gone:
             async with self._open(revision, capabilities) as peer:
                 why = await self._begin(peer)
                 if isinstance(why, Unreachable) and not is_retried:
                     is_retried = True
+                    continue
+                if isinstance(why, Ended) and self._wanted.is_http and self._spoken:
+                    refusals += 1
+                    if refusals > RESTARTS:
+                        self._report_end(waiting[0] if waiting else None, revision)
+                    await asyncio.sleep(BREAK)
                     continue
                 if why:
                     if revision in self._spoken or isinstance(why, Unreachable):
@@ -169,12 +186,27 @@ class _Checking:
                 context = self._context(peer)
                 is_open = True
                 while waiting and is_open:
-                    is_open = await self._probe(waiting[0], context, is_again=is_again)
+                    is_open = await self._probe(waiting[0], context, has_restarted=refusals > 0)
                     # Silence counts only if it is confirmed in another conversation.
-                    is_again = not is_open and not is_again
-                    waiting = waiting if is_again else waiting[1:]
+                    waiting, refusals = (waiting, refusals) if self._is_again else (waiting[1:], 0)
             if not waiting:
                 return
+
+    @property
+    def _is_again(self) -> bool:
+        return self._loss is not None
+
+    def _report_end(self, probe: Probe | None, revision: str) -> None:
+        """Report, once, that a server over HTTP has ended: a finding of the probe in which it did."""
+        self._is_gone = True
+        if probe and self._loss:
+            reason, said = self._loss
+            if isinstance(reason, Cut) or len(said) > 1:
+                self._last = f"{probe.requirement} ({revision})"
+                if probe.answered:
+                    why = "the server ends, and its port refuses connections"
+                    self._add(Found(probe.requirement, why), revision, said[-MAX_SHOWN:], probe.requirement)
+        self._checked.unjudged[f"what follows {self._last}: the server has ended, its port refuses connections"] = None
 
     def _context(self, peer: Peer) -> Context:
         revision, capabilities = peer.revision, peer.capabilities
@@ -234,9 +266,10 @@ class _Checking:
         self._look(peer.said, peer.revision, "")
         return ""
 
-    async def _probe(self, probe: Probe, context: Context, *, is_again: bool) -> bool:
+    async def _probe(self, probe: Probe, context: Context, *, has_restarted: bool) -> bool:
         """Run a probe; return whether the conversation goes on."""
         peer, revision = context.peer, context.peer.revision
+        is_again, self._loss = self._is_again, None
         start, is_open, wrong = len(peer.said), True, None
         if asyncio.get_running_loop().time() > self._end:
             self._checked.unjudged[f"some probes of {revision}: out of time"] = None
@@ -248,10 +281,14 @@ class _Checking:
         except (Silent, NotJudged) as reason:
             is_lost = isinstance(reason, Silent | Unreachable)
             if is_lost and not is_again:
+                self._loss = reason, peer.said[start:]
                 return False
             is_open = not is_lost and not isinstance(reason.__context__, Silent)
-            if isinstance(reason, Silent) and probe.answered:
+            is_dead = has_restarted and isinstance(reason, Cut | Ended)
+            is_known = is_dead and self._has_died  # other probes may have the same message
+            if probe.answered and (is_dead or isinstance(reason, Silent)) and not is_known:
                 wrong = f"the last message: {reason}"
+                self._has_died = self._has_died or is_dead
             else:
                 self._checked.unjudged[f"{probe.requirement} ({revision}): {reason}"] = None
         said = peer.said[start:]
@@ -260,7 +297,8 @@ class _Checking:
         context.found.clear()
         self._look(said, revision, probe.requirement, is_explained=wrong is not None)
         for each in found:
-            self._add(each, revision, said, probe.requirement)
+            self._add(each, revision, said if is_open else said[-MAX_SHOWN:], probe.requirement)
+        self._last = f"{probe.requirement} ({revision})" if said else self._last
         return is_open
 
     @asynccontextmanager
@@ -302,9 +340,8 @@ class _Checking:
             requirement=found.requirement,
             place=found.place,
             revisions=(revision,),
-            reason=f"{found.reason}; {found.doubt}" if found.doubt else found.reason,
+            reason=found.reason,
             said=tuple((found.said or said)[:MAX_SHOWN]),
             probe=probe,
-            is_sure=not found.doubt,
         )
         self._found.append(finding)

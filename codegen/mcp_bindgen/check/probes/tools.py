@@ -11,17 +11,17 @@ from typing import Any, Final
 from mcp_bindgen.check.client import NotJudged, Silent, code_of, told
 from mcp_bindgen.check.probe import LISTS, Context, Found, pages, probe
 from mcp_bindgen.json_values import as_list, as_object
+from mcp_runtime.transports.http.mirrored import parameters
 
 MAX_LIST: Final = 40_000
 """The number of characters of a list of tools, as JSON, that takes a small part of a context."""
 INTERNAL: Final = -32603
-REPLACED: Final = "no page says that a server must refuse them, it may have replaced them"
 _TRACE: Final = re.compile(r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+:\d+\)", re.MULTILINE)
 _PORTABLE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]*")
 
 
-@probe("tools.inputs-validated", also=("tools.errors-in-results", "contract.internals"), declares=True)
+@probe("robust.arguments", also=("tools.errors-in-results", "contract.internals"), declares=True)
 async def arguments(context: Context) -> str | None:
     """Call each tool with valid arguments, and with invalid ones."""
     loop = asyncio.get_running_loop()
@@ -51,8 +51,7 @@ async def _try(context: Context, name: str, what: str, given: dict[str, Any]) ->
     result, shown = as_object(answer.get("result")), tuple(context.peer.said[start:])
     is_asking = result.get("resultType", "complete") != "complete" or "task" in result
     if what and "result" in answer and result.get("isError") is not True and not is_asking:
-        reason = f"{name} {what} is answered by a result"
-        context.find(Found("tools.inputs-validated", reason, name, shown, doubt=REPLACED))
+        context.find(Found("robust.arguments", f"{name} {what} is answered by a result", name, shown))
     if not what and code_of(answer) == INTERNAL:
         reason = f"{name} with valid arguments is answered by {told(answer)}, not by a result with isError"
         context.find(Found("tools.errors-in-results", reason, name, shown))
@@ -98,6 +97,10 @@ async def contract(context: Context) -> str | None:
         if lost := sorted(set(_lost(schema))):
             reason = f"{name} cannot be expressed for {'; '.join(lost[:3])}"
             context.find(Found("contract.portable", reason, name))
+        try:
+            parameters({} if context.peer.is_legacy else schema)
+        except ValueError as error:
+            context.find(Found("contract.portable", f"clients over HTTP leave out {name}: {error}", name))
         if not _PORTABLE.fullmatch(name):
             context.find(Found("contract.name", f"not every provider accepts the name {name!r}", name))
         properties = as_object(schema.get("properties"))

@@ -74,6 +74,22 @@ async def session_gone(context: Context) -> str | None:
     return wrong_status("a request of a session that has ended", answer, "404")
 
 
+@probe("posts.arguments-differ", over="http")
+async def mirrored_header(context: Context) -> str | None:
+    """Call a tool with a header that differs from the argument that it repeats."""
+    peer = cast("PostingPeer", context.peer)
+    for tool in await context.listed("tools"):
+        name, arguments = str(tool.get("name")), context.options.arguments(tool).smallest
+        for each in peer.mirrored.get(name, ()) if context.options.wants(tool) else ():
+            if peer.is_legacy or each.value_in(arguments) is None:
+                continue
+            context.options.calls += 1
+            text = json.dumps(peer.request("tools/call", {"name": name, "arguments": arguments}))
+            answer = await peer.exchange(text, {each.header: "mcp-bindgen-check"})
+            return wrong_status(f"a call of {name} whose {each.header} differs", answer, "400", "error -32020")
+    return None
+
+
 @probe("posts.headers-decoded", also=("posts.headers-differ",), over="http")
 async def named_header(context: Context) -> str | None:
     """Read a resource that does not exist, whose name the header has in base64, and then one of another name."""
