@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from mcp_runtime.errors import McpError
+from mcp_runtime.extensions.tasks import Tasks, start_task
 from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
 from mcp_runtime.settings import ClientOptions
@@ -28,14 +29,13 @@ def make_handlers(world: World, history: History, who: str) -> Any:
 
     async def create_message(self: Any, params: Any, ctx: Any) -> Any:
         text = params.messages[0].content.text
-        tag, _, seconds = text.split("|")
-        history.note(who, "is asked", {"tag": tag})
+        history.note(who, "is asked", {"text": text})
         try:
-            await asyncio.sleep(float(seconds))
+            await asyncio.sleep(float(text.rpartition("|")[2]))
         except asyncio.CancelledError:
-            history.note(who, "is interrupted", {"tag": tag})
+            history.note(who, "is interrupted", {"text": text})
             raise
-        history.note(who, "replies", {"tag": tag})
+        history.note(who, "replies", {"text": text})
         return v.CreateMessageResult(role="assistant", content=v.TextContent(text=text), model="m")
 
     async def updated(self: Any, params: Any, ctx: Any) -> None:
@@ -58,7 +58,8 @@ async def live(world: World, history: History, number: int, stream: Stream, open
     options = ClientOptions(name=who, era=world["era"], **world["patience"])
     history.note(who, "opens")
     try:
-        client = await client_class.open(peer, options=options, handlers=make_handlers(world, history, who))
+        more = {"extensions": [Tasks()]} if "tasks" in world else {}
+        client = await client_class.open(peer, options=options, handlers=make_handlers(world, history, who), **more)
     except McpError as error:
         history.note(who, "cannot open", {"error": type(error).__name__, "text": str(error)})
         history.note(who, "is closed", {"open": 0})
@@ -107,12 +108,14 @@ async def _make(who: str, client: Any, plan: dict[str, Any], history: History) -
         timeout=plan["timeout"], max_time=plan["max_time"], progress=progress if plan["progress"] else None
     )
     history.note(who, "calls", {"tag": tag})
-    arguments: dict[str, Any] = {"name": "run", "arguments": {"tag": tag, "steps": plan["steps"]}, "options": options}
+    given = {"tag": tag, "steps": plan["steps"], "pad": "x" * plan.get("pad", 0)}
+    arguments: dict[str, Any] = {"name": "run", "arguments": given, "options": options}
     is_modern = client.connection.requester.is_modern and bindings(MODERN).Client is type(client)
     if is_modern and plan["log_level"] is not None:
         arguments["meta"] = {"io.modelcontextprotocol/logLevel": plan["log_level"]}
-    task = asyncio.ensure_future(client.call_tool(**arguments))
-    if plan["cancel"] is not None:
+    is_task = "task" in plan
+    task = asyncio.ensure_future(_run(client, arguments, plan) if is_task else client.call_tool(**arguments))
+    if plan["cancel"] is not None and not is_task:
         history.loop.call_later(plan["cancel"], _cancel, task, who, tag, history)
     try:
         result = await task
@@ -123,6 +126,25 @@ async def _make(who: str, client: Any, plan: dict[str, Any], history: History) -
         history.note(who, "ends", how)
     else:
         history.note(who, "ends", {"tag": tag, "how": "result", "text": result.content[0].text})
+
+
+async def _run(client: Any, arguments: dict[str, Any], plan: dict[str, Any]) -> Any:
+    """Run a call as a task, and maybe cancel it."""
+    methods = import_module(f"{bindings(client.__binding__.revision).__name__}.methods")
+    given = {"name": "run", "arguments": arguments["arguments"]}
+    handle = await start_task(client, methods.TOOLS_CALL, given, options=arguments["options"])
+    cancelling = asyncio.ensure_future(_cancel_task(handle, plan["cancel"]))
+    try:
+        return await handle.result()
+    finally:
+        cancelling.cancel()
+
+
+async def _cancel_task(handle: Any, after: float | None) -> None:
+    if after is not None:
+        await asyncio.sleep(after)
+        with suppress(McpError):
+            await handle.cancel()
 
 
 async def _watch(note: Callable[[str, Any], None], client: Any, plan: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from simulation.gates import Gate
-from simulation.model import CALL, FORBIDDEN, QUESTION, RECEIVED, SENT, SESSION, Lifecycle
+from simulation.model import CALL, FORBIDDEN, RECEIVED, SENT, SESSION, Lifecycle
 
 EPSILON: Final = 0.03
 """Seconds by which anything may be late: timeouts are checked every few milliseconds."""
@@ -51,10 +51,10 @@ class Call:
         self.side = Machine(duties, CALL, self.tag)
         self.sent = Machine(duties, SENT, self.tag)
         self.received = Machine(duties, RECEIVED, self.tag)
-        self.question = Machine(duties, QUESTION, f"the question of {self.tag}")
-        self.question_id: Any = None
+        self.questions: dict[str, Any] = {}
+        self.asked: dict[str, Any] = {}
+        """The questions of the last result that asked (2026-07-28), by key."""
         self.request_state: Any = None
-        self.question_text = ""
         self.id: Any = None
         self.token: Any = None
         self.deadline = self.latest = float("inf")
@@ -63,7 +63,6 @@ class Call:
         self.told: list[Any] = []
         self.answer: dict[str, Any] = {}
         self.is_running = self.is_cancelled = self.is_late = self.has_resisted = False
-        self.is_shown = self.is_ignored = self.has_withdrawn = False
 
 
 class Connection:
@@ -78,9 +77,11 @@ class Connection:
         self.names: dict[Any, str] = {}
         self.by_id: dict[Any, Call] = {}
         self.by_token: dict[Any, Call] = {}
-        self.by_question: dict[Any, Call] = {}
+        self.by_question: dict[Any, Any] = {}
         self.queue: list[Call] = []
         self.running = 0
+        self.heavy: Call | None = None
+        """The large call that leaves no room for another one."""
         self.logs: Gate | None = None
         self.held: dict[str, int] = {}
         self.echoes: dict[str, Any] = {}
@@ -107,6 +108,7 @@ class Duties:
         self._world, self._history, self._stalled = world, history, stalled
         self._faults: list[str] = []
         self._due: dict[tuple[str, ...], float] = {}
+        self._at_any_time: set[tuple[str, ...]] = set()
         self._now = 0.0
         self.seen: set[tuple[str, str, str]] = set()
         self._calls: dict[str, Call] = {plan["tag"]: Call(self, plan) for plan in world["calls"]}
@@ -116,14 +118,16 @@ class Duties:
         """Record what is wrong."""
         self._faults.append(f"{self._now:.3f} {text}")
 
-    def _must(self, *key: str, at: float | None = None) -> None:
+    def _must(self, *key: str, at: float | None = None, by: bool = False) -> None:
+        """Expect something at a time, by default now; with `by`, or earlier."""
         self._due[key] = self._now if at is None else at
+        (self._at_any_time.add if by else self._at_any_time.discard)(key)
 
     def _did(self, *key: str) -> None:
         at = self._due.pop(key, None)
         if at is None:
             self.fault(f"not due: {' '.join(key)}")
-        elif self._now < at - EPSILON:
+        elif self._now < at - EPSILON and key not in self._at_any_time:
             self.fault(f"too early: {' '.join(key)}, due at {at:.3f}")
 
     def _excuse(self, *key: str) -> None:

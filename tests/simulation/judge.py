@@ -112,7 +112,8 @@ class Judge(Wire):
         """Fail the open calls of a client."""
         for call in self._of(one):
             self._excuse("cancel", call.tag)
-            self._ignore(call, 0 if one.is_modern or has_closed or one.breaks < float("inf") else LINGER)
+            for question in call.questions.values():
+                self._ignore(question, 0 if one.is_modern or has_closed or one.breaks < float("inf") else LINGER)
             if call.side.state in ("called", "sent", "asked"):
                 call.side.step("lost")
                 call.sent.step("end")
@@ -134,7 +135,8 @@ class Judge(Wire):
         if call.side.state == "sent" and "client" not in one.ended:
             self._must("cancel", call.tag)
         if call.side.state == "asked":
-            self._ignore(call)
+            for question in call.questions.values():
+                self._ignore(question)
         self._excuse("request", call.tag)
         self._excuse("expire", call.tag)
         call.is_cancelled = True
@@ -174,6 +176,8 @@ class Judge(Wire):
         if one.handed.get("server") and not one.is_unread and not one.is_cut and self._is_calm:
             self.fault(f"server {one.number}: {one.handed['server'][0]} was never sent")
         for call in self._of(one):
+            if self._due.get(("answer", call.tag), 0) >= one.ends - 1e-3:
+                self._excuse("answer", call.tag)  # it ended in the same moment
             if call.received.state == "waiting":
                 self._excuse("begin", call.tag)
                 self._excuse("stop", call.tag)
@@ -215,9 +219,9 @@ class Judge(Wire):
     def client_is_lost(self, one: Connection, data: Any) -> None:
         if data is not None:
             self.client_reads_the_end(one, None)
-            for call in self._of(one):
-                if call.is_shown:
-                    self._must("interrupt", call.tag)
+            for question in self._questions_of(one):
+                if question.is_shown:
+                    self._must("interrupt", question.text)
 
     def server_is_lost(self, one: Connection, data: Any) -> None:
         if data is not None and "middle of a message" in data:
@@ -267,11 +271,12 @@ class Judge(Wire):
             call.answer = answer
             if data.get("told"):
                 self.fault(f"{call.tag}: the handler was told of a cancellation that did not happen")
-            logs = self._connections[call.client].logs
-            for gate in (call.gate, logs):
+            one = self._connections[call.client]
+            for gate in (call.gate, one.logs):
                 if gate is not None:
                     gate.flush(self._now)
-            self._must("answer", call.tag)
+            if one.ends > self._now or one.is_lingering:
+                self._must("answer", call.tag)
         elif data.get("told") is False:
             self.fault(f"{call.tag}: the handler was not told of its cancellation")
         self._free(call)

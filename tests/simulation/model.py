@@ -46,7 +46,7 @@ LIFECYCLES: Final = tuple(
     lifecycle(**row)
     for row in tomllib.loads((Path(__file__).parent / "lifecycles.toml").read_text("utf-8"))["lifecycle"]
 )
-SESSION, SENT, RECEIVED, CALL, QUESTION, STREAM, SUBSCRIPTION = LIFECYCLES
+SESSION, SENT, RECEIVED, CALL, QUESTION, STREAM, SUBSCRIPTION, TASK = LIFECYCLES
 
 
 def explore(table: Lifecycle) -> Iterator[str]:

@@ -6,6 +6,7 @@ Run by `python -m simulation.plant` in tests/.
 import argparse
 import ast
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ RUNTIME: Final = ROOT / "runtime" / "mcp_runtime"
 def faults() -> list[Fault]:
     """Read the bugs: their kind, the file, the text to replace and the new text."""
     table = tomllib.loads((HERE / "planted.toml").read_text("utf-8"))["fault"]
-    rows = ({name: value for name, value in row.items() if name != "unseen"} for row in table)
+    rows = (row for row in table if "equivalent" not in row)
     return [Fault(root="runtime", requirement=row.pop("kind"), **row) for row in rows]
 
 
@@ -64,11 +65,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("words", nargs="*", help="only bugs whose kind, file or text contains one of these")
     parser.add_argument("--seconds", type=float, default=120, help="CPU seconds for each bug")
     parser.add_argument("--worlds", type=int, default=None, help="how many worlds for each bug, at most")
+    parser.add_argument("--sample", type=int, default=None, help="how many bugs, drawn by the seed")
+    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args(arguments)
     wanted = chosen.words
     known = [f for f in faults() if not wanted or any(word in f"{f.name} {f.put}" for word in wanted)]
     stale = [fault for fault in known if not is_plantable(fault)]
     known = [fault for fault in known if fault not in stale]
+    if chosen.sample is not None:
+        known = random.Random(chosen.seed).sample(known, chosen.sample)
     print(*(f"STALE: {fault.file}: {fault.find[:70]!r}" for fault in stale), sep="\n")
     found = 0
     with ThreadPoolExecutor(int(os.environ.get("JOBS") or 2)) as pool:

@@ -15,21 +15,23 @@ from simulation import hostile
 from simulation.judge import Judge
 from simulation.model import FORBIDDEN, LIFECYCLES
 from simulation.streams import Streams
+from simulation.tasking import Tasking
 from simulation.watching import Watching
 from simulation.world import World, make, run, show
 
 FOUND: Final = pathlib.Path(__file__).parent / "found"
 """Worlds that have found something, as data, since a seed means another world after any change here."""
 LAST: Final = 20
+MESSAGES: Final = ("sends", "posts", "gets", "hears")
+JUDGES: Final = {"web": Streams, "watches": Watching, "tasks": Tasking}
 
 
 def judge(world: World) -> tuple[list[str], set[tuple[str, str, str]], str, int]:
     """Play a world; return its faults, the rows of the tables used, its trace, and how many messages were sent."""
     history, loop = run(world)
-    judge_ = Streams if "web" in world else Watching if "watches" in world else Judge
-    judged = judge_(world, history, loop.stalled)
+    judged = next((kind for name, kind in JUDGES.items() if name in world), Judge)(world, history, loop.stalled)
     faults = hostile.judge(world, history) if "hostile" in world else judged.verdict()
-    return faults, judged.seen, show(history), sum(event.what == "sends" for event in history)
+    return faults, judged.seen, show(history), sum(what in MESSAGES and who != "handler" for _, who, what, _ in history)
 
 
 def smaller(world: World) -> Iterator[World]:

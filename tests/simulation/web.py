@@ -23,7 +23,7 @@ def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
     revision = chance.choice(("2025-03-26", "2025-06-18", "2025-11-25", "2025-11-25", MODERN, MODERN))
     for call in calls[::2] if revision == MODERN else ():
         for _ in range(chance.choice((1, 1, 3))):
-            call["steps"].insert(chance.randint(0, len(call["steps"])), ["ask", chance.choice((0, 0.1, 2))])
+            call["steps"].insert(chance.randint(0, len(call["steps"])), questions(chance))
     return {
         "revision": revision,
         "others": chance.choice((0, 0, 2)),
@@ -33,6 +33,14 @@ def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
         "slow": chance.choice((0, 0, 0.05)),
         "delete": chance.choice((None, None, chance.uniform(0, 15))),
     }
+
+
+def questions(chance: random.Random) -> list[Any]:
+    """Return a step that asks: a question, or several after some seconds; each takes some seconds to answer."""
+    seconds = (0, 0, 0.1, 2, 7)
+    if chance.random() < 0.6:
+        return ["ask", chance.choice(seconds)]
+    return ["ask", *([chance.choice((0, 0, 0, 0.5, 3)), chance.choice(seconds)] for _ in range(chance.choice((2, 3))))]
 
 
 class Client:
@@ -82,11 +90,13 @@ class Client:
             last_id = await exchange.run("POST", headers, {"id": number, "method": "tools/call", "params": params})
             if exchange.result.get("resultType") != "input_required":
                 break
-            [[key, question]] = exchange.result["inputRequests"].items()
-            content = question["params"]["messages"][0]["content"]
-            await asyncio.sleep(float(content["text"].rpartition("|")[2]))
-            self.history.note(WHO, "replies", {"tag": tag, "text": content["text"]})
-            params["inputResponses"] = {key: {"role": "assistant", "content": content, "model": "m"}}
+            asked = exchange.result["inputRequests"].items()
+            contents = {key: question["params"]["messages"][0]["content"] for key, question in asked}
+            await asyncio.sleep(max(float(content["text"].rpartition("|")[2]) for content in contents.values()))
+            answers = {key: {"role": "assistant", "content": said, "model": "m"} for key, said in contents.items()}
+            params["inputResponses"] = answers
+            for said in contents.values():
+                self.history.note(WHO, "replies", {"tag": tag, "text": said["text"]})
             params["requestState"] = exchange.result["requestState"]
         for following in range(1, len(plan["cuts"]) + 1):
             if last_id and self.web["revision"] != MODERN:

@@ -40,7 +40,7 @@ class Wire(Questions):
         elif id_ is None:
             pass
         elif method is None:
-            self._replies(one.by_question[id_], message["result"])
+            self._replies(one, one.by_question[id_], message["result"])
         elif id_ in one.requests:
             self.fault(f"client {one.number}: the id {id_!r} is used again")
         elif method == "tools/call":
@@ -53,7 +53,7 @@ class Wire(Questions):
     def _sends_call(self, one: Connection, id_: Any, params: Any) -> None:
         call = self._calls[params["arguments"]["tag"]]
         if call.side.state == "asked":
-            self._asks_again(call, params)
+            self._asks_again(one, call, params)
         one.requests[id_], one.names[id_], one.by_id[id_] = call.sent, "tools/call", call
         call.id = id_
         self._did("request", call.tag)
@@ -106,13 +106,13 @@ class Wire(Questions):
         self.speak(one, one.client, message, from_client=False)
         id_, params = message.get("id"), params_of(message)
         if "method" not in message:
-            self._receives_answer(one, id_, message)
+            self.receives_answer(one, id_, message)
         elif id_ is not None or params.get("requestId") in one.by_question:
             self._is_questioned(one, message)
         elif message["method"] == "notifications/progress":
             self._receives_progress(one, params)
 
-    def _receives_answer(self, one: Connection, id_: Any, message: Any) -> None:
+    def receives_answer(self, one: Connection, id_: Any, message: Any) -> None:
         if "client" in one.ended:
             return
         machine = one.requests.get(id_)
@@ -127,7 +127,8 @@ class Wire(Questions):
         if message.get("result", {}).get("resultType") == "input_required":
             if call.side.state == "sent":
                 call.side.step("ask")
-                self._must("show", call.tag)
+                for question in call.asked.values():
+                    self._must("show", question.text)
         elif call.side.state != "over":
             call.side.step("answer")
             if call.side.state == "answered":
@@ -154,7 +155,7 @@ class Wire(Questions):
             if call is not None:
                 self._is_cancelled(one, call)
         elif method is None:
-            self._will_hear(one.by_question[id_])
+            self.will_hear(one.by_question[id_])
         elif method == "tools/call":
             self._receives_call(one, one.by_id[id_])
         elif id_ is not None and method is not None:
@@ -169,6 +170,7 @@ class Wire(Questions):
             self._free(call)
         elif before == "waiting" and call in one.queue:
             one.queue.remove(call)
+            self._unload(one, call)
         elif before == "running":
             self._must("stop", call.tag)
         call.gate = None
@@ -177,13 +179,17 @@ class Wire(Questions):
         limits = self._world["limits"]
         call.received.step("request")
         call.token = next((token for token, other in one.by_token.items() if other is call), None)
-        if one.running < limits["max_in_flight"]:
-            self._begin(one, call)
-        elif len(one.queue) < limits["max_queued"]:
-            one.queue.append(call)
-        else:
+        is_full = one.running >= limits["max_in_flight"]
+        is_heavy = bool(call.plan.get("pad"))
+        if (is_full and len(one.queue) >= limits["max_queued"]) or (is_heavy and one.heavy):
             call.answer = {"code": -32603}
             self._must("answer", call.tag)
+            return
+        one.heavy = call if is_heavy else one.heavy
+        if is_full:
+            one.queue.append(call)
+        else:
+            self._begin(one, call)
 
     def server_sends(self, one: Connection, message: Any) -> None:
         one.handed.setdefault("server", deque()).append(message)
@@ -256,6 +262,7 @@ class Wire(Questions):
     def _free(self, call: Call) -> None:
         """Let the next request of the queue begin."""
         one = self._connections[call.client]
+        self._unload(one, call)
         if call.is_running:
             call.is_running = False
             one.running -= 1
@@ -267,13 +274,18 @@ class Wire(Questions):
                 one.logs.flush(self._now)
             self._close(one)
 
+    def _unload(self, one: Connection, call: Call) -> None:
+        one.heavy = None if one.heavy is call else one.heavy
+
     def _begin(self, one: Connection, call: Call) -> None:
         one.running += 1
         call.is_running = True
-        if call.question.state == "new":
+        if call.received.state == "waiting":
             self._must("begin", call.tag)
         else:
-            self._will_hear(call)
+            for question in call.questions.values():
+                self.will_hear(question)
+            self.may_ask(one, call)
         if one.ends < float("inf"):
             self._must("stop", call.tag, at=one.ends)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 from mcp_runtime.errors import PeerError
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.options import CallOptions
 from mcp_runtime.sealed import InputState
@@ -73,17 +74,50 @@ def make(seed: int) -> World:
             if number % 2 == 0:
                 call |= {"steps": _dialogue(chance), "progress": False}
     elif not world["stalls"] and delay < 10 and chance.random() < 0.5:
+        if chance.random() < 0.25:
+            return _with_tasks(chance, world)
         _watched(chance, world)
     elif world["weather"]["capacity"] > 300 and not world["stalls"]:
-        world["echo"] = chance.random() < 0.25
+        kind = chance.random()
+        world["echo"] = kind < 0.25
+        if kind > 0.6:
+            _heavy(chance, world)
     end = chance.choice((None, None, "cut", "close", "stop"))
     if end is not None:
-        at = (world["weather"] if end == "cut" else world)[end] = chance.choice((1, 2, chance.uniform(0, 40)))
-        if world["patience"]["timeout"] < 2000 and chance.random() < 0.5:
-            world["limits"] |= {"max_in_flight": 1, "max_queued": 10_000}
+        at = (world["weather"] if end == "cut" else world)[end] = chance.choice((1.05, 2.05, chance.uniform(0, 40)))
         for call in world["calls"][::3]:
             call["at"] = chance.choice((call["at"], max(0, at + chance.uniform(-1, 1))))
+        if world["patience"]["timeout"] < 2000 and chance.random() < 0.5:
+            world["limits"] |= {"max_in_flight": 1, "max_queued": 10_000}
+            for call in world["calls"][:2]:  # the second waits at the end
+                call |= {"client": 0, "at": max(0, at - 0.5), "steps": [["wait", 2], *call["steps"]]}
     return world
+
+
+def _with_tasks(chance: random.Random, world: World) -> World:
+    """Make tasks of the calls: some ask, some are cancelled."""
+    revision = chance.choice(("2025-11-25", MODERN))
+    world |= {"server": revision, "client": revision, "speaks": "all", "era": "auto"}
+    world["tasks"] = {"poll": chance.choice((0.1, 1, 3))}
+    world["weather"] |= {"capacity": 1 << 16, "delay": min(0.3, world["weather"]["delay"])}
+    world["limits"] |= {"max_in_flight": 256}
+    world["patience"] |= {"timeout": 2000, "max_time": 5000}
+    for call in world["calls"]:
+        steps = [step for step in call["steps"] if step[0] in ("wait", "fail", "crash", "big")]
+        for _ in range(chance.choice((0, 1, 2))):
+            asked = ["ask", chance.choice((0, 2))] if revision == MODERN else web.questions(chance)
+            steps.insert(chance.randint(0, len(steps)), asked)
+        steps.insert(0, ["defer"])
+        call |= {"task": True, "steps": steps, "timeout": None, "max_time": None, "progress": False}
+    return world
+
+
+def _heavy(chance: random.Random, world: World) -> None:
+    """Let clients send more than a server holds at once: there is room for one of their large calls."""
+    world["limits"] |= {"max_bytes": 150_000}
+    world["weather"] |= {"capacity": 1 << 20}
+    for call in world["calls"]:
+        call |= {"pad": chance.choice((0, 40_000)), "steps": call["steps"][:4]}
 
 
 def _watched(chance: random.Random, world: World) -> None:
@@ -131,7 +165,7 @@ def _dialogue(chance: random.Random) -> list[Any]:
     steps: list[Any] = []
     for _ in range(chance.choice((1, 1, 2, 5))):
         steps += chance.choice(([], [], [["log", "error", "line", 2]]))
-        steps += [["wait", chance.choice((0, 0, 0.5, 3))], ["ask", chance.choice((0, 0, 0.1, 2, 7))]]
+        steps += [["wait", chance.choice((0, 0, 0.5, 3))], web.questions(chance)]
     return [*steps, *chance.choice(([], [["wait", 1]], [["fail", 7]]))]
 
 
@@ -167,10 +201,15 @@ async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any
                     as_level: Any = LEVELS[(7 * part + number) % len(LEVELS)] if level == "mixed" else level
                     note("logs", {"tag": tag, "level": as_level, "line": f"{tag} {line}.{number}.{part}"})
                     await ctx.log(as_level, f"{tag} {line}.{number}.{part}")
-            case "ask", [seconds]:
-                asked = f"{tag}|{number}|{seconds}"
-                note("asks", {"tag": tag, "text": asked})
-                note("hears", {"tag": tag, "text": await do["ask"](asked)})
+            case "ask", [float() | int() as seconds]:
+                await do["ask"](note, f"{tag}|{number}|{seconds}")
+            case "ask", _:
+                async with asyncio.TaskGroup() as group:
+                    for part, (wait, seconds) in enumerate(given):
+                        group.create_task(do["ask"](note, f"{tag}|{number}.{part}|{seconds}", wait))
+            case "defer", _:
+                note("defers", {"tag": tag})
+                await defer(ctx)
             case "change", [uri]:
                 note("changes", {"tag": tag, "uri": uri})
                 await do["change"](uri)
@@ -191,11 +230,15 @@ async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any
     return text
 
 
-async def _ask(v: Any, client: Any, text: str) -> Any:
-    """Ask a client for a text."""
+async def _ask(v: Any, client: Any, note: Any, text: str, wait: float = 0) -> None:
+    """Ask a client for a text, after some seconds."""
+    await asyncio.sleep(wait)
+    tag = text.partition("|")[0]
+    note("asks", {"tag": tag, "text": text})
     asked = v.SamplingMessage(role="user", content=v.TextContent(text=text))
     options = CallOptions(timeout=2000, max_time=5000)
-    return (await client.create_message(messages=[asked], max_tokens=9, options=options)).content.text
+    answer = (await client.create_message(messages=[asked], max_tokens=9, options=options)).content.text
+    note("hears", {"tag": tag, "asked": text, "text": answer})
 
 
 async def _change(server: Any, uri: str | None) -> None:
@@ -206,6 +249,7 @@ async def _change(server: Any, uri: str | None) -> None:
 def make_server(world: World, history: History) -> Any:
     """Return the server of a world: its tool does what the arguments say."""
     v = bindings(world["server"])
+    is_session_with_tasks = "tasks" in world and world["server"] != MODERN
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
         tag, steps = params.arguments["tag"], params.arguments["steps"]
@@ -224,7 +268,8 @@ def make_server(world: World, history: History) -> Any:
         return v.CallToolResult(content=[v.TextContent(text=text)])
 
     async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
-        return v.ListToolsResult(tools=[v.Tool(name="run", input_schema={"type": "object"})])
+        more = {"execution": v.ToolExecution(task_support="optional")} if is_session_with_tasks else {}
+        return v.ListToolsResult(tools=[v.Tool(name="run", input_schema={"type": "object"}, **more)])
 
     async def list_resources(self: Any, params: Any, ctx: Any) -> Any:
         return v.ListResourcesResult(resources=[])
@@ -238,6 +283,8 @@ def make_server(world: World, history: History) -> Any:
         known |= {"list_resources": list_resources}
         known |= {"subscribe": subscribe, "unsubscribe": subscribe} if world["server"] != MODERN else {}
         more = {"list_changed": True, "resource_updates": True}
+    if "tasks" in world:
+        more = {"extensions": [Tasks(MemoryTaskStore(ttl=190, poll_interval=world["tasks"]["poll"]))]}
     if "web" in world:
         more = {"inputs": InputState(keys=[bytes(32)])}
     options = ServerOptions(name="world", revisions=world["speaks"], **world["limits"], **more)

@@ -49,7 +49,10 @@ class MemoryTaskStore(LimitedStore):
     """
 
     def __init__(
-        self, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC), **limits: Unpack[StoreLimits]
+        self,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.fromtimestamp(sources.wall(), UTC),
+        **limits: Unpack[StoreLimits],
     ) -> None:
         super().__init__(**limits)
         self._clock = clock
