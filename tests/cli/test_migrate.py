@@ -86,10 +86,31 @@ def test_it_says_what_the_runtime_does(cli: Cli) -> None:
     assert all("The runtime does this for you" in line for line in done)
     for name in ("`initialize`", "`_meta`", "clientCapabilities`", "`resultType`", "`ttlMs`", "`server/discover`"):
         assert any(name in line for line in done), name
-    told = [line for line in text.splitlines() if "Always send it" in line]
-    assert told and not any("_meta" in line for line in told)
-    always = section(text, "## For code that uses the bindings").split("**Always send it.**")[1].split("###")[0]
-    assert "meta=" not in always
+    assert [line for line in done if "`CancelledNotificationParams.requestId`" in line]
+    assert [line for line in done if "additional kind of result" in line and "`InputRequiredResult`" in line]
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
+def test_it_never_asks_for_what_the_runtime_and_the_bridges_do(cli: Cli, old: str, new: str) -> None:
+    text = guide(cli, old, new)
+    for advice in (
+        "Always send",
+        "to peers of the",
+        "only if the peer",
+        "one by one",
+        "-32601",
+        "at least with the error",
+    ):
+        assert advice not in text, advice
+
+
+def test_code_is_told_what_reads_it_and_roles_what_to_answer(cli: Cli) -> None:
+    text = guide(cli, "2025-06-18", "2025-11-25")
+    code = section(text, "## For code that uses the bindings")
+    assert "**Accept forms that you do not know.**" in code and "**Check which kind of result arrived.**" in code
+    handlers = "Write a handler if you support it; the runtime refuses it otherwise. `tasks/cancel`"
+    assert handlers in section(text, "## Checklist")
+    assert "Check which kind of result arrived. `CreateTaskResult`" in section(text, "## Checklist")
 
 
 def section(text: str, title: str) -> str:
@@ -190,7 +211,7 @@ def test_names_of_the_bindings_are_python_names(cli: Cli) -> None:
 def test_advice_suits_the_role(cli: Cli) -> None:
     topics = section(guide(cli, "2025-03-26", "2025-06-18"), "## Topic by topic")
     (line,) = [line for line in topics.splitlines() if line.startswith("- **client**: A request, or a direction")]
-    assert "Answer it" in line and "Send it only" not in line
+    assert "Write a handler" in line and "Send it only" not in line
 
 
 def test_equal_revisions_leave_nothing_to_do(cli: Cli) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from mcp_bindgen.bridge.rows import ERA, FRAMING, ROWS
-from mcp_bindgen.diff.finding import Finding, Pair, Travel
+from mcp_bindgen.diff.finding import FRAMES, Finding, Pair, Travel
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.markdown import code, in_table, prose
 from mcp_bindgen.diff.report.model import Cause, Judged, Report, causes
@@ -15,14 +15,16 @@ from mcp_bindgen.diff.report.story import capabilities
 from mcp_bindgen.diff.rule import NOTHING, Rule, Severity, View
 from mcp_bindgen.diff.rules import CATALOGUE, definitions, properties
 from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED
+from mcp_bindgen.diff.rules.messages import REQUEST_METHOD_ADDED, RESULT_ALTERNATIVE_ADDED
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.witness import Examples
 from mcp_bindgen.emit.python.render import document
 from mcp_bindgen.impact.bindings import CALLERS, HANDLERS, RECORDS, PythonName
 from mcp_bindgen.impact.marks import TOUCHES, Marks, UseKind
 from mcp_bindgen.ingest.revisions import released, revision_folder
+from mcp_bindgen.ir.facts import structs
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
-from mcp_bindgen.ir.nodes import Direction, Method, Protocol
+from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 from mcp_bindgen.load import replacements
 from mcp_bindgen.migrate.topics import NOTES, by_topic
 
@@ -71,6 +73,7 @@ _ROLES = ((Pair.OLD_CLIENT, "client", "server"), (Pair.NEW_CLIENT, "server", "cl
 _RANK = {rule.id: number for number, rule in enumerate(CATALOGUE)}
 
 _BY_RUNTIME = "The runtime does this for you, unless you build messages yourself."
+_BY_HANDLER = "Write a handler if you support it; the runtime refuses it otherwise."
 _NOW_REQUIRED = (
     properties.PROPERTY_ADDED_REQUIRED,
     properties.PROPERTY_NOW_REQUIRED,
@@ -104,6 +107,9 @@ class Guide:
         self._sides = old, new
         self._examples = examples
         self._marks = marks
+        frames = [struct for side in (old, new) for struct in structs(Ref(name=FRAMES), side)]
+        self._frames = {FRAMES, *(struct.name for struct in frames)}
+        self._id_types = {field.type for struct in frames if (field := struct.field("id"))}
 
     def render(self) -> str:
         """Return the document."""
@@ -126,7 +132,7 @@ class Guide:
             "prose": prose,
             "elsewhere": self._elsewhere(new.revision),
             "roles": [self._role(*row) for row in _ROLES],
-            "uses": [self._use(*row) for row in self._by_advice((row[0], row) for row in names)],
+            "uses": [self._use(*row) for row in self._by_advice(((row[0], row) for row in names), in_code=True)],
             "command": f"mcp-bindgen impact src --from {report.old.name} --to {report.new.name}",
             "tables": [("Methods", [*methods_table(old, new)]), ("Capabilities", [*capabilities_table(old, new)])],
             "topics": [self._topic(topic, found) for topic, found in by_topic(told)],
@@ -142,19 +148,25 @@ class Guide:
         page = f"https://modelcontextprotocol.io/specification/{new}/changelog"
         return f" For everything else, read the [changes of {new}]({page})." if new in released() else ""
 
-    def _by_advice(self, rows: Iterable[tuple[Finding, _Row]]) -> Iterator[tuple[Rule, str, list[_Row]]]:
+    def _by_advice(
+        self, rows: Iterable[tuple[Finding, _Row]], *, in_code: bool = False
+    ) -> Iterator[tuple[Rule, str, list[_Row]]]:
         """Group findings and what belongs to them by rule, in their order, and by the advice that replaces its own."""
         groups: dict[tuple[Rule, str], list[_Row]] = {}
         for finding, row in rows:
-            groups.setdefault((finding.rule, self._own_advice(finding)), []).append(row)
+            groups.setdefault((finding.rule, self._own_advice(finding, in_code=in_code)), []).append(row)
         yield from ((rule, own, group) for (rule, own), group in groups.items())
 
-    def _own_advice(self, finding: Finding) -> str:
+    def _own_advice(self, finding: Finding, *, in_code: bool) -> str:
         """Return the advice for what the runtime handles or a bridge knows a successor of, or an empty text."""
         value = finding.old if finding.new == NOTHING else finding.new
         subject = finding.after
-        if finding.is_about_method and value in RUNTIME_REQUESTS:
+        if (finding.is_about_method and value in RUNTIME_REQUESTS) or self._is_of_frames(finding):
             return _BY_RUNTIME
+        if finding.rule is RESULT_ALTERNATIVE_ADDED and not in_code and self._is_hidden(finding):
+            return _BY_RUNTIME
+        if finding.rule is REQUEST_METHOD_ADDED:
+            return _BY_HANDLER
         row = next((row for row in ROWS if row.kind == ERA and row.fits(finding.rule.id, finding.place, value)), None)
         frames = (row for row in FRAMING if row.place == finding.place and finding.rule.id in row.rules)
         frame = next(frames, None)
@@ -164,9 +176,25 @@ class Guide:
             return _BY_RUNTIME if known or default else ""
         is_named = finding.is_about_method or "." not in finding.place
         use = replacements().get(value if is_named else finding.place, "") if finding.new == NOTHING else ""
-        framed = frame.says.capitalize() + "." if frame and finding.is_about_method else ""
+        framed = frame.says.capitalize() + "." if frame else ""
         why = row.reason if row else framed
         return " ".join([*([f"Use `{use}` instead."] if use else []), *([why] if why else [])])
+
+    def _is_of_frames(self, finding: Finding) -> bool:
+        """Whether a change in messages is about JSON-RPC frames, or the ids in them."""
+        if finding.rule.view is not View.WIRE or finding.is_about_method:
+            return False
+        subject = finding.after or finding.before
+        struct = None if subject is None else self._sides[finding.after is not None].definitions.get(subject.definition)
+        field = struct.field(subject.member) if subject and isinstance(struct, Struct) else None
+        is_id = field is not None and field.type in self._id_types
+        return is_id or not self._frames.isdisjoint(place.partition(".")[0] for place in finding.places)
+
+    def _is_hidden(self, finding: Finding) -> bool:
+        """Whether no stub returns a new kind of result, since the client answers it."""
+        stubs = (function for owner in self._marks.new.callers for function in self._marks.new.stubs[owner].values())
+        created = {function.created for function in stubs if function.method in finding.methods}
+        return self._marks.new.class_of(finding.new) not in created
 
     def _role(self, pair: Pair, ours: str, theirs: str) -> dict[str, object]:
         """Return what a role has to do."""
@@ -189,7 +217,7 @@ class Guide:
         return {
             "mark": _mark(own),
             "rule": rule,
-            "advice": own or prose(rule.advice),
+            "advice": own or prose(_advice_for_code(rule)),
             "number": words.counted(len({name for _, name in found}), "name"),
             "names": ", ".join(dict.fromkeys(_plain(finding, name) for finding, name in found if not name.member)),
             "members": [
@@ -245,6 +273,12 @@ def _advice(rule: Rule, found: Sequence[Judged], pair: Pair) -> str:
     to_them = Travel.TO_SERVER if pair is Pair.OLD_CLIENT else Travel.TO_CLIENT
     receives = to_them not in _travels(found, pair)
     return rule.to_receivers or rule.advice if receives else rule.advice
+
+
+def _advice_for_code(rule: Rule) -> str:
+    """Return what to do in code that uses the bindings, which never has to distinguish peers: bridges do that."""
+    reads = TOUCHES[rule] & {UseKind.READ, UseKind.DELEGATE}
+    return rule.to_receivers or rule.advice if reads else rule.advice
 
 
 def _whys(found: Sequence[Judged], pair: Pair, ours: str, theirs: str) -> Iterator[str]:
