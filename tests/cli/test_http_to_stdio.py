@@ -167,6 +167,25 @@ async def test_sessions_have_processes_of_their_own_and_other_requests_share_one
         assert post(url, "ping", {}, session=sessions[1]).status_code == 404
 
 
+def test_a_stream_is_resumed_and_an_open_one_does_not_delay_the_end(tmp_path: Path) -> None:
+    with served(tmp_path) as (url, process):
+        headers = {"accept": "text/event-stream", "mcp-session-id": begin(url)}
+        json_headers = {**HEADERS, **headers, "accept": HEADERS["accept"]}
+        params = {"name": "brew", "arguments": {"tea": "oolong"}, "_meta": {"progressToken": 1}}
+        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+        with httpx2.stream("POST", url, headers=json_headers, json=call) as response:
+            lines = response.iter_lines()
+            first = next(line for line in lines if line.startswith("id: "))
+            assert "notifications/progress" in next(lines)
+        with httpx2.stream("GET", url, headers={**headers, "last-event-id": first.removeprefix("id: ")}) as response:
+            result = next(line for line in response.iter_lines() if line.startswith("data: "))
+            assert json.loads(result.removeprefix("data: "))["id"] == 2
+        with httpx2.stream("GET", url, headers=headers) as response:
+            assert response.status_code == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+
+
 def test_other_requests_are_refused(tmp_path: Path) -> None:
     with served(tmp_path) as (url, _):
         assert httpx2.post(url, headers={**HEADERS, "host": "evil.example"}, json={}).status_code == 403

@@ -221,6 +221,8 @@ class TestBadInput:
         [
             ((), "error: proxy: give one server: a URL, or a command after --"),
             (("--", "no-such-program"), "error: no-such-program: cannot start no-such-program: no such command"),
+            (("--http", "--port", "0", "--", "no-such-program"), "error: no-such-program: cannot be started"),
+            (("--http", "--port", "0", "--", "/etc/passwd"), "error: /etc/passwd: cannot be started"),
             (("--log", "/no/such/folder/x", "--", "cat"), "error: /no/such/folder/x: cannot be written"),
             (("cat",), "error: cat: is not a URL"),
             (("--stdio", "--", "cat"), "error: --stdio: is for a server with a URL"),

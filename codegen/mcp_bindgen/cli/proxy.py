@@ -6,6 +6,7 @@ it has an object on a line for each message: ``at`` (seconds since 1970), ``send
 """
 
 import os
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from io import FileIO
@@ -69,6 +70,8 @@ def proxy(
         raise InputError.at("--stdio", "is for a server with a URL: proxy --stdio URL")
     if http and not words:
         raise InputError.at("--http", "is for a command: proxy --http -- COMMAND; clients of a URL use HTTP anyway")
+    if http and shutil.which(words[0]) is None:
+        raise InputError.at(words[0], "cannot be started: no such command, or not executable")
     with _opened(log) as out:
         report = Report(out, mask=mask, as_json=format_ == "json")
         recorder = None if record is None else Recorder(record, mask=mask)

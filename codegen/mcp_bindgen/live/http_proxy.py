@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from mcp_bindgen.diagnostics import InputError
@@ -13,44 +13,38 @@ from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.proxy import Passed, Record, Tally, Tell
 from mcp_runtime.observe.observer import Observer
+from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.modern import is_modern
-from mcp_runtime.transports.http.server.checks import SESSION, Places
-from mcp_runtime.transports.http.statuses import Refusal
+from mcp_runtime.transports.http.events import HttpLimits
+from mcp_runtime.transports.http.server.access import Application
+from mcp_runtime.transports.http.server.asgi import HttpRequest, Reply
+from mcp_runtime.transports.http.server.checks import SESSION, read_body
 
 if TYPE_CHECKING:
     import httpx2
     import uvicorn
 
-Receive = Callable[[], Any]
-Send = Callable[[Any], Any]
-
 MAX_BODY: Final = 64 << 20
 """The maximum size of a request in bytes; a larger one gets status 413."""
 MAX_SESSIONS: Final = 1_000
 """How many sessions are followed; messages of further ones pass without being judged."""
-# `accept-encoding` goes, so that answers are readable.
+# `accept-encoding` goes, so that answers are readable, and `content-encoding` since bodies were decompressed.
 _HOP: Final = frozenset(
     (
-        *(b"accept-encoding", b"connection", b"content-length", b"host", b"keep-alive", b"proxy-connection"),
-        *(b"te", b"trailer", b"transfer-encoding", b"upgrade"),
+        *(b"accept-encoding", b"connection", b"content-encoding", b"content-length", b"host", b"keep-alive"),
+        *(b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade"),
     )
 )
 """The headers that are about one connection."""
-_HERE: Final = Places.of(None, (), ())
+GRACE: Final = 2
+"""Seconds for open requests when the process is interrupted."""
+_LIMITS: Final = HttpLimits(
+    max_message_bytes=MAX_BODY, max_unread=MAX_BODY, max_arriving_bytes=4 * MAX_BODY, write_timeout=3_600.0
+)
 
 
-class Request(NamedTuple):
-    """A request of a client, whose body has arrived."""
-
-    method: str
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-    receive: Receive
-    send: Send
-
-
-class HttpRelay(ABC):
+class HttpRelay(Application):
     """An ASGI application for clients on this machine, which relays and judges their messages.
 
     Args:
@@ -59,34 +53,19 @@ class HttpRelay(ABC):
     """
 
     def __init__(self, tell: Tell, record: Record | None = None) -> None:
+        super().__init__((), {"limits": _LIMITS})
         self.tally = Tally(tell, record)
         self.unjudged = 0
         self._numbers: WeakKeyDictionary[Observer, int] = WeakKeyDictionary()
         self._conversations = 0
         self._bindings = [package.BINDING for package in packages_of(revisions())]
 
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http":
-            return
-        try:
-            _HERE.check(dict(scope["headers"]), None)
-        except Refusal as refusal:
-            await answer(send, refusal.status, refusal.body)
-            return
-        body = bytearray()
-        while (event := await receive())["type"] == "http.request":
-            body += event["body"]
-            if len(body) > MAX_BODY:
-                await answer(send, 413, b"the request is too large")
-                return
-            if not event.get("more_body"):
-                break
-        await self.relay(Request(scope["method"], scope["headers"], bytes(body), receive, send))
+    async def _answer(self, request: HttpRequest) -> None:
+        await self.relay(request, await read_body(request.receive, request.headers, request.sender.peer, self.arriving))
 
     @abstractmethod
-    async def relay(self, request: Request) -> None:
-        """Relay one request, and its response."""
+    async def relay(self, request: HttpRequest, body: bytes) -> None:
+        """Relay one request, whose body has arrived, and its response."""
 
     def follow(self, *, is_session: bool) -> Observer:
         """Return what judges a session from its beginning, or a request that may follow others."""
@@ -130,9 +109,8 @@ class HttpRelay(ABC):
             asyncio.run(serve_and_close())
         return self.tally.passed("the proxy was stopped", self.unjudged)
 
-    @abstractmethod
-    async def aclose(self) -> None:
-        """Close what is open."""
+    async def end_sessions(self) -> None:
+        """End all sessions."""
 
 
 class UrlRelay(HttpRelay):
@@ -149,44 +127,41 @@ class UrlRelay(HttpRelay):
         self._url = url
         self._sessions: dict[bytes, Observer] = {}
 
-    async def aclose(self) -> None:
-        """Nothing stays open between requests."""
-
-    async def relay(self, request: Request) -> None:
+    async def relay(self, request: HttpRequest, body: bytes) -> None:
         """Relay one request, and its response."""
         import httpx2
 
-        headers = [(name, value) for name, value in request.headers if name not in _HOP]
-        observer = self._observer(dict(headers).get(SESSION, b""), request.body)
-        self.judge(observer, Side.CLIENT, request.body)
+        headers = [(name, value) for name, value in request.scope["headers"] if name not in _HOP]
+        observer = self._observer(request.headers.get(SESSION, b""), body)
+        self.judge(observer, Side.CLIENT, body)
         async with httpx2.AsyncClient(timeout=httpx2.Timeout(10, read=None)) as client:
-            sent = client.build_request(request.method, self._url, headers=headers, content=request.body)
+            sent = client.build_request(request.scope["method"], self._url, headers=headers, content=body)
             try:
                 response = await client.send(sent, stream=True)
             except httpx2.HTTPError as error:
-                reason = f"the server cannot be reached: {type(error).__name__}"
-                await answer(request.send, 502, reason.encode())
+                await unreachable(request.reply, f"the server cannot be reached: {type(error).__name__}")
                 return
             try:
-                await self._back(response, observer, request.send)
+                await self._back(response, observer, request.reply)
             finally:
                 await response.aclose()
 
-    async def _back(self, response: "httpx2.Response", observer: Observer | None, send: Send) -> None:
+    async def _back(self, response: "httpx2.Response", observer: Observer | None, reply: Reply) -> None:
         headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in _HOP]
         if (session := dict(headers).get(SESSION)) and observer and len(self._sessions) < MAX_SESSIONS:
             self._sessions.setdefault(session, observer)
-        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        start = {"type": "http.response.start", "status": response.status_code, "headers": headers}
+        await reply.write(start, b"", is_last=False)
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
 
         async def passed() -> AsyncIterator[bytes]:
-            async for chunk in response.aiter_raw():
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            async for chunk in response.aiter_bytes():
+                await reply.write(None, chunk, is_last=False)
                 yield chunk
 
         async for text in _events(passed()) if is_stream else _whole(passed()):
             self.judge(observer, Side.SERVER, text)
-        await send({"type": "http.response.body", "body": b""})
+        await reply.write(None, b"", is_last=True)
 
     def _observer(self, session: bytes, body: bytes) -> Observer | None:
         """Return what follows a conversation: that of the session, or a new one for what needs none."""
@@ -215,7 +190,9 @@ def listening(app: Any, port: int, by: str) -> "tuple[uvicorn.Server, Callable[[
         import uvicorn
     except ImportError:
         raise InputError.at(by, "serving over HTTP needs uvicorn: pip install 'mcp-bindgen[http]'") from None
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", ws="none")
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=port, log_level="critical", ws="none", timeout_graceful_shutdown=GRACE
+    )
     try:
         listener = config.bind_socket()
         listener.listen()  # clients that come before it serves wait
@@ -225,12 +202,9 @@ def listening(app: Any, port: int, by: str) -> "tuple[uvicorn.Server, Callable[[
     return server, lambda: server.serve([listener]), f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
 
 
-async def answer(send: Send, status: int, text: bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
-    """Answer a request with a text, or with JSON."""
-    kind = b"application/json" if text.startswith(b"{") else b"text/plain"
-    headers = [(b"content-type", kind), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text})
+async def unreachable(reply: Reply, reason: str) -> None:
+    """Answer a request for which there is no server."""
+    await reply.respond(502, jsonrpc.write_error(None, jsonrpc.INTERNAL_ERROR, reason, null_id=False))
 
 
 async def _whole(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -1,194 +1,160 @@
 """Relay messages between HTTP clients and a server on standard input and output, and validate each one.
 
 A session has a server process to itself. Requests of the modern era share one, where their ids and progress tokens are
-numbered, since those of two clients may be equal. Nothing is stored, so streams cannot be resumed.
+numbered, since those of two clients may be equal.
 """
 
 import asyncio
-import json
-import secrets
-from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from mcp_bindgen.live.http_proxy import HttpRelay, Request, answer
+from mcp_bindgen.live.http_proxy import HttpRelay, unreachable
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, Message, failure, id_in, line_of, messages_in, object_in
 from mcp_bindgen.live.proxy import Record, Tell
-from mcp_runtime.connection.transport import TransportError
+from mcp_runtime import sources
+from mcp_runtime.connection.transport import Sent, TransportError
 from mcp_runtime.observe.observer import Observer
+from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.modern import LOG_LEVEL, SUBSCRIPTION_ID, is_modern
-from mcp_runtime.transports.http.server.checks import SESSION
-from mcp_runtime.transports.http.statuses import STATUSES, Case
+from mcp_runtime.transports.http.events import EventLog, MemoryEventStore
+from mcp_runtime.transports.http.server.asgi import Headers, HttpRequest, Sender, watch
+from mcp_runtime.transports.http.server.checks import SESSION, Shared
+from mcp_runtime.transports.http.server.modern import ModernStream
+from mcp_runtime.transports.http.server.sessions import ID_BYTES, HttpSession
+from mcp_runtime.transports.http.server.streams import Stream, pump
+from mcp_runtime.transports.http.statuses import Case, Refusal
 from mcp_runtime.transports.stdio import StdioClientTransport
 
 MAX_SESSIONS: Final = 32
 """How many sessions may be open; one that waits for nothing ends to make room for another."""
-MAX_KEPT: Final = 1_000
-"""How many messages wait for a client that does not read them; then the oldest are dropped."""
-FIRST: Final = 1.0
-"""Seconds after which a response begins as a stream; an answer that comes earlier is sent alone."""
 
 
-class _Stream:
-    """What one HTTP request is answered with.
+class _Asked(NamedTuple):
+    """An open request: as its client sent it, the stream of its answer, and what judges that."""
 
-    Args:
-        observer: judges its messages.
-        given: the requests that it answers, by their ids at the server; empty for the stream of a GET.
-
-    Attributes:
-        is_left: whether the client no longer reads it.
-    """
-
-    def __init__(self, observer: Observer, given: dict[Any, Message]) -> None:
-        self.observer = observer
-        self.given = given
-        self.is_left = False
-        self._lines: deque[bytes | None] = deque(maxlen=MAX_KEPT)
-        self._changed = asyncio.Event()
-
-    def put(self, line: bytes | None) -> None:
-        """Add a message, or None for the end."""
-        self._lines.append(line)
-        self._changed.set()
-
-    async def sole(self) -> bytes | None:
-        """Return the answer if it comes soon, before anything else."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(FIRST):
-                await self._changed.wait()
-        line = self._lines[0] if len(self.given) == 1 and self._lines else None
-        return line if line is not None and "method" not in json.loads(line) else None
-
-    async def lines(self) -> AsyncIterator[bytes]:
-        """Iterate over the messages."""
-        while True:
-            while not self._lines:
-                self._changed.clear()
-                await self._changed.wait()
-            line = self._lines.popleft()
-            if line is None:
-                return
-            yield line
+    message: Message
+    stream: Stream
+    observer: Observer
 
 
-class _Process:
-    """A server process, and the requests that it has not answered.
+class _Process(HttpSession):
+    """A session, and the server process that it has to itself.
 
     Args:
         relay: judges the messages.
-        words: the command that starts it.
-        observer: judges its session; None if it serves the modern era.
+        observer: judges what belongs to no request.
+        sender: who began it.
 
     Attributes:
-        open: the streams of its open requests, by their ids at the server, the oldest first.
-        common: the stream for messages that belong to no request; None in the modern era.
-        is_read: whether a client reads that stream.
-        is_lost: whether it has ended.
+        open: the requests that the server has not answered, by their ids there, the oldest first.
+        is_lost: whether the server has ended.
     """
 
-    def __init__(self, relay: HttpRelay, words: Sequence[str], observer: Observer | None) -> None:
+    def __init__(self, relay: "StdioRelay", observer: Observer | None, shared: Shared, sender: Sender) -> None:
+        super().__init__(sources.token_hex(ID_BYTES), shared, sender)
+        self.observer = observer
+        self.receiver = Lines(self._take, self._lose)
+        self.open: dict[Any, _Asked] = {}
+        self.is_lost = False
         self._relay = relay
-        self._observer = observer
-        self._transport = StdioClientTransport(*words, inherit_env=True, max_message_bytes=MAX_MESSAGE_BYTES)
-        self._numbers = count(1)
-        self.open: dict[Any, _Stream] = {}
-        self.common = None if observer is None else _Stream(observer, {})
-        self.is_read = self.is_lost = False
+        self.server = StdioClientTransport(*relay.words, inherit_env=True, max_message_bytes=MAX_MESSAGE_BYTES)
 
-    async def start(self) -> "_Process":
-        """Start it; raises TransportError if it cannot be started."""
-        await self._transport.start(Lines(self._take, self._lose))
-        return self
+    async def launch(self) -> None:
+        """Start the server; raises TransportError if it cannot be started."""
+        await self.server.start(self.receiver)
 
-    def post(self, messages: Sequence[Message], observer: Observer) -> _Stream:
-        """Send messages of a client; return the stream of the answers."""
-        stream = _Stream(observer, {})
-        for given in messages:
-            asks = "method" in given and id_in(given) is not None
-            if self._observer is None and not asks:
-                continue  # clients of the modern era cancel by leaving
-            message = self._numbered(given) if self._observer is None else given
-            if asks:
-                stream.given[message["id"]] = given
-                self.open[message["id"]] = stream
-            self._transport.send(line_of(message))
-        return stream
-
-    def leave(self, stream: _Stream) -> None:
-        """Handle that a client no longer reads a stream, which cancels requests of the modern era."""
-        stream.is_left = True
-        stream.put(None)
-        for id_ in [id_ for id_ in stream.given if id_ in self.open and self._observer is None]:
-            del self.open[id_]
-            params = {"requestId": id_}
-            self._transport.send(line_of({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+    def post(self, message: Message, stream: Stream, observer: Observer) -> None:
+        """Send a message of the client."""
+        id_ = id_in(message)
+        if "method" in message and id_ is not None:
+            self.open[id_] = _Asked(message, stream, observer)
+        self.server.send(line_of(message))
 
     async def close(self) -> None:
-        """End it."""
-        await self._transport.close()
+        """End the server, and every response."""
+        await self.server.close()
+        await super().close()
 
-    def _numbered(self, message: Message) -> Message:
-        """Return a request of the modern era with an id, and a progress token, that no other client uses."""
-        params, number = object_in(message, "params"), next(self._numbers)
-        meta = object_in(params, "_meta")
-        token = {"progressToken": number} if "progressToken" in meta else {}
-        return {**message, "id": number, "params": {**params, "_meta": {**meta, **token}}}
+    def targets(self, message: Message) -> list[tuple[Stream, Message, Observer | None]]:
+        """Return the streams of a message, each with what its client gets; what comes during calls is of the latest."""
+        is_call = "method" in message
+        asked = next(reversed(self.open.values()), None) if is_call else self.open.get(id_in(message))
+        found = asked.stream if asked is not None else self.common if is_call else None
+        return [] if found is None else [(found, message, self.observer)]
 
     def _take(self, line: bytes) -> None:
         for message in messages_in(line) or ():
-            targets = self._targets(message) if self._observer is None else self._in_session(message)
+            targets = self.targets(message)
             if not targets:
-                self._relay.judge(self._observer, Side.SERVER, line_of(message))
-            for stream, restored in targets:
+                self._relay.judge(self.observer, Side.SERVER, line_of(message))
+            for stream, restored, observer in targets:
                 text = line_of(restored)
-                self._relay.judge(stream.observer, Side.SERVER, text)
-                stream.put(text)
+                self._relay.judge(observer, Side.SERVER, text)
+                stream.send(text, Sent(code=object_in(message, "error").get("code", 0)))
             if "method" not in message:
-                self._end(id_in(message))
+                self.end(id_in(message))
 
-    def _in_session(self, message: Message) -> list[tuple[_Stream, Message]]:
-        """Return the stream of a message in a session; what is sent during a call is taken to belong to it."""
-        stream = self.open.get(id_in(message)) if "method" not in message else None
-        latest = next((each for each in reversed(self.open.values()) if not each.is_left), self.common)
-        found = latest if "method" in message else stream
-        return [(found, message)] if found is not None else []
-
-    def _targets(self, message: Message) -> list[tuple[_Stream, Message]]:
-        """Return the streams of a message of the modern era, and the message with the ids of their clients."""
-        params, meta = object_in(message, "params"), object_in(object_in(message, "params"), "_meta")
-        if stream := self.open.get(id_ := id_in(message)):
-            return [(stream, {**message, "id": stream.given[id_]["id"]})]
-        if stream := self.open.get(id_ := id_in(meta, SUBSCRIPTION_ID)):
-            meta = {**meta, SUBSCRIPTION_ID: stream.given[id_]["id"]}
-            return [(stream, {**message, "params": {**params, "_meta": meta}})]
-        if stream := self.open.get(id_ := id_in(params, "progressToken")):
-            token = _meta_of(stream.given[id_]).get("progressToken")
-            return [(stream, {**message, "params": {**params, "progressToken": token}})]
-        if message.get("method") == "notifications/cancelled":
-            self._end(id_in(params, "requestId"))
-            return []
-        # Nothing says which request a log message belongs to.
-        return [
-            (each, message) for each in self.open.values() if any(LOG_LEVEL in _meta_of(g) for g in each.given.values())
-        ]
-
-    def _end(self, id_: Any) -> None:
+    def end(self, id_: Any) -> None:
         """Note that a request is answered, which ends its stream unless others are open on it."""
-        stream = self.open.pop(id_, None)
-        if stream is not None and not any(found is stream for found in self.open.values()):
-            stream.put(None)
+        ended = self.open.pop(id_, None)
+        if ended is not None and not any(asked.stream is ended.stream for asked in self.open.values()):
+            ended.stream.finish()
 
     def _lose(self, _: TransportError | None) -> None:
         self.is_lost = True
-        for id_, stream in tuple(self.open.items()):
-            stream.put(line_of(failure(stream.given[id_]["id"], "the server has ended")))
-            self._end(id_)
-        if self.common is not None:
-            self.common.put(None)
+        for id_, asked in tuple(self.open.items()):
+            asked.stream.send(line_of(failure(asked.message["id"], "the server has ended")))
+            self.end(id_)
+        self.common.close()
+
+
+class _ModernProcess(_Process):
+    """The process that answers all requests of the modern era; each is cancelled when its client leaves."""
+
+    def __init__(self, relay: "StdioRelay", shared: Shared) -> None:
+        super().__init__(relay, None, shared._replace(events=None), Sender())
+        self._numbers = count(1)
+
+    def stream(self, headers: Headers, sender: Sender) -> Stream:
+        """Create the stream of a POST."""
+        return ModernStream(self, 0, headers, sender)
+
+    def finished(self, stream: Stream) -> None:
+        """Cancel the requests that are still open on a stream, whose client has left."""
+        for id_ in [id_ for id_, asked in self.open.items() if asked.stream is stream]:
+            del self.open[id_]
+            params = {"requestId": id_}
+            self.server.send(line_of({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+
+    def post(self, message: Message, stream: Stream, observer: Observer) -> None:
+        """Send a request with an id, and a progress token, that no other client uses; clients send nothing else."""
+        if "method" not in message or id_in(message) is None:
+            return
+        number = next(self._numbers)
+        self.open[number] = _Asked(message, stream, observer)
+        params, meta = object_in(message, "params"), _meta_of(message)
+        token = {"progressToken": number} if "progressToken" in meta else {}
+        self.server.send(line_of({**message, "id": number, "params": {**params, "_meta": {**meta, **token}}}))
+
+    def targets(self, message: Message) -> list[tuple[Stream, Message, Observer | None]]:
+        """Return the streams of a message, each with what its client gets: the ids that it has chosen."""
+        params, meta = object_in(message, "params"), _meta_of(message)
+        if asked := self.open.get(id_in(message)):
+            return [(asked.stream, {**message, "id": asked.message["id"]}, asked.observer)]
+        if asked := self.open.get(id_in(meta, SUBSCRIPTION_ID)):
+            restored = {**params, "_meta": {**meta, SUBSCRIPTION_ID: asked.message["id"]}}
+            return [(asked.stream, {**message, "params": restored}, asked.observer)]
+        if asked := self.open.get(id_in(params, "progressToken")):
+            restored = {**params, "progressToken": _meta_of(asked.message).get("progressToken")}
+            return [(asked.stream, {**message, "params": restored}, asked.observer)]
+        if message.get("method") == "notifications/cancelled":
+            self.end(id_in(params, "requestId"))
+            return []
+        # Nothing says which request a log message belongs to.
+        listening = [asked for asked in self.open.values() if LOG_LEVEL in _meta_of(asked.message)]
+        return [(asked.stream, message, asked.observer) for asked in listening]
 
 
 class StdioRelay(HttpRelay):
@@ -202,107 +168,119 @@ class StdioRelay(HttpRelay):
 
     def __init__(self, words: Sequence[str], tell: Tell, record: Record | None = None) -> None:
         super().__init__(tell, record)
-        self._words = words
+        self.words = words
+        self._shared = Shared.of(self.limits, EventLog(MemoryEventStore()))
         self._sessions: dict[bytes, _Process] = {}
-        self._modern: _Process | None = None
-        self._starting = asyncio.Lock()
+        self._modern: _ModernProcess | None = None
+        self._launching = asyncio.Lock()
 
-    async def relay(self, request: Request) -> None:
+    async def relay(self, request: HttpRequest, body: bytes) -> None:
         """Relay one request, and its response."""
-        session = dict(request.headers).get(SESSION)
-        process = self._sessions.get(session) if session is not None else None
-        if session is not None and (process is None or process.is_lost):
-            await answer(request.send, Case.UNKNOWN_SESSION.status, b"there is no such session")
-        elif request.method == "POST":
-            await self._post(request, process)
-        elif process is None or process.common is None or session is None:
-            await answer(request.send, Case.METHOD.status, b"this endpoint takes POST")
-        elif request.method == "DELETE":
-            await self._sessions.pop(session).close()
-            await answer(request.send, Case.ENDED.status, b"")
-        elif process.is_read:
-            await answer(request.send, 409, b"the session has a stream already")
+        method, id_ = request.scope["method"], request.headers.get(SESSION)
+        session = self._sessions.get(id_) if id_ is not None else None
+        if id_ is not None and (session is None or session.is_lost):
+            raise Refusal(Case.UNKNOWN_SESSION)
+        if method == "POST":
+            await self._post(request, body, session)
+        elif session is None or id_ is None:
+            raise Refusal(Case.METHOD, "POST")
+        elif method == "DELETE":
+            await self._sessions.pop(id_).close()
+            await request.reply.respond(Case.ENDED.status)
         else:
-            process.is_read, process.common.is_left = True, False
-            await self._respond(request, process, process.common)
-            process.is_read = False
+            await self._get(request, session)
 
-    async def aclose(self) -> None:
+    async def end_sessions(self) -> None:
         """End all processes."""
         processes = [*self._sessions.values(), *([] if self._modern is None else [self._modern])]
         await asyncio.gather(*(process.close() for process in processes))
 
-    async def _post(self, request: Request, process: _Process | None) -> None:
-        messages = messages_in(request.body)
+    async def _get(self, request: HttpRequest, session: _Process) -> None:
+        stream: Stream = session.common
+        after: int | None = None
+        if last := request.headers.get(b"last-event-id"):
+            try:
+                stream, after = await session.find(last.decode("latin-1"))
+            except LookupError:
+                raise Refusal(Case.NO_EVENT) from None
+        with session:
+            await pump(stream, request, self._delays, after=after)
+
+    async def _post(self, request: HttpRequest, body: bytes, process: _Process | None) -> None:
+        messages = messages_in(body)
         if not messages:
-            self.judge(self.follow(is_session=False), Side.CLIENT, request.body)
-            await answer(request.send, Case.NOT_JSON.status, b"the body is not a message")
+            self.judge(self.follow(is_session=False), Side.CLIENT, body)
+            error = jsonrpc.write_error(None, jsonrpc.PARSE_ERROR, "the body is not a message", null_id=False)
+            await request.reply.respond(Case.NOT_JSON.status, error)
             return
-        headers: list[tuple[bytes, bytes]] = []
         is_stateless = process is None and is_modern(messages[0])
-        observer = process.common.observer if process and process.common else self.follow(is_session=not is_stateless)
-        self.judge(observer, Side.CLIENT, request.body)
+        observer = (process and process.observer) or self.follow(is_session=not is_stateless)
+        self.judge(observer, Side.CLIENT, body)
+        headers: list[tuple[bytes, bytes]] = []
         try:
             if is_stateless:
-                process = await self._shared()
-            elif process is None and messages[0].get("method") == "initialize" and await self._has_room():
-                session = secrets.token_hex(16).encode()
-                process = self._sessions[session] = await _Process(self, self._words, observer).start()
-                headers = [(SESSION, session)]
+                process = await self._modern_process()
+            elif process is None:
+                process = await self._begin(messages[0], observer, request.sender)
+                headers = [(SESSION, process.id.encode())]
         except TransportError as error:
-            await answer(request.send, 502, str(error).encode())
+            await unreachable(request.reply, str(error))
             return
-        if process is None:
-            is_full = len(self._sessions) >= MAX_SESSIONS
-            await answer(
-                request.send, (Case.OPEN_SESSIONS if is_full else Case.NO_SESSION).status, b"there is no session"
-            )
-            return
-        stream = process.post(messages, observer)
-        if not stream.given:
-            await answer(request.send, Case.ACCEPTED.status, b"")
-        elif (sole := await stream.sole()) is not None:
-            code: Any = object_in(json.loads(sole), "error").get("code")
-            status = STATUSES.get(code, Case.ANSWERED.status) if is_stateless else Case.ANSWERED.status
-            await answer(request.send, status, sole, headers)
-        else:
-            await self._respond(request, process, stream, headers)
+        with process:
+            stream = process.stream(request.headers, request.sender)
+            for message in messages:
+                process.post(message, stream, observer)
+            if any(asked.stream is stream for asked in process.open.values()):
+                await self._respond(request, stream, headers)
+            else:
+                stream.finish()
+                await request.reply.respond(Case.ACCEPTED.status)
 
-    async def _respond(
-        self, request: Request, process: _Process, stream: _Stream, headers: Iterable[tuple[bytes, bytes]] = ()
-    ) -> None:
-        """Answer with a stream, until it ends or the client leaves."""
-
-        async def watch() -> None:
-            while (await request.receive())["type"] != "http.disconnect":
-                pass
-            process.leave(stream)
-
-        watcher = asyncio.create_task(watch())
-        headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), *headers]
+    async def _respond(self, request: HttpRequest, stream: Stream, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """Answer with the result alone if it comes soon, or else with a stream."""
+        left: Callable[[], None] | None = getattr(stream, "leave", None)
+        watcher = None if left is None else asyncio.ensure_future(watch(request.receive, left))
         try:
-            await request.send({"type": "http.response.start", "status": Case.ANSWERED.status, "headers": headers})
-            async for line in stream.lines():
-                event = b"event: message\ndata: %b\n\n" % line
-                await request.send({"type": "http.response.body", "body": event, "more_body": True})
-            await request.send({"type": "http.response.body", "body": b""})
+            await stream.first(self._delays.first)
+            if stream.is_finished and (answer := stream.sole) is not None:
+                status = stream.statuses.get(stream.code, Case.ANSWERED.status)
+                await request.reply.respond(status, answer, headers=headers)
+            else:
+                await pump(stream, request, self._delays, watcher=watcher, headers=headers)
         finally:
-            watcher.cancel()
+            if watcher is not None:
+                watcher.cancel()
+            if left is not None and not stream.is_finished:
+                stream.finish()
 
-    async def _shared(self) -> _Process:
-        """Return the process for the modern era; another one is started if it has ended."""
-        async with self._starting:
-            if self._modern is None or self._modern.is_lost:
-                self._modern = await _Process(self, self._words, None).start()
-            return self._modern
+    async def _begin(self, message: Message, observer: Observer, sender: Sender) -> _Process:
+        """Begin a session, for which the oldest one that waits for nothing ends if there are too many.
 
-    async def _has_room(self) -> bool:
-        """Whether there may be another session; the oldest one that waits for nothing ends, if need be."""
+        Raises:
+            Refusal: the message does not begin one, or there are too many.
+            TransportError: the server cannot be started.
+        """
+        if message.get("method") != "initialize":
+            raise Refusal(Case.NO_SESSION)
         if len(self._sessions) >= MAX_SESSIONS:
-            unused = (name for name, each in self._sessions.items() if each.is_lost or not (each.open or each.is_read))
-            if (name := next(unused, None)) is not None:
-                await self._sessions.pop(name).close()
-        return len(self._sessions) < MAX_SESSIONS
+            unused = (
+                name for name, each in self._sessions.items() if each.is_lost or not (each.open or each.exchanges)
+            )
+            if (name := next(unused, None)) is None:
+                raise Refusal(Case.OPEN_SESSIONS)
+            await self._sessions.pop(name).close()
+        process = _Process(self, observer, self._shared, sender)
+        await process.launch()
+        self._sessions[process.id.encode()] = process
+        return process
+
+    async def _modern_process(self) -> _Process:
+        """Return the process for the modern era; another one is started if it has ended."""
+        async with self._launching:
+            if self._modern is None or self._modern.is_lost:
+                self._modern = _ModernProcess(self, self._shared)
+                await self._modern.launch()
+            return self._modern
 
 
 def _meta_of(message: Message) -> Message:
