@@ -112,9 +112,9 @@ async def test_a_process_that_ends_is_one_finding(tmp_path: Path, starts: int) -
 
 
 @pytest.mark.slow
-async def test_a_process_that_ends_after_its_answer_is_one_line(tmp_path: Path) -> None:
+async def test_a_process_that_ends_after_its_answer_is_one_finding(tmp_path: Path) -> None:
     found, _ = await crashing("DiesLater", tmp_path, 1)
-    assert serious(found) == []
+    assert [id_ for id_, _ in serious(found)] == ["http.post-202"]
     assert [each.partition(":")[0] for each in found.unjudged] == ["what follows http.post-202 (2025-11-25)"]
 
 

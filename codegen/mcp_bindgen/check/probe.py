@@ -1,5 +1,6 @@
 """What a probe is, and what it works with: a row of schema/requirements, or a short function of a page's module."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -185,8 +186,11 @@ async def sent(context: Context, row: Mapping[str, Any]) -> str | None:
     await peer.send(message, is_valid=row["expect"].startswith("result"))
     if row["expect"] != "silence":
         return wrong_answer(message["method"], await peer.answer_to(message["id"]), row["expect"])
-    # Nothing is open, so that every answer is one to the notification.
-    for each in await peer.settle():
+    # Only this request is open, so that every other answer is one to the notification.
+    request = peer.request(peer.always)
+    await peer.send(request)
+    deadline = asyncio.get_running_loop().time() + peer.timeout
+    while (each := await peer.next(deadline)).get("id") != request["id"] or "method" in each:
         if "method" not in each and ("error" in each or "result" in each):
             return f"{message['method']} is answered by {told(each)}"
     return None

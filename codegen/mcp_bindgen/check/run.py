@@ -105,7 +105,7 @@ def _of_row(requirement: str, row: Mapping[str, Any]) -> Probe:
         reason = await (posted if "status" in row else sent)(context, row)
         return Found(requirement, reason) if reason else None
 
-    answered = not row.get("expect", "").startswith("nothing")
+    answered = not row.get("expect", "").startswith(("nothing", "silence"))
     return Probe(requirement=requirement, run=run, over=row.get("over", ""), answered=answered)
 
 

@@ -102,15 +102,23 @@ async def batch(context: Context) -> str | None:
     return None
 
 
-@probe("modern.stateless")
+@probe("modern.stateless", also=("modern.lists-do-not-vary",))
 async def stateless(context: Context) -> str | None:
-    """Send a request of a feature first, in a new conversation."""
-    names = [name for name in LISTS if name in context.peer.offered]
+    """Ask for the lists in a new conversation, first thing; in between, they are asked for here, and again after it."""
+    names = {name: key for name, key in LISTS.items() if name in context.peer.offered}
     if not names:
         return None
     async with context.other() as peer:
-        answer = await peer.ask(f"{names[0]}/list")
-    return wrong_answer(f"{names[0]}/list as the first request", answer, "result")
+        answer = await peer.ask(f"{next(iter(names))}/list")
+        for name, key in names.items():
+            lists = [
+                {str(each.get(key)) for each in await pages(asked, f"{name}/list", name)}
+                for asked in (context.peer, peer, context.peer)
+            ]
+            if lists[0] == lists[2] != lists[1]:  # what changes in between may differ
+                reason = f"{name}/list differs between connections: {', '.join(sorted(lists[0] ^ lists[1]))}"
+                context.find(Found("modern.lists-do-not-vary", reason))
+    return wrong_answer(f"{next(iter(names))}/list as the first request", answer, "result")
 
 
 @probe("modern.server-info")

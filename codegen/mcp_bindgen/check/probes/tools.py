@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcp_bindgen.check.client import NotJudged, Silent, code_of, told
-from mcp_bindgen.check.probe import LISTS, Context, Found, pages, probe
+from mcp_bindgen.check.probe import Context, Found, probe
 from mcp_bindgen.json_values import as_list, as_object
 from mcp_runtime.transports.http.mirrored import parameters
 
@@ -69,22 +69,6 @@ async def names(context: Context) -> str | None:
             context.find(Found("tools.name-length", f"a name of a tool has {len(name)} characters", name[:40]))
         if not _NAME.fullmatch(name):
             context.find(Found("tools.name-characters", f"the name of a tool is {name!r}", name))
-    return None
-
-
-@probe("modern.lists-do-not-vary")
-async def lists_do_not_vary(context: Context) -> str | None:
-    """Ask for the lists in two conversations, and again in the first: only what changes in between may differ."""
-    for name, key in LISTS.items():
-        if name not in context.peer.offered:
-            continue
-        async with context.other() as peer:
-            lists = [
-                {str(each.get(key)) for each in await pages(asked, f"{name}/list", name)}
-                for asked in (context.peer, peer, context.peer)
-            ]
-        if lists[0] == lists[2] != lists[1]:
-            return f"{name}/list differs between connections: {', '.join(sorted(lists[0] ^ lists[1]))}"
     return None
 
 
