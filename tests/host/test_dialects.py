@@ -53,7 +53,7 @@ def test_what_a_lowered_schema_accepts_is_valid_for_the_tool(cases: int) -> None
 @pytest.mark.slow
 def test_every_tool_keeps_the_rules_of_every_provider(cases: int) -> None:
     strict = 0
-    for seed in range(cases):
+    for seed in range(cases // 3):
         view = view_of(arguments(random.Random(seed)))
         tools = view.for_openai()
         strict += sum(tool["strict"] for tool in tools)
@@ -61,7 +61,7 @@ def test_every_tool_keeps_the_rules_of_every_provider(cases: int) -> None:
         faults += [*map(rules.faults_of_openai, view.for_openai(strict=False))]
         faults += map(rules.faults_of_gemini, view.for_gemini())
         assert not [fault for some in faults for fault in some], (seed, tools, view.for_gemini())
-    assert strict > cases / 3
+    assert strict > cases / 9
 
 
 ITEM: dict[str, Any] = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
