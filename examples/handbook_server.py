@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Annotated
 
-from mcp_bindings.v2026_07_28 import App
+from mcp_bindings import App
 from mcp_runtime.app import Depends, ToolFailure
 
 

@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     CallToolRequestParams,
     CallToolResult,
     Context,
@@ -18,6 +18,8 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
 
+LOAVES = {"type": "object", "properties": {"loaves": {"type": "integer"}}, "required": ["loaves"]}
+
 
 class Baker(Server):
     options = ServerOptions(name="baker", version="1.0")
@@ -26,8 +28,10 @@ class Baker(Server):
         self.binned = "nothing was thrown away"
 
     async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
-        loaves = ToolInputSchema(properties={"loaves": {"type": "integer"}}, required=["loaves"])
-        tools = [Tool(name="bake", input_schema=loaves), Tool(name="bin", input_schema=ToolInputSchema())]
+        tools = [
+            Tool(name="bake", input_schema=ToolInputSchema.model_validate(LOAVES)),
+            Tool(name="bin", input_schema=ToolInputSchema()),
+        ]
         return ListToolsResult(tools=tools)
 
     async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:

@@ -6,7 +6,7 @@ have them checked by the tool's schema. An unknown tool is the client's mistake,
 
 import argparse
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     CallToolRequestParams,
     CallToolResult,
     Context,
@@ -22,12 +22,15 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
 
+PROPERTIES = {"a": {"type": "number"}, "b": {"type": "number"}}
+NUMBERS = {"type": "object", "properties": PROPERTIES, "required": ["a", "b"]}
+SUMS = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
 SUM = Tool(
     name="sum",
     title="Sum",
     description="Adds two numbers.",
-    input_schema=ToolInputSchema(properties={"a": {"type": "number"}, "b": {"type": "number"}}, required=["a", "b"]),
-    output_schema=ToolOutputSchema(properties={"sum": {"type": "number"}}, required=["sum"]),
+    input_schema=ToolInputSchema.model_validate(NUMBERS),
+    output_schema=ToolOutputSchema.model_validate(SUMS),
 )
 
 

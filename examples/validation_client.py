@@ -5,7 +5,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings.v2025_11_25 import Client
+from mcp_bindings import Client
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import PeerError
 from mcp_runtime.middleware.validate import Validate

@@ -2,7 +2,7 @@
 
 import argparse
 
-from mcp_bindings.v2025_11_25 import (
+from mcp_bindings import (
     CallToolRequestParams,
     CallToolResult,
     Context,
@@ -25,10 +25,12 @@ from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
 
 NUMBER = {"type": "number"}
+INPUT = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER}, "required": ["a", "b"]}
+OUTPUT = {"type": "object", "properties": {"sum": NUMBER}, "required": ["sum"]}
 SUM = Tool(
     name="sum",
-    input_schema=ToolInputSchema(properties={"a": NUMBER, "b": NUMBER}, required=["a", "b"]),
-    output_schema=ToolOutputSchema(properties={"sum": NUMBER}, required=["sum"]),
+    input_schema=ToolInputSchema.model_validate(INPUT),
+    output_schema=ToolOutputSchema.model_validate(OUTPUT),
 )
 EXPLAIN = Prompt(name="explain-code", arguments=[PromptArgument(name="code", required=True)])
 

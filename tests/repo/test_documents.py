@@ -25,6 +25,7 @@ DATED = {
     "README.md": "it shows the packages of released revisions",
     "docs/app.md": "resources/subscribe ended with 2025-11-25",
     "docs/clients.md": "resources/subscribe and ping ended with 2025-11-25",
+    "docs/cookbook.md": "a recipe tests a server with clients of several revisions",
     "docs/http.md": "HTTP with SSE belongs to 2024-11-05",
     "docs/logging.md": "logging/setLevel ended with 2025-11-25",
     "docs/questions.md": "requests of servers to clients ended with 2025-11-25",
@@ -35,6 +36,22 @@ DATED = {
     "docs/transports.md": "ping ended with 2025-11-25",
 }
 """Why a page imports the package of one revision; all others import the newest one's names from mcp_bindings."""
+DATED_EXAMPLES = {
+    "audit": "it prints the requests of a handshake, which ended with 2025-11-25",
+    "bridged": "it shows bridges between revisions",
+    "elicitation": "notifications/elicitation/complete ended with 2025-11-25",
+    "eras": "it shows both eras",
+    "gateway": "it shows a gateway between revisions",
+    "log_file": "resources/subscribe ended with 2025-11-25",
+    "logging": "it shows logging in both eras",
+    "project": "it also runs in the newest revision; tests replace the import",
+    "revisions": "it shows servers of several revisions",
+    "roots": "roots are deprecated in 2026-07-28",
+    "sampling": "sampling is deprecated in 2026-07-28",
+    "tasks": "records of methods belong to one revision",
+    "trace": "it prints the messages of a handshake, which ended with 2025-11-25",
+}
+"""Why an example does, by the first part of its name."""
 # The environment of the tests, whose packages are the checkout's, and the programs of the system.
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
 
@@ -160,5 +177,7 @@ def test_the_cookbook_has_at_least_fifteen_recipes_that_print_something() -> Non
 
 
 def test_pages_import_a_dated_package_only_for_a_reason() -> None:
-    dated = re.compile(r"^\s*(?:from mcp_bindings(?:\.v2| import v2)|import mcp_bindings\.v2)", re.MULTILINE)
+    dated = re.compile(r"^\s*(?:from mcp_bindings(?:\.v2| import .*\bv2\d)|import mcp_bindings\.v2)", re.MULTILINE)
     assert {page for page in pages() if dated.search((ROOT / page).read_text("utf-8"))} == DATED.keys()
+    examples = [path for path in (ROOT / "examples").rglob("*.py") if dated.search(path.read_text("utf-8"))]
+    assert {re.split("_(?:client|server|proxy)", path.stem)[0] for path in examples} == DATED_EXAMPLES.keys()
