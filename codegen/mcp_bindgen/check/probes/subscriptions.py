@@ -20,6 +20,7 @@ async def listen(context: Context) -> str | None:
         if message.get("id") == request["id"]:
             raise NotJudged(f"subscriptions/listen is answered by {told(message)}")
         if message.get("method") == "notifications/subscriptions/acknowledged":
+            await peer.settle(PAUSE / 3)
             if peer.cancels:
                 await peer.send(peer.request("notifications/cancelled", {"requestId": request["id"]}))
             return None
