@@ -36,7 +36,8 @@ SAME: Mapping[str, tuple[str, ...]] = {
 
 
 UNFOUND = {"a page that hides where it leads", "an elicitation of the same id"}
-"""Faults that may be right: the observer is stricter about URLs than the pages, and a client that retries gets the same id."""
+"""Faults that may be right: the observer is stricter about URLs than the pages, and a client that
+retries gets the same id."""
 USES = frozenset({"messages.base-protocol", "ping.answered", "listening.acknowledged", "robust.arguments"})
 """The probes that use what a server offers: the faults of the catalogue are in what it sends then."""
 

@@ -19,7 +19,8 @@ OTHERWISE: Final = "messages.base-protocol"
 UNSURE: Final = re.compile(
     "disguise|file URI|cannot be shown|a user name|is a request, which needs an id|elicitation had this id"
     "|Schema/properties/[^/]*: Input should be a valid dictionary"
-    "|a number is too large|number out of range|nested deeper than|more than [0-9,]+ values|surrogate|hex escape|the same name twice"
+    "|a number is too large|number out of range|nested deeper than|more than [0-9,]+ values|surrogate|hex escape"
+    "|the same name twice"
 )
 """What may be right: the observer is stricter than the specification about URLs, a client that retries may get the same
 elicitation, `true` is a JSON Schema though the protocol's own schema has only objects there, and JSON allows more than
