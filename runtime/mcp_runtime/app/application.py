@@ -5,8 +5,9 @@ from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
 from mcp_runtime.app.changes import Subscription, tell
-from mcp_runtime.app.completions import Completes, Completion, completed
+from mcp_runtime.app.completions import Completion, completed
 from mcp_runtime.app.errors import misuse, unknown
+from mcp_runtime.app.functions import Function
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource, Resources
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
+    from mcp_runtime.app.files import Folder
     from mcp_runtime.connection.connection import Connection
     from mcp_runtime.settings import Extends, ServerOptions
     from mcp_runtime.transports.http import HttpServerOptions
@@ -94,7 +96,7 @@ class Application(ServerHandlers, Generic[StateT]):
         self._tools: Registry[Tool] = Registry()
         self._resources = Resources()
         self._prompts: Registry[Prompt] = Registry()
-        self._completions: Registry[Completes] = Registry()
+        self._completions: Registry[Completion | Folder] = Registry()
         self._subscriptions: Registry[Subscription] = Registry()
         self._parts: Mapping[str, Sized] = {
             "tools": self._tools,
@@ -127,7 +129,7 @@ class Application(ServerHandlers, Generic[StateT]):
         registries: dict[str, Any] = {TOOLS_CALL: self._tools, PROMPTS_GET: self._prompts}
         registry = {**registries, RESOURCES_READ: self._resources}.get(method)
         found: list[Any] = registry.named(name) if registry is not None else []
-        functions = [entry.function for entry in found if hasattr(entry, "function")]
+        functions = [entry for entry in found if isinstance(entry, Function)]
         own = [super().scopes_for(method, name), *(function.scopes for function in functions)]
         return tuple(dict.fromkeys(scope for scopes in own for scope in scopes))
 
@@ -182,7 +184,7 @@ class Application(ServerHandlers, Generic[StateT]):
             raise misuse(1, f"completion of {argument}", "it needs either prompt= or resource=")
         kind, name = ("prompt", prompt) if prompt is not None else ("resource", str(resource))
         found, template = self._prompts.get(prompt or ""), self._resources.template(resource or "")
-        known = [parameter.name for parameter in found.function.parameters] if found else template and template.names
+        known = [parameter.name for parameter in found.parameters] if found else template and template.names
         if argument not in (known or ()):
             what = f"{'template' if resource else kind} {name}"
             reason = f"{what} has no {argument} to complete; define it before its completion"
@@ -235,7 +237,7 @@ class Application(ServerHandlers, Generic[StateT]):
 
         folder = Folder(self.__binding__, name, root=root, max_bytes=max_bytes, hidden=hidden, description=description)
         template = str(folder.listed["uri_template"])
-        self._resources.add(folder.uri, folder.itself)
+        self._resources.add(folder.uri, folder.itself())
         self._resources.add(template, folder)
         self._completions.add(f"resource {template} {VARIABLE}", folder)
         self._changed("resources")
@@ -353,12 +355,12 @@ class Application(ServerHandlers, Generic[StateT]):
 
     def _add_tool(self, function: Callable[..., Any], **said: Any) -> None:
         tool = Tool(function, self, **said)
-        self._tools.define(tool.function.name, tool, f"tool {tool.function.name}")
+        self._tools.define(tool.name, tool, f"tool {tool.name}")
         self._changed("tools")
 
     def _add_prompt(self, function: Callable[..., Any], **said: Any) -> None:
         prompt = Prompt(function, self.__binding__, **said)
-        self._prompts.define(prompt.function.name, prompt, f"prompt {prompt.function.name}")
+        self._prompts.define(prompt.name, prompt, f"prompt {prompt.name}")
         self._changed("prompts")
 
     def _add_subscription(self, function: Callable[..., Any]) -> None:

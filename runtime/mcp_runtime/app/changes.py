@@ -34,7 +34,7 @@ def _spawn(server: ServerHandlers, area: str) -> None:
         connection.spawn(list_changed(server, area))
 
 
-class Subscription:
+class Subscription(Function):
     """A function that is called when a client wants to subscribe to a resource.
 
     Args:
@@ -45,14 +45,9 @@ class Subscription:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = Function(function, "subscription", None)
-        if [parameter.annotation for parameter in self._function.parameters] != [str]:
-            raise self._function.signature.error("it must take the URI: (uri: str)")
-
-    @property
-    def where(self) -> str:
-        """The file and line where the function is defined."""
-        return self._function.signature.where
+        super().__init__(function, "subscription", None)
+        if [parameter.annotation for parameter in self.parameters] != [str]:
+            raise self.signature.error("it must take the URI: (uri: str)")
 
     async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
         """Call the function; return False if it refuses the URI, as the modern era does without an error."""
@@ -84,5 +79,5 @@ class Subscription:
         return method.result.build({})
 
     async def _call(self, uri: str, ctx: Context[Any]) -> None:
-        [parameter] = self._function.parameters
-        await self._function.call({parameter.name: uri}, ctx)
+        [parameter] = self.parameters
+        await self.invoke({parameter.name: uri}, ctx)

@@ -1,7 +1,7 @@
 """Functions that complete arguments of prompts and of resource templates."""
 
 from collections.abc import Callable, Collection
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from mcp_runtime.app.functions import Function
 from mcp_runtime.binding import Binding
@@ -12,26 +12,7 @@ MAX_VALUES: Final = 100
 """The maximum number of values in an answer (server/utilities/completion)."""
 
 
-class Completes(Protocol):
-    """Something that completes an argument."""
-
-    @property
-    def where(self) -> str:
-        """Where it is defined."""
-        ...
-
-    async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
-        """Return the completion result for a partial value.
-
-        Args:
-            value: the partial value.
-            others: the other arguments that the client sent.
-            ctx: the context of the request.
-        """
-        ...
-
-
-class Completion:
+class Completion(Function):
     """A function that completes an argument.
 
     Args:
@@ -44,24 +25,25 @@ class Completion:
     """
 
     def __init__(self, function: Callable[..., Any], binding: Binding, what: str) -> None:
-        self._function = Function(function, "completion", what)
+        super().__init__(function, "completion", what)
         self._binding = binding
-        self._names = [parameter.name for parameter in self._function.parameters]
+        self._names = [parameter.name for parameter in self.parameters]
         if not 1 <= len(self._names) <= 2:
             reason = (
                 "it must take the partial value and may take the other arguments: (value: str, others: dict[str, str])"
             )
-            raise self._function.signature.error(reason)
-
-    @property
-    def where(self) -> str:
-        """The file and line where the function is defined."""
-        return self._function.signature.where
+            raise self.signature.error(reason)
 
     async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
-        """Return the completion result for a partial value; see `Completes`."""
+        """Return the completion result for a partial value.
+
+        Args:
+            value: the partial value.
+            others: the other arguments that the client sent.
+            ctx: the context of the request.
+        """
         values: dict[str, Any] = dict(zip(self._names, (value, others), strict=False))
-        returned = await self._function.call(values, ctx)
+        returned = await self.invoke(values, ctx)
         return completed(self._binding, [] if returned is None else list(returned))
 
 

@@ -1,10 +1,14 @@
 """Converts return values to content: text, content blocks of the revision, and any JSON value."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, cast
 
 from mcp_runtime.app.schemas import text_of
+from mcp_runtime.binding import Binding
 from mcp_runtime.model import WireModel
+from mcp_runtime.protocol.jsonrpc import is_array
+from mcp_runtime.protocol.names import RESOURCES_READ
 
 
 def is_content(annotation: Any) -> bool:
@@ -46,3 +50,27 @@ def block_of(value: Any) -> Any:
 def text_block(text: str) -> Mapping[str, Any]:
     """Return a text block, keyed by wire names."""
     return {"type": "text", "text": text}
+
+
+def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> Any:
+    """Return the result of reading a resource: text, bytes, contents of the revision, or any JSON value.
+
+    Raises:
+        ValueError: JSON cannot express the value.
+    """
+    method: Any = binding.methods[RESOURCES_READ]
+    result: type[Any] = method.result.load()
+    if is_result(value, result):
+        return value
+    if isinstance(value, WireModel):
+        value = [value]
+    if is_array(value) and value and all(isinstance(item, WireModel) for item in value):
+        return result(contents=value)
+    said: dict[str, Any] = {"uri": uri}
+    if isinstance(value, bytes):
+        said |= {"mimeType": mime_type or "application/octet-stream", "blob": b64encode(value).decode()}
+    elif isinstance(value, str):
+        said |= {"mimeType": mime_type or "text/plain", "text": value}
+    else:
+        said |= {"mimeType": mime_type or "application/json", "text": text_of(value)}
+    return result(contents=[said])

@@ -45,9 +45,14 @@ class ToolFailure(McpError):
     """
 
 
+def invalid(reason: str, pointer: str) -> PeerError:
+    """Return the error for params that a client got wrong."""
+    return PeerError(_INVALID_PARAMS, reason, {"pointer": pointer})
+
+
 def unknown(kind: str, name: str) -> PeerError:
     """Return the error for a tool or a prompt that a client names and that does not exist."""
-    return PeerError(_INVALID_PARAMS, f"there is no {kind} {clipped(name, _MAX_SHOWN)}", {"pointer": "/name"})
+    return invalid(f"there is no {kind} {clipped(name, _MAX_SHOWN)}", "/name")
 
 
 class NotFound(PeerError):

@@ -5,19 +5,17 @@ import stat
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, Final
 
 from mcp_runtime.app.completions import completed
-from mcp_runtime.app.errors import NotFound
+from mcp_runtime.app.errors import NotFound, invalid
 from mcp_runtime.app.functions import said_of
-from mcp_runtime.app.resources import contents
 from mcp_runtime.app.uri_templates import UriTemplate
 from mcp_runtime.binding import Binding
-from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import Context
 
 MAX_BYTES: Final = 1 << 20
@@ -26,7 +24,6 @@ MAX_ENTRIES: Final = 10_000
 """The maximum number of listed folder entries."""
 VARIABLE: Final = "path"
 
-_INVALID_PARAMS: Final = -32602
 _DIRECTORY: Final = "inode/directory"
 _TEXTS: Final = ("json", "xml", "yaml", "toml", "javascript", "ecmascript", "sql", "x-sh", "graphql")
 """Suffixes of media types whose files are text, though the types do not begin with ``text/``."""
@@ -76,10 +73,12 @@ class Folder:
             uri_template=self.template.text, name=name, description=description or f"Files of {name}, by their path."
         )
 
-    @cached_property
-    def itself(self) -> "FolderItself":
-        """The folder as a resource."""
-        return FolderItself(self, {"uri": self.uri, "name": str(self.listed["name"]), "mime_type": _DIRECTORY})
+    def itself(self) -> "Folder":
+        """Return the folder as a resource, which lists its contents."""
+        resource = copy(self)
+        resource.template = None
+        resource.listed = {"uri": self.uri, "name": self.listed["name"], "mime_type": _DIRECTORY}
+        return resource
 
     async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
         """Return a file, or the names in a folder; names of folders end with a slash.
@@ -88,6 +87,7 @@ class Folder:
             NotFound: there is no such visible file.
             PeerError: it is too large.
         """
+        from mcp_runtime.app.content import contents  # It loads pydantic.
         from mcp_runtime.connection.background import THREADS
 
         file = await THREADS.run(self._load, values.get(VARIABLE, ""))
@@ -113,7 +113,7 @@ class Folder:
         except OSError as error:
             raise NotFound(f"cannot be read: {error.strerror}") from None
         if len(data) > self._max_bytes:
-            raise PeerError(_INVALID_PARAMS, f"the file has more than {self._max_bytes:,} bytes", {"pointer": "/uri"})
+            raise invalid(f"the file has more than {self._max_bytes:,} bytes", "/uri")
         return _typed(real.name, data)
 
     def _find(self, path: str) -> Path:
@@ -170,26 +170,6 @@ class Folder:
                 return [f"{folder}{slash}{name}" for name in self._names(target) if name.startswith(begin)]
         except (NotFound, OSError):
             return []
-
-
-class FolderItself:
-    """A folder as a resource that lists its contents.
-
-    Args:
-        folder: the folder.
-        listed: its entry in ``resources/list``.
-    """
-
-    template: UriTemplate | None = None
-
-    def __init__(self, folder: Folder, listed: Mapping[str, Any]) -> None:
-        self._folder = folder
-        self.listed = listed
-        self.where = folder.where
-
-    async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
-        """Return the names in the folder."""
-        return await self._folder.read(uri, values, ctx)
 
 
 def safe_join(root: Path, path: str) -> Path:

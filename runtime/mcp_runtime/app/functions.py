@@ -55,6 +55,11 @@ class Function:
             _ = self.arguments
 
     @property
+    def where(self) -> str:
+        """The file and line where the function is defined."""
+        return self.signature.where
+
+    @property
     def summary(self) -> str | None:
         """The first paragraph of its docstring."""
         return summary(self.signature.function)
@@ -85,7 +90,7 @@ class Function:
         }
         return {**self.arguments.schema, "properties": properties}
 
-    async def call(self, values: dict[str, Any], ctx: Context[Any]) -> Any:
+    async def invoke(self, values: dict[str, Any], ctx: Context[Any]) -> Any:
         """Call it with a client's arguments and the values that the server provides.
 
         Raises:
@@ -95,8 +100,15 @@ class Function:
         check_scopes(self.scopes, ctx)
         returned = await self._injected.call(self._run, values, ctx)
         if returned.__class__ not in _FINISHED and (reason := _unfinished(returned)):
-            raise ResultError(f"{self.signature.what} ({self.signature.where}) returned {reason}")
+            raise ResultError(f"{self.signature.what} ({self.where}) returned {reason}")
         return returned
+
+    def mistakes(self, error: ValueError, arguments: Mapping[str, Any]) -> str:
+        """Describe what is wrong with a client's arguments."""
+        from mcp_runtime.app.mistakes import mistakes
+
+        known = [parameter.name for parameter in self.parameters]
+        return f"invalid arguments for {self.name}: {mistakes(error, arguments, known)}"
 
     @cached_property
     def _run(self) -> Callable[..., Any]:
@@ -123,7 +135,7 @@ class Function:
 
         logging.getLogger("mcp_runtime.app").warning(
             "%s (%s) blocked the event loop for %.1f s, and all other calls with it; without async it runs in a thread",
-            *(self.signature.what, self.signature.where, seconds),
+            *(self.signature.what, self.where, seconds),
         )
 
 

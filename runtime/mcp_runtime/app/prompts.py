@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
+from mcp_runtime.app.errors import invalid
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.binding import Binding
-from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import Context
 from mcp_runtime.protocol.names import PROMPTS_GET
 
-_INVALID_PARAMS: Final = -32602
 
-
-class Prompt:
+class Prompt(Function):
     """A function as a prompt. Arguments are strings, which are converted to the types of the parameters.
 
     Args:
@@ -22,9 +20,6 @@ class Prompt:
         name: its name; by default that of the function.
         description: what it is for; by default the first paragraph of the docstring.
         said: further properties that prompts have in the revision.
-
-    Attributes:
-        function: the function.
 
     Raises:
         DefinitionError: the function cannot be a prompt.
@@ -39,27 +34,22 @@ class Prompt:
         description: str | None,
         **said: Any,
     ) -> None:
-        self.function = Function(function, "prompt", name)
+        super().__init__(function, "prompt", name)
         self._binding = binding
-        self._description = description or self.function.summary
-        self._said = said_of(name=self.function.name, description=self._description, **said)
-
-    @property
-    def where(self) -> str:
-        """The file and line of the function."""
-        return self.function.signature.where
+        self._description = description or self.summary
+        self._said = said_of(name=self.name, description=self._description, **said)
 
     @cached_property
     def listed(self) -> Mapping[str, Any]:
         """Its entry in ``prompts/list``."""
-        stated = self.function.schema["properties"]
+        stated = self.schema["properties"]
         arguments = [
             said_of(
                 name=parameter.name,
                 description=stated[parameter.name].get("description"),
-                required=True if parameter.name in self.function.schema.get("required", ()) else None,
+                required=True if parameter.name in self.schema.get("required", ()) else None,
             )
-            for parameter in self.function.parameters
+            for parameter in self.parameters
         ]
         return {**self._said, "arguments": arguments} if arguments else self._said
 
@@ -70,14 +60,10 @@ class Prompt:
             PeerError: the arguments are invalid.
         """
         try:
-            values = self.function.arguments.read_strings(arguments)
+            values = self.arguments.read_strings(arguments)
         except ValueError as error:
-            from mcp_runtime.app.mistakes import mistakes
-
-            known = [parameter.name for parameter in self.function.parameters]
-            text = f"invalid arguments for {self.function.name}: {mistakes(error, arguments, known)}"
-            raise PeerError(_INVALID_PARAMS, text, {"pointer": "/arguments"}) from None
-        returned = await self.function.call(values, ctx)
+            raise invalid(self.mistakes(error, arguments), "/arguments") from None
+        returned = await self.invoke(values, ctx)
         method: Any = self._binding.methods[PROMPTS_GET]
         from mcp_runtime.app.content import is_result  # It loads pydantic.
         from mcp_runtime.protocol.jsonrpc import is_array

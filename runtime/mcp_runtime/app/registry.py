@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any, Final, Generic, TypeVar
 
-from mcp_runtime.app.errors import DefinitionError
-from mcp_runtime.errors import PeerError
+from mcp_runtime.app.errors import DefinitionError, invalid
 
 T = TypeVar("T")
 
-_INVALID_PARAMS: Final = -32602
 _MAX_DIGITS: Final = 18
 
 
@@ -79,5 +77,5 @@ def _where(entry: Any) -> str:
 
 def _number(cursor: str) -> int:
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= _MAX_DIGITS):
-        raise PeerError(_INVALID_PARAMS, "invalid cursor", {"pointer": "/cursor"})
+        raise invalid("invalid cursor", "/cursor")
     return int(cursor)

@@ -1,54 +1,29 @@
 """Functions as resources and resource templates."""
 
 import re
-from base64 import b64encode
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from mcp_runtime.app.errors import DefinitionError, NotFound
+from mcp_runtime.app.errors import DefinitionError, NotFound, invalid
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.uri_templates import Raw, UriTemplate
 from mcp_runtime.binding import Binding
-from mcp_runtime.errors import PeerError, clipped
+from mcp_runtime.errors import clipped
 from mcp_runtime.handlers import Context
-from mcp_runtime.protocol.names import RESOURCES_READ
 
-_INVALID_PARAMS: Final = -32602
+if TYPE_CHECKING:
+    from mcp_runtime.app.files import Folder
+
 _MAX_SHOWN: Final = 200
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-class Entry(Protocol):
-    """A resource or a resource template."""
-
-    @property
-    def template(self) -> UriTemplate | None:
-        """The template; None for a single resource."""
-        ...
-
-    @property
-    def where(self) -> str:
-        """The file and line where it is defined."""
-        ...
-
-    @property
-    def listed(self) -> Mapping[str, Any]:
-        """Its entry in the list of resources or templates."""
-        ...
-
-    async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
-        """Return the contents of a URI.
-
-        Args:
-            uri: the URI.
-            values: the variables of the template.
-            ctx: the context of the request.
-        """
-        ...
+Entry: TypeAlias = "FunctionResource | Folder"
+"""A resource or a resource template."""
 
 
-class FunctionResource:
+class FunctionResource(Function):
     """A function as a resource or a resource template.
 
     Args:
@@ -61,7 +36,6 @@ class FunctionResource:
         said: further properties that resources have in the revision.
 
     Attributes:
-        function: the function.
         template: the template; None for a single resource.
         listed: its entry in the list of resources or templates.
 
@@ -81,46 +55,48 @@ class FunctionResource:
         mime_type: str | None,
         **said: Any,
     ) -> None:
-        self.function = Function(function, f"resource {uri}", name)
+        super().__init__(function, f"resource {uri}", name)
         self._mime_type = mime_type
         self._binding = binding
         try:
-            raw = [p.name for p in self.function.parameters if Raw in getattr(p.annotation, "__metadata__", ())]
+            raw = [p.name for p in self.parameters if Raw in getattr(p.annotation, "__metadata__", ())]
             self.template = template = UriTemplate(uri, raw) if "{" in uri or "}" in uri else None
         except ValueError as error:
-            raise self.function.signature.error(str(error)) from None
+            raise self.signature.error(str(error)) from None
         if not _SCHEME.match(uri):
-            raise self.function.signature.error("the URI needs a scheme: acme://shelf")
-        given, wanted = {p.name for p in self.function.parameters}, set(template.names if template else ())
+            raise self.signature.error("the URI needs a scheme: acme://shelf")
+        given, wanted = {p.name for p in self.parameters}, set(template.names if template else ())
         if given != wanted:
             odd = [f"{name} is only in the URI" for name in sorted(wanted - given)]
             odd += [f"{name} is only a parameter (in the URI: {{{name}}})" for name in sorted(given - wanted)]
             reason = f"the URI and the function must have the same variables; {', '.join(odd)}"
-            raise self.function.signature.error(reason)
+            raise self.signature.error(reason)
         key = {"uri_template": uri} if template else {"uri": uri}
-        description = description or self.function.summary
-        name = self.function.name
-        self.listed: Mapping[str, Any] = said_of(**key, name=name, description=description, mime_type=mime_type, **said)
-
-    @property
-    def where(self) -> str:
-        """The file and line of the function."""
-        return self.function.signature.where
+        description = description or self.summary
+        said |= {"name": self.name, "description": description, "mime_type": mime_type}
+        self.listed: Mapping[str, Any] = said_of(**key, **said)
 
     async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
-        """Return the contents of a URI; see `Entry`.
+        """Return the contents of a URI.
+
+        Args:
+            uri: the URI.
+            values: the variables of the template.
+            ctx: the context of the request.
 
         Raises:
             PeerError: a variable of the template does not match the type of its parameter.
         """
         try:
-            arguments = self.function.arguments.read_strings(values) if self.template else {}
+            arguments = self.arguments.read_strings(values) if self.template else {}
         except ValueError as error:
             from mcp_runtime.app.mistakes import mistakes
 
             reason = f"{clipped(uri, _MAX_SHOWN)}: {mistakes(error, values, list(values))}"
-            raise PeerError(_INVALID_PARAMS, reason, {"pointer": "/uri"}) from None
-        returned = await self.function.call(arguments, ctx)
+            raise invalid(reason, "/uri") from None
+        returned = await self.invoke(arguments, ctx)
+        from mcp_runtime.app.content import contents  # It loads pydantic.
+
         return contents(self._binding, uri, returned, self._mime_type)
 
 
@@ -150,7 +126,7 @@ class Resources:
             raise DefinitionError(entry.where, f"resource {uri}", f"already defined ({taken.where})")
         (self.templates if entry.template else self.fixed).add(uri, entry)
 
-    def get(self, uri: str) -> Entry | None:
+    def get(self, uri: str) -> "Entry | None":
         """Return the entry defined for a URI or a template."""
         return self.fixed.get(uri) or self.templates.get(uri)
 
@@ -177,11 +153,11 @@ class Resources:
         entry, values = found[0]
         return await entry.read(uri, values, ctx)
 
-    def named(self, uri: str | None) -> list[Entry]:
+    def named(self, uri: str | None) -> "list[Entry]":
         """Return what matches a URI, or all entries if that is None."""
         return [*self.fixed, *self.templates] if uri is None else [entry for entry, _ in self.matching(uri)]
 
-    def matching(self, uri: str) -> list[tuple[Entry, Mapping[str, str]]]:
+    def matching(self, uri: str) -> "list[tuple[Entry, Mapping[str, str]]]":
         """Return what matches a URI, with the variables of the template: the resource, or else all such templates."""
         fixed = self.fixed.get(uri)
         if fixed is not None:
@@ -191,33 +167,3 @@ class Resources:
             for entry in self.templates
             if entry.template and (values := entry.template.match(uri)) is not None
         ]
-
-
-def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> Any:
-    """Return the result of reading a resource: text, bytes, contents of the revision, or any JSON value.
-
-    Raises:
-        ValueError: JSON cannot express the value.
-    """
-    from mcp_runtime.app.content import is_result
-    from mcp_runtime.app.schemas import text_of
-    from mcp_runtime.model import WireModel
-
-    method: Any = binding.methods[RESOURCES_READ]
-    result: type[Any] = method.result.load()
-    if is_result(value, result):
-        return value
-    if isinstance(value, WireModel):
-        value = [value]
-    from mcp_runtime.protocol.jsonrpc import is_array  # It loads pydantic_core.
-
-    if is_array(value) and value and all(isinstance(item, WireModel) for item in value):
-        return result(contents=value)
-    said: dict[str, Any] = {"uri": uri}
-    if isinstance(value, bytes):
-        said |= {"mimeType": mime_type or "application/octet-stream", "blob": b64encode(value).decode()}
-    elif isinstance(value, str):
-        said |= {"mimeType": mime_type or "text/plain", "text": value}
-    else:
-        said |= {"mimeType": mime_type or "application/json", "text": text_of(value)}
-    return result(contents=[said])

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from mcp_runtime.app.annotations import is_plain, leaves
-from mcp_runtime.app.errors import ResultError, ToolFailure
+from mcp_runtime.app.errors import ResultError, ToolFailure, invalid
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.app.signature import MISSING
 from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
@@ -15,10 +15,8 @@ from mcp_runtime.protocol.names import TOOLS_CALL
 if TYPE_CHECKING:
     from mcp_runtime.app.schemas import Output
 
-_INVALID_PARAMS: Final = -32602
 
-
-class Tool:
+class Tool(Function):
     """A function as a tool.
 
     Args:
@@ -31,9 +29,6 @@ class Tool:
         task: whether a call may become a task: ``optional``, ``required``, or None if it may not.
         restart: whether a task may run again if its process ends.
         said: further properties that tools have in the revision.
-
-    Attributes:
-        function: the function.
 
     Raises:
         DefinitionError: the function cannot be a tool.
@@ -52,39 +47,32 @@ class Tool:
         restart: bool = False,
         **said: Any,
     ) -> None:
-        self.function = Function(function, "tool", name, input_schema)
+        super().__init__(function, "tool", name, input_schema)
         if task not in (None, "optional", "required"):
-            raise self.function.signature.error(f"task={task!r} is neither 'optional' nor 'required'")
+            raise self.signature.error(f"task={task!r} is neither 'optional' nor 'required'")
         if restart and task is None:
-            raise self.function.signature.error("restart=True is for tools that become tasks; pass task= too")
+            raise self.signature.error("restart=True is for tools that become tasks; pass task= too")
         self._task, self._restart, self._server, self._binding = task, restart, server, server.__binding__
         if task is not None and self._tasks is None:
-            raise self.function.signature.error("task= needs a store: App(extensions=[Tasks(MemoryTaskStore())])")
+            raise self.signature.error("task= needs a store: App(extensions=[Tasks(MemoryTaskStore())])")
         if task is not None:
-            self._tasks.declare_tool(self.function.name, task)
+            self._tasks.declare_tool(self.name, task)
         stated = getattr(said.get("execution"), "task_support", None)  # in 2025-11-25
         if stated in ("optional", "required") and self._tasks is not None:
             self._task = stated
-        self._said = said_of(name=self.function.name, description=description or self.function.summary, **said)
+        self._said = said_of(name=self.name, description=description or self.summary, **said)
         if "description" not in self._said:
-            self.function.signature.warn(
-                "it has no description; write a docstring, from which models learn its purpose"
-            )
-        returns = self.function.signature.returns
+            self.signature.warn("it has no description; write a docstring, from which models learn its purpose")
+        returns = self.signature.returns
         self._is_structured = structured and returns not in (MISSING, None, type(None), Any)
         if self._is_structured and not is_plain(returns):
             _ = self._output  # Report a type without a JSON Schema now.
-
-    @property
-    def where(self) -> str:
-        """The file and line of the function."""
-        return self.function.signature.where
 
     @cached_property
     def listed(self) -> Mapping[str, Any]:
         """Its entry in ``tools/list``."""
         output = {"output_schema": self._output.schema} if self._output else {}
-        return {**self._said, "input_schema": self.function.schema, **output}
+        return {**self._said, "input_schema": self.schema, **output}
 
     async def call(self, arguments: Mapping[str, Any], ctx: Context[Any]) -> Any:
         """Return the result of a call.
@@ -98,12 +86,12 @@ class Tool:
             self._tasks.admit(ctx, self._task, self._restart)
         try:
             try:
-                values = self.function.arguments.read(arguments)
+                values = self.arguments.read(arguments)
             except ValueError as error:
                 return self._refused(error, arguments, ctx)
-            return self._succeeded(await self.function.call(values, ctx))
+            return self._succeeded(await self.invoke(values, ctx))
         except ToolFailure as error:
-            return self._failed("\n".join(map(str, error.args)) or f"{self.function.name} failed")
+            return self._failed("\n".join(map(str, error.args)) or f"{self.name} failed")
         except MissingCapability:
             raise
         except PeerError as error:
@@ -130,7 +118,7 @@ class Tool:
         from mcp_runtime.app.content import is_content
         from mcp_runtime.app.schemas import Output
 
-        signature = self.function.signature
+        signature = self.signature
         if not self._is_structured or any(map(is_content, leaves(signature.returns))):
             return None
         return Output(signature, _takes_any_json(self._result))
@@ -151,7 +139,7 @@ class Tool:
     def _broke(self, error: Exception, ctx: Context[Any]) -> Any:
         from logging import ERROR, WARNING  # Few tools fail, and importing a server should be fast.
 
-        name, where = self.function.name, self.function.signature.where
+        name, where = self.name, self.where
         if isinstance(error, ResultError):
             ctx.connection.log_limited(ERROR, "%s", error)
         elif isinstance(error, RemoteProtocolError):  # the client answered wrongly
@@ -161,14 +149,12 @@ class Tool:
         return self._failed(f"{name} failed; see the server's log")
 
     def _refused(self, error: ValueError, arguments: Mapping[str, Any], ctx: Context[Any]) -> Any:
-        from mcp_runtime.app.mistakes import mistakes
         from mcp_runtime.middleware.validate import INVALID_INPUT_IN_RESULT
 
-        known = [parameter.name for parameter in self.function.parameters]
-        text = f"invalid arguments for {self.function.name}: {mistakes(error, arguments, known)}"
+        text = self.mistakes(error, arguments)
         if ctx.requester.revision >= INVALID_INPUT_IN_RESULT:
             return self._failed(text)
-        raise PeerError(_INVALID_PARAMS, text, {"pointer": "/arguments"})
+        raise invalid(text, "/arguments")
 
 
 def _takes_any_json(result: type[Any]) -> bool:

@@ -11,7 +11,6 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from mcp_runtime.app.registry import Registry
-from mcp_runtime.app.resources import contents
 from mcp_runtime.connection.background import THREADS
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import PeerError, clipped
@@ -146,6 +145,8 @@ class Skills(Extension):
             content: str | bytes = found.decode()
         except UnicodeDecodeError:
             content = found
+        from mcp_runtime.app.content import contents  # It loads pydantic.
+
         return contents(ctx.requester.binding, params.uri, content, _type(params.uri))
 
     def _load(self, uri: str) -> bytes | None:
