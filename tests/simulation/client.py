@@ -16,6 +16,7 @@ from simulation.net import History, Stream, held
 
 MODERN: Final = "2026-07-28"
 World = dict[str, Any]
+"""What `world.make` returns, `world.run` plays and the oracle judges: JSON, so that it can be kept and made smaller."""
 
 
 def bindings(revision: str) -> Any:

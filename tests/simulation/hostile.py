@@ -21,7 +21,10 @@ LINES: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "lines.json")
 BARE: Final = ("ping", "call", "no such method", "cancel nothing", "answer nothing", "unknown news", "spaces")
 """What it sends without a session."""
 STATELESS: Final = ("call", "slow call", "report", "text id", "no such method", "no name", "cancel", "same id")
-"""What it sends in the modern era."""
+ASKING: Final = ("ask", "ask", "answer", "answer", "forged answer")
+FLOOD: Final = 1800
+"""How many pings are a flood: their answers are more than a server lets a client leave unread."""
+"""What it sends in the modern era, and with questions."""
 
 
 def make(chance: random.Random, server: str, speaks: str) -> dict[str, Any]:
@@ -30,9 +33,10 @@ def make(chance: random.Random, server: str, speaks: str) -> dict[str, Any]:
     spoken = (server,) if speaks == "own" else (MODERN, "2025-11-25")
     begins_nothing = begins not in (None, MODERN) and spoken == (MODERN,)
     is_bare = begins is None or begins_nothing or (begins == MODERN and MODERN not in spoken)
-    known = BARE if is_bare else STATELESS if begins == MODERN else tuple(LINES)
+    own = tuple(set(LINES) - {*ASKING, *chance.choice((("flood",), (), ()))})
+    known = BARE if is_bare else (*STATELESS, *ASKING) if begins == MODERN else sorted(own)
     kinds = [chance.choice(known) for _ in range(chance.randint(3, 12))]
-    return {"begins": begins, "kinds": kinds}
+    return {"begins": begins, "stumbles": chance.random() < 0.3, "kinds": kinds}
 
 
 class Reference:
@@ -44,12 +48,14 @@ class Reference:
         self.spoken = (own,) if world["speaks"] == "own" else (*legacy, MODERN)
         self.begins: str | None = hostile["begins"]
         self.kinds: list[str] = hostile["kinds"]
+        self._stumbles: bool = hostile.get("stumbles", False)
         self.revision = ""
         if self.begins != MODERN and self.begins is not None and self.has_sessions:
             self.revision = self.begins if self.begins in self.spoken else max(set(self.spoken) - {MODERN})
         self.is_modern = self.begins == MODERN and MODERN in self.spoken
         self.open: dict[Any, float] = {}
         self.cancelled: list[str] = []
+        self.asked = ""
 
     @property
     def has_sessions(self) -> bool:
@@ -61,6 +67,10 @@ class Reference:
         if self.begins is not None and self.begins != MODERN:
             params = {"protocolVersion": self.begins, "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
             answer = ["hello", {"protocolVersion": self.revision}] if self.revision else ["hello", UNSUPPORTED]
+            if self._stumbles:
+                yield 0.0, _text({"id": "bad", "method": "initialize", "params": {}}), [
+                    (0.0, ["bad", PARAMS if self.has_sessions else UNSUPPORTED])
+                ]
             yield 0.0, _text({"id": "hello", "method": "initialize", "params": params}), [(0.0, answer)]
             yield 1.0, _text({"method": "notifications/initialized"}), []
         for number, kind in enumerate(self.kinds):
@@ -68,10 +78,15 @@ class Reference:
             self.open = {id_: until for id_, until in self.open.items() if until > at}
             value = self._filled(LINES[kind], number)
             text = value if isinstance(value, str) else _text(value)
-            yield at, text, list(self._react(at, kind, value, f"tag {number}"))
+            if kind == "flood":
+                pings = [_text({"id": 10_000 * (number + 1) + one, "method": "ping"}) for one in range(FLOOD)]
+                yield at, "\n".join(pings), [(at, [10_000 * (number + 1) + one, {}]) for one in range(FLOOD)]
+            else:
+                yield at, text, list(self._react(at, kind, value, f"tag {number}"))
 
     def _filled(self, line: Any, number: int) -> Any:
-        value: Any = json.loads(json.dumps(line).replace('"TAG"', f'"tag {number}"'))
+        spelled = json.dumps(line).replace('"TAG"', f'"tag {number}"').replace("ASKED", self.asked)
+        value: Any = json.loads(spelled)
         for one in _objects(value):
             self._fill(one, number)
         return value
@@ -129,6 +144,14 @@ class Reference:
             yield at, [id_, NO_METHOD]
         elif kind == "no name":
             yield at, [id_, PARAMS]
+        elif kind == "ask":
+            self.asked = tag
+            yield at, [id_, {"asks": f"{tag}|0|0"}]
+        elif kind in ("answer", "forged answer") and (kind != "answer" or not self.asked):
+            yield at, [id_, PARAMS]
+        elif kind == "answer":
+            tag, self.asked = self.asked, ""
+            yield at, [id_, {"text": tag}]
         elif kind == "slow call":
             self.open[id_] = at + 5
             yield at + 5, [id_, {"text": tag}, "slow"]
@@ -173,6 +196,9 @@ def simplified(message: Any) -> Any:
     if "error" in message:
         return [id_, message["error"]["code"]]
     result = message.get("result", {})
+    if asked := result.get("inputRequests"):
+        [[_, question]] = asked.items()
+        return [id_, {"asks": question["params"]["messages"][0]["content"]["text"]}]
     if "content" in result:
         return [id_, {"text": result["content"][0]["text"]}]
     return [id_, {name: result[name] for name in ("protocolVersion",) if name in result}]

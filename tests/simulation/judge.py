@@ -10,8 +10,8 @@ from simulation.duties import LEVELS, LINGER, MODERN, WRITE_LINGER, Call, Connec
 from simulation.gates import Gate
 from simulation.wire import Wire
 
-GROWS: Final = ("Connection.features", "Connection._close_hooks", "Session._given_up")
-"""What may hold more after some calls: what is set up when it is first used, and the calls that nobody answered."""
+GROWS: Final = ("Connection.features", "Connection._close_hooks")
+"""What may hold more after some calls: what is set up when it is first used."""
 
 
 class Judge(Wire):
@@ -79,7 +79,8 @@ class Judge(Wire):
         return (weather["capacity"] > 300 or not weather["delay"]) and not self._world["stalls"]
 
     def server_stops(self, one: Connection, _: Any) -> None:
-        one.grace = 2 if self._world["weather"]["capacity"] <= 300 else 0
+        weather = self._world["weather"]
+        one.grace = 2 if weather["capacity"] <= 300 and weather["delay"] else 0
         self._end(one, self._now)
 
     def client_is_idle(self, one: Connection, data: Any) -> None:
@@ -95,8 +96,16 @@ class Judge(Wire):
         one.held = one.held or (data if one.revision else {})
         if not one.revision or any(call.received.state == "suspended" for call in self._of(one)):
             return
+        unanswered = sum(machine.state in ("cancelled", "ended") for machine in one.requests.values())
+        unanswered += sum(question.has_withdrawn for question in self._questions_of(one))
         for place, size in data.items():
-            if size > one.held.get(place, 0) and place not in GROWS:
+            least = unanswered if place == "Session._given_up" else one.held.get(place, 0)
+            is_alive = not one.ended and one.ends > self._now
+            if (
+                size > least
+                and place not in GROWS
+                and (is_alive or not place.endswith((".used", "._timers", "._given_up")))
+            ):
                 self.fault(f"client {one.number}: {place} has grown to {size}")
 
     def _kept_open(self, one: Connection) -> int:

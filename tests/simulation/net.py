@@ -19,7 +19,7 @@ FIRST: Final = 1_000
 """The first number of a descriptor that exists only in a simulation."""
 
 
-_SHARED: Final = "Binding", "Method", "Server", "Settings", "Options", "Bridge", "Meta"
+_SHARED: Final = "Binding", "Method", "Server", "Settings", "Options", "Bridge", "Meta", "Worlds", "Person"
 """How the classes are called whose objects connections share."""
 
 
@@ -325,10 +325,14 @@ def held(*roots: object) -> dict[str, int]:
         if isinstance(one, dict | set | deque | list):
             each: Any = cast("Any", one)
             waiting += [*each, *each.values()] if isinstance(one, dict) else each
-        elif type(one).__module__.startswith("mcp_runtime") and not type(one).__name__.endswith(_SHARED):
+        elif any(kind.__module__.startswith("mcp_runtime") for kind in type(one).__mro__) and not type(
+            one
+        ).__name__.endswith(_SHARED):
             slots = [name for kind in type(one).__mro__ for name in vars(kind).get("__slots__", ())]
             for name in (*slots, *getattr(one, "__dict__", ())):
-                value = getattr(one, name, None)
+                value = None if name == "_history" else getattr(one, name, None)
+                if name == "used" and value:
+                    sizes[f"{type(one).__name__}.used"] = value
                 if isinstance(value, dict | set | deque | list):
                     place = f"{type(one).__name__}.{name}"
                     sizes[place] = sizes.get(place, 0) + len(cast("Any", value))

@@ -27,7 +27,7 @@ class Streams(Judge):
 
     def client_posts(self, _: Connection, data: Any) -> None:
         tag = data["tag"]
-        self._since[tag] = self._now + self._web["stream_after"]
+        self._since[tag] = self._now
         self._status[tag] = 404 if self._is_over else 200
         self._streams[tag] = Machine(self, STREAM, tag)
         self._made[tag], self._calls[tag].reported = [], None
@@ -41,7 +41,8 @@ class Streams(Judge):
     def client_is_answered(self, _: Connection, data: Any) -> None:
         is_bad = self._web["revision"] == MODERN and self._made[data["tag"]] == [-32602]
         status = 400 if is_bad else self._status[data["tag"]]
-        is_moment = is_bad and abs(self._now - self._since[data["tag"]]) < 1e-3  # when the response becomes a stream
+        # In this moment the response becomes a stream.
+        is_moment = is_bad and abs(self._now - self._since[data["tag"]] - self._web["stream_after"]) < 1e-3
         if data["status"] != status and not is_moment:
             self.fault(f"{data['tag']}: the status is {data['status']}, not {status}")
 
@@ -155,7 +156,7 @@ class Streams(Judge):
 
     def _await(self, tag: str) -> None:
         if self._made[tag] and self._streams[tag].state in ("open", "answered"):
-            self._must("hear", tag, at=max(self._now, self._since[tag]) + 2 * self._web["slow"])
+            self._must("hear", tag, at=self._now + 2 * self._web["slow"])
 
 
 def simplified(message: Any) -> Any:

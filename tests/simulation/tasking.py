@@ -207,6 +207,8 @@ class Tasking(Judge):
         for question in call.asked.values() if "inputRequests" in told else ():
             if question.machine.state == "open":
                 self._must("show", question.text, at=soon, by=True)
+            elif question.machine.state == "stopped":
+                self._must("show", question.text, at=float("inf"), by=True)  # if the client does not know it yet
         if told.get("status") in ENDED and call.side.state == "sent":
             call.sent.step("answer")
             call.side.step("answer")

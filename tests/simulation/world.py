@@ -5,31 +5,21 @@ import json
 import logging
 import random
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
-from mcp_runtime.errors import PeerError
-from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
-from mcp_runtime.options import CallOptions
-from mcp_runtime.sealed import InputState
 from mcp_runtime.server import serving
-from mcp_runtime.settings import ServerOptions
 from simulation import hostile, web
-from simulation.client import MODERN, bindings, live
+from simulation.client import MODERN, World, live
 from simulation.loop import Loop, Stuck, simulate
 from simulation.net import Event, History, Net, Stream, Weather, held
+from simulation.server import LEVELS, make_server
 
 LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-LEVELS: Final = ("debug", "info", "warning", "error")
 
-CALM: Final = {"clients": 1, "stalls": 0, "weather": {"delay": 0, "pieces": 5}, "limits": {}}
+CALM: Final[dict[str, Any]] = {"clients": 1, "stalls": 0, "limits": {}}
 """What differs in a world with a hostile client."""
-
-World = dict[str, Any]
-"""What `make` returns, `run` plays and the oracle judges: JSON, so that it can be kept and made smaller."""
 
 
 def make(seed: int) -> World:
@@ -58,19 +48,28 @@ def make(seed: int) -> World:
     if world["stalls"]:
         world["limits"] |= {"progress_rate": None, "log_rate": None}
     if chance.random() < 0.15:
-        return world | {"hostile": hostile.make(chance, world["server"], world["speaks"]), **CALM}
+        weather = {"delay": 0, "pieces": 5, "capacity": some((300, 1 << 16))}
+        script = hostile.make(chance, world["server"], world["speaks"])
+        return world | {"hostile": script, **CALM, "weather": weather}
     world["pings"] = delay < 1 and not world["stalls"] and chance.random() < 0.3
     for number in range(chance.randint(1, 8)):
         world["calls"].append(_call(chance, number, world["clients"]))
     if chance.random() < 0.22:
         over_http = web.make(chance, world["calls"])
-        return world | {"web": over_http, "speaks": "all", **CALM, "limits": {"progress_rate": None}}
+        return world | {
+            "web": over_http,
+            "speaks": "all",
+            **CALM,
+            "limits": {"progress_rate": None},
+            "weather": {"delay": 0, "pieces": 5},
+        }
     if not world["stalls"] and delay < 10 and chance.random() < 0.3:
         is_modern = world["client"] == world["server"] == MODERN and world["era"] != "legacy"
         world["limits"] |= {"max_queued": 10_000} if is_modern else {"max_in_flight": 256}
         world["patience"] |= {"timeout": 2000, "max_time": 5000}
         for number, call in enumerate(world["calls"]):
-            call |= {"timeout": None, "max_time": None, "cancel": None if is_modern else call["cancel"]}
+            call |= {"timeout": None, "max_time": None}
+            call["cancel"] = chance.choice((None, call["cancel"], chance.uniform(0, 9)))
             if number % 2 == 0:
                 call |= {"steps": _dialogue(chance), "progress": False}
     elif not world["stalls"] and delay < 10 and chance.random() < 0.5:
@@ -175,120 +174,13 @@ def _step(chance: random.Random, number: int) -> list[Any]:
             return ["wait", chance.choice((0, 0.02, 0.5, 1, 4, chance.uniform(0, 10)))]
         case 4 | 5 | 6 | 7:
             progress = number + chance.choice((1, 1, 1, -0.8))
-            return ["report", progress, chance.choice((None, 10)), chance.choice((1, 1, 5))]
+            return ["report", progress, chance.choice((None, 10)), chance.choice((1, 1, 4, 5))]
         case 8 | 9:
-            return ["log", chance.choice((*LEVELS, "mixed", "mixed")), f"line {number}", chance.choice((1, 1, 8))]
+            return ["log", chance.choice((*LEVELS, "mixed", "mixed")), f"line {number}", chance.choice((1, 1, 8, 30))]
         case 10:
             return ["fail", chance.choice((-32602, -32000, 7))]
         case _:
             return chance.choice((["crash"], ["big", 5000], ["stubborn", 1.0], ["report", 0, None, 1]))
-
-
-async def perform(steps: list[Any], tag: str, ctx: Any, note: Callable[[str, Any], None], do: Any) -> str:
-    """Do what the steps of a call say; return the text of the result."""
-    text = tag
-    for number, (name, *given) in enumerate(steps):
-        match name, given:
-            case "wait", [seconds]:
-                await asyncio.sleep(seconds)
-            case "report", [progress, total, times]:
-                for part in range(times):
-                    reached = progress + part // 2 / 10
-                    note("reports", {"tag": tag, "progress": reached, "total": total})
-                    await ctx.report_progress(reached, total)
-            case "log", [level, line, times]:
-                for part in range(times):
-                    as_level: Any = LEVELS[(7 * part + number) % len(LEVELS)] if level == "mixed" else level
-                    note("logs", {"tag": tag, "level": as_level, "line": f"{tag} {line}.{number}.{part}"})
-                    await ctx.log(as_level, f"{tag} {line}.{number}.{part}")
-            case "ask", [float() | int() as seconds]:
-                await do["ask"](note, f"{tag}|{number}|{seconds}")
-            case "ask", _:
-                async with asyncio.TaskGroup() as group:
-                    for part, (wait, seconds) in enumerate(given):
-                        group.create_task(do["ask"](note, f"{tag}|{number}.{part}|{seconds}", wait))
-            case "defer", _:
-                note("defers", {"tag": tag})
-                await defer(ctx)
-            case "change", [uri]:
-                note("changes", {"tag": tag, "uri": uri})
-                await do["change"](uri)
-            case "fail", [code]:
-                raise PeerError(code, f"{tag} fails", {"tag": tag})
-            case "crash", _:
-                raise RuntimeError(tag)
-            case "big", [size]:
-                text += "x" * size
-            case "stubborn", [seconds]:
-                try:
-                    await asyncio.sleep(seconds)
-                except asyncio.CancelledError:
-                    note("resists", {"tag": tag})
-                    await asyncio.sleep(seconds)
-            case _:
-                raise ValueError(name)
-    return text
-
-
-async def _ask(v: Any, client: Any, note: Any, text: str, wait: float = 0) -> None:
-    """Ask a client for a text, after some seconds."""
-    await asyncio.sleep(wait)
-    tag = text.partition("|")[0]
-    note("asks", {"tag": tag, "text": text})
-    asked = v.SamplingMessage(role="user", content=v.TextContent(text=text))
-    options = CallOptions(timeout=2000, max_time=5000)
-    answer = (await client.create_message(messages=[asked], max_tokens=9, options=options)).content.text
-    note("hears", {"tag": tag, "asked": text, "text": answer})
-
-
-async def _change(server: Any, uri: str | None) -> None:
-    """Report that a resource or the list of tools has changed."""
-    await (list_changed(server, "tools") if uri is None else resource_updated(server, uri))
-
-
-def make_server(world: World, history: History) -> Any:
-    """Return the server of a world: its tool does what the arguments say."""
-    v = bindings(world["server"])
-    is_session_with_tasks = "tasks" in world and world["server"] != MODERN
-
-    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
-        tag, steps = params.arguments["tag"], params.arguments["steps"]
-        history.note("handler", "begins", {"tag": tag})
-        try:
-            note = partial(history.note, "handler")
-            do = {"ask": partial(_ask, v, ctx.client), "change": partial(_change, self)}
-            text = await perform(steps, tag, ctx, note, do)
-        except asyncio.CancelledError:
-            history.note("handler", "is cancelled", {"tag": tag, "told": ctx.is_cancelled})
-            raise
-        except Exception as error:
-            history.note("handler", "fails", {"tag": tag, "code": getattr(error, "code", None)})
-            raise
-        history.note("handler", "ends", {"tag": tag, "told": ctx.is_cancelled})
-        return v.CallToolResult(content=[v.TextContent(text=text)])
-
-    async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
-        more = {"execution": v.ToolExecution(task_support="optional")} if is_session_with_tasks else {}
-        return v.ListToolsResult(tools=[v.Tool(name="run", input_schema={"type": "object"}, **more)])
-
-    async def list_resources(self: Any, params: Any, ctx: Any) -> Any:
-        return v.ListResourcesResult(resources=[])
-
-    async def subscribe(self: Any, params: Any, ctx: Any) -> Any:
-        return v.EmptyResult()
-
-    known: dict[str, Any] = {"call_tool": call_tool, "list_tools": list_tools}
-    more: dict[str, Any] = {}
-    if "watches" in world:
-        known |= {"list_resources": list_resources}
-        known |= {"subscribe": subscribe, "unsubscribe": subscribe} if world["server"] != MODERN else {}
-        more = {"list_changed": True, "resource_updates": True}
-    if "tasks" in world:
-        more = {"extensions": [Tasks(MemoryTaskStore(ttl=190, poll_interval=world["tasks"]["poll"]))]}
-    if "web" in world:
-        more = {"inputs": InputState(keys=[bytes(32)])}
-    options = ServerOptions(name="world", revisions=world["speaks"], **world["limits"], **more)
-    return type("Worlds", (v.Server,), {**known, "options": options})()
 
 
 def run(world: World) -> tuple[list[Event], Loop]:
@@ -379,12 +271,21 @@ class _Deaf(Receiver):
     def connection_lost(self, reason: TransportError | None) -> None: ...
 
 
+def is_asking(message: Any) -> bool:
+    """Whether a message is a result that asks."""
+    return message.__class__ is dict and "requestState" in message.get("result", {})
+
+
 async def _attack(world: World, history: History, stream: Stream) -> None:
     """Be a hostile client: send the lines, at their times."""
     await stream.client.start(_Deaf())
     for at, line, _ in hostile.Reference(world).lines():
         await asyncio.sleep(at - history.loop.time())
-        stream.client.send(line.encode())
+        states = [
+            data["result"]["requestState"] for _, _, what, data in history if what == "received" and is_asking(data)
+        ]
+        for message in line.replace("STATE", states[-1] if states else "").split("\n"):
+            stream.client.send(message.encode())
     await asyncio.sleep(10)
     await stream.client.close()
 
