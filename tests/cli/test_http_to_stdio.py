@@ -79,7 +79,8 @@ def served(folder: Path) -> Generator["tuple[str, subprocess.Popen[str]]"]:
 def post(url: str, method: str, params: dict[str, Any], *, id_: int | None = 1, session: str = "") -> httpx2.Response:
     """Send a message of the legacy era."""
     message = {"jsonrpc": "2.0", "method": method, "params": params, **({} if id_ is None else {"id": id_})}
-    return httpx2.post(url, headers={**HEADERS, **({"mcp-session-id": session} if session else {})}, json=message)
+    headers = {**HEADERS, **({"mcp-session-id": session} if session else {})}
+    return httpx2.post(url, headers=headers, json=message, timeout=60)
 
 
 def answer(response: httpx2.Response) -> Any:
@@ -173,14 +174,16 @@ def test_a_stream_is_resumed_and_an_open_one_does_not_delay_the_end(tmp_path: Pa
         json_headers = {**HEADERS, **headers, "accept": HEADERS["accept"]}
         params = {"name": "brew", "arguments": {"tea": "oolong"}, "_meta": {"progressToken": 1}}
         call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
-        with httpx2.stream("POST", url, headers=json_headers, json=call) as response:
+        with httpx2.stream("POST", url, headers=json_headers, json=call, timeout=60) as response:
             lines = response.iter_lines()
             first = next(line for line in lines if line.startswith("id: "))
             assert "notifications/progress" in next(lines)
-        with httpx2.stream("GET", url, headers={**headers, "last-event-id": first.removeprefix("id: ")}) as response:
+        with httpx2.stream(
+            "GET", url, headers={**headers, "last-event-id": first.removeprefix("id: ")}, timeout=60
+        ) as response:
             result = next(line for line in response.iter_lines() if line.startswith("data: "))
             assert json.loads(result.removeprefix("data: "))["id"] == 2
-        with httpx2.stream("GET", url, headers=headers) as response:
+        with httpx2.stream("GET", url, headers=headers, timeout=60) as response:
             assert response.status_code == 200
             process.send_signal(signal.SIGINT)
             assert process.wait(20) == 0

@@ -91,7 +91,7 @@ def proxy(
         if not passed.is_stuck:
             report.end(passed.broken)
             left = f", {passed.unjudged:,} not judged" if passed.unjudged else ""
-            report.note(f"{count(passed.messages, 'message')}, {passed.broken:,} broken{left}; {passed.server}")
+            report.note(f"{count(passed.messages, 'message')}, {passed.broken:,} broken{left}; {passed.ended}")
         if recorder is not None:
             recorder.close()
     if fail and passed.broken:

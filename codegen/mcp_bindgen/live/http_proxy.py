@@ -6,12 +6,11 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.json_values import is_object
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.proxy import Passed, Record, Tally, Tell
+from mcp_bindgen.live.proxy import Record, Tally, Tell
 from mcp_runtime.observe.observer import Observer
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.dispatch import Side
@@ -55,9 +54,6 @@ class HttpRelay(Application):
     def __init__(self, tell: Tell, record: Record | None = None) -> None:
         super().__init__((), {"limits": _LIMITS})
         self.tally = Tally(tell, record)
-        self.unjudged = 0
-        self._numbers: WeakKeyDictionary[Observer, int] = WeakKeyDictionary()
-        self._conversations = 0
         self._bindings = [package.BINDING for package in packages_of(revisions())]
 
     async def _answer(self, request: HttpRequest) -> None:
@@ -75,18 +71,10 @@ class HttpRelay(Application):
         """Judge a message of a conversation; None for one that is not followed."""
         if not text.strip():
             return
-        self.unjudged += observer is None
-        self.tally.take(observer, self._number(observer), sender, text)
+        self.tally.unjudged += observer is None
+        self.tally.take(observer, sender, text)
 
-    def _number(self, observer: Observer | None) -> int:
-        """Return the number of a conversation; 0 for those that are not followed."""
-        if observer is None:
-            return 0
-        if observer not in self._numbers:
-            self._conversations += 1
-        return self._numbers.setdefault(observer, self._conversations)
-
-    def serve(self, port: int, started: Callable[[str], None]) -> Passed:
+    def serve(self, port: int, started: Callable[[str], None]) -> Tally:
         """Serve until the process is interrupted; return what passed.
 
         Args:
@@ -107,7 +95,8 @@ class HttpRelay(Application):
 
         with suppress(KeyboardInterrupt):
             asyncio.run(serve_and_close())
-        return self.tally.passed("the proxy was stopped", self.unjudged)
+        self.tally.ended = "the proxy was stopped"
+        return self.tally
 
     async def end_sessions(self) -> None:
         """End all sessions."""

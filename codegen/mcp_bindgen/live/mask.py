@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import clip
@@ -64,7 +63,9 @@ class Mask:
     def _masked(self, value: dict[str, Any], *, by_name: bool) -> dict[str, Any]:
         if self.secrets is None:
             return value
-        masker = self._by_name if by_name else self._by_form
+        from mcp_runtime.middleware.masking import Masker
+
+        masker = Masker() if by_name else Masker(secrets=())
         masked: dict[str, Any] = masker.mask(self._without(value))
         return masked
 
@@ -74,18 +75,6 @@ class Mask:
         if is_object(value):
             return {name: self._without(inner) for name, inner in value.items()}
         return [self._without(inner) for inner in value] if is_list(value) else value
-
-    @cached_property
-    def _by_name(self) -> "Masker":
-        from mcp_runtime.middleware.masking import Masker
-
-        return Masker()
-
-    @cached_property
-    def _by_form(self) -> "Masker":
-        from mcp_runtime.middleware.masking import Masker
-
-        return Masker(secrets=())
 
 
 def masked_words(words: Sequence[str]) -> list[str]:

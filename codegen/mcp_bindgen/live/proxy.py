@@ -7,8 +7,8 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.live.bindings import packages_of, revisions
@@ -29,25 +29,6 @@ SWITCH: Final = 0.0001
 """Seconds after which the thread that judges lets the others go on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
-    """What passed.
-
-    Attributes:
-        messages: how many messages.
-        broken: how many of them break the protocol.
-        unjudged: how many of them were not judged.
-        server: how the server ended, in words.
-        is_stuck: whether the report is no longer being read.
-    """
-
-    messages: int
-    broken: int
-    unjudged: int
-    server: str
-    is_stuck: bool
-
-
 Tell = Callable[[bytes, "Sequence[Finding]"], None]
 """Called for each message that violates the protocol, with its text and the findings."""
 
@@ -61,18 +42,29 @@ class Tally:
     Args:
         tell: is called for each message that violates the protocol.
         record: is called for each message.
+
+    Attributes:
+        messages: how many messages passed.
+        broken: how many of them violate the protocol.
+        unjudged: how many of them were not judged.
+        ended: how the server ended, in words.
+        is_stuck: whether the report is no longer being read.
     """
 
     def __init__(self, tell: Tell, record: Record | None) -> None:
         self._tell = tell
         self._record = record
-        self.messages = self.broken = 0
+        self._numbers: WeakKeyDictionary[Observer, int] = WeakKeyDictionary()
+        self._conversations = 0
+        self.messages = self.broken = self.unjudged = 0
+        self.ended = ""
+        self.is_stuck = False
 
-    def take(self, observer: "Observer | None", number: int, sender: "Side", text: bytes) -> None:
+    def take(self, observer: "Observer | None", sender: "Side", text: bytes) -> None:
         """Take a message of a conversation, which no observer follows where there are too many."""
         self.messages += 1
         if self._record is not None:
-            self._record(number, sender.value, text)
+            self._record(self._number(observer), sender.value, text)
         if observer is not None and (found := observer.take(sender, text)):
             self.found(text, found)
 
@@ -81,9 +73,13 @@ class Tally:
         self.broken += 1
         self._tell(text, found)
 
-    def passed(self, server: str, unjudged: int, *, is_stuck: bool = False) -> Passed:
-        """Return what passed, and how it ended."""
-        return Passed(messages=self.messages, broken=self.broken, unjudged=unjudged, server=server, is_stuck=is_stuck)
+    def _number(self, observer: "Observer | None") -> int:
+        """Return the number of a conversation; 0 for those that are not followed."""
+        if observer is None:
+            return 0
+        if observer not in self._numbers:
+            self._conversations += 1
+        return self._numbers.setdefault(observer, self._conversations)
 
 
 class Watcher(threading.Thread):
@@ -138,13 +134,13 @@ class Watcher(threading.Thread):
     def _judge(self, sender: "Side", data: bytes) -> None:
         for line in self._framers[sender].feed(data):
             if isinstance(line, bytes):
-                self.tally.take(self._observer, 1, sender, line)
+                self.tally.take(self._observer, sender, line)
             else:
                 self.tally.messages += 1
                 self._observer.skip(sender, line.start, line.end)
 
 
-def run_proxy(words: Sequence[str], tell: Tell, record: Record | None = None) -> Passed:
+def run_proxy(words: Sequence[str], tell: Tell, record: Record | None = None) -> Tally:
     """Start a server and relay between it and the client on standard input and output, until one of them ends.
 
     Errors are raised after everything has been relayed.
@@ -156,7 +152,7 @@ def run_proxy(words: Sequence[str], tell: Tell, record: Record | None = None) ->
     return asyncio.run(_run(tuple(words), tell, record))
 
 
-async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Passed:
+async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Tally:
     from mcp_runtime.connection.transport import TransportError
     from mcp_runtime.protocol.dispatch import Side
     from mcp_runtime.transports.process import Child, how_it_ended, on_signals
@@ -191,7 +187,9 @@ async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Pas
     if watcher.defect is not None:
         raise watcher.defect
     ended = how_it_ended(child.exited.result() if child.exited.done() else None)
-    return watcher.tally.passed(f"the server {ended}", watcher.unjudged, is_stuck=watcher.is_alive())
+    tally = watcher.tally
+    tally.ended, tally.unjudged, tally.is_stuck = f"the server {ended}", watcher.unjudged, watcher.is_alive()
+    return tally
 
 
 def _detached(child: "Child") -> tuple[int, int]:

@@ -49,11 +49,8 @@ class Reading:
     @property
     def is_valid(self) -> bool:
         """Whether its revision accepts it; if that is not known, whether any does."""
-        return self.revision in self.accepted if self.revision in self._judged else bool(self.accepted)
-
-    @property
-    def _judged(self) -> set[str]:
-        return {*self.accepted, *self.refused}
+        is_judged = self.revision in (*self.accepted, *self.refused)
+        return self.revision in self.accepted if is_judged else bool(self.accepted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,11 +264,7 @@ def facts_of(file: str, line: int, reading: Reading) -> dict[str, Any]:
     return {
         "source": file,
         "line": line,
-        "kind": reading.kind,
-        "method": reading.method,
-        "id": reading.id,
-        "asked_on": reading.asked_on,
-        "revision": reading.revision,
+        **{name: getattr(reading, name) for name in ("kind", "method", "id", "asked_on", "revision")},
         "valid": reading.is_valid,
         "accepted": dict(reading.accepted),
         "refused": {

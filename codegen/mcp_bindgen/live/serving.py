@@ -51,8 +51,7 @@ def serve_file(arguments: Sequence[str]) -> int:
             server = _find(*split_target(given.target))
             _check_bridges(server)
     except _Unusable as error:
-        print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
-        return BAD_INPUT
+        return _refused(error)
     from mcp_runtime.errors import LifespanError
 
     try:
@@ -65,9 +64,14 @@ def serve_file(arguments: Sequence[str]) -> int:
 
             serve_stdio(server)
     except (LifespanError, ValueError, OSError, ModuleNotFoundError) as error:
-        print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
-        return BAD_INPUT
+        return _refused(error)
     return 0
+
+
+def _refused(reason: object) -> int:
+    """Print why a file is not served, and return the exit status."""
+    print(f"mcp-bindgen: {printable(str(reason))}", file=sys.stderr)
+    return BAD_INPUT
 
 
 def _serve_reloading(given: argparse.Namespace, arguments: Sequence[str]) -> int:
@@ -80,11 +84,9 @@ def _serve_reloading(given: argparse.Namespace, arguments: Sequence[str]) -> int
             raise _Unusable(f"{path}: no such Python file")
         serve_reloading(path, [word for word in arguments if word != "--reload"], http=given.http)
     except ModuleNotFoundError:
-        print("mcp-bindgen: --reload needs watchfiles: pip install 'mcp-bindgen[cli]'", file=sys.stderr)
-        return BAD_INPUT
+        return _refused("--reload needs watchfiles: pip install 'mcp-bindgen[cli]'")
     except _Unusable as error:
-        print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
-        return BAD_INPUT
+        return _refused(error)
     return 0
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, failure, id_in, line_of, messages_in, object_in
-from mcp_bindgen.live.proxy import Passed, Record, Tally, Tell
+from mcp_bindgen.live.proxy import Record, Tally, Tell
 from mcp_bindgen.live.target import Target, connect
 from mcp_runtime.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
 from mcp_runtime.observe.observer import Observer
@@ -36,7 +36,7 @@ class _Relay:
         self._open: set[int | str] = set()
         self._left = asyncio.Event()
 
-    async def run(self) -> Passed:
+    async def run(self) -> Tally:
         """Relay until the client has left."""
         loop = asyncio.get_running_loop()
         with on_signals(loop, self._left.set, lambda: None):
@@ -47,10 +47,11 @@ class _Relay:
             while self._open and loop.time() < deadline:
                 await asyncio.sleep(0.05)
             await self._client.close()
-        return self._tally.passed("the client has left", self._observer.unjudged)
+        self._tally.ended, self._tally.unjudged = "the client has left", self._observer.unjudged
+        return self._tally
 
     def _from_client(self, line: bytes) -> None:
-        self._tally.take(self._observer, 1, Side.CLIENT, line)
+        self._tally.take(self._observer, Side.CLIENT, line)
         messages = messages_in(line) or ()
         for message in messages:
             method, id_, params = message.get("method"), id_in(message), object_in(message, "params")
@@ -67,7 +68,7 @@ class _Relay:
 
     def _from_server(self, message: bytes) -> Outcome:
         line = message.replace(b"\r", b" ").replace(b"\n", b" ")
-        self._tally.take(self._observer, 1, Side.SERVER, line)
+        self._tally.take(self._observer, Side.SERVER, line)
         self._client.send(line)
         answered = [id_in(each) for each in messages_in(line) or () if "method" not in each]
         self._open.difference_update(answered)
@@ -79,7 +80,7 @@ class _Relay:
             self._client.send(line_of(failure(id_, reason)))
 
 
-def run_stdio_to_http(target: Target, tell: Tell, record: Record | None = None) -> Passed:
+def run_stdio_to_http(target: Target, tell: Tell, record: Record | None = None) -> Tally:
     """Relay between the client that started this process and a server, until the client leaves.
 
     Args:
@@ -88,7 +89,7 @@ def run_stdio_to_http(target: Target, tell: Tell, record: Record | None = None) 
         record: is called for each message.
     """
 
-    async def run() -> Passed:
+    async def run() -> Tally:
         async with connect(target, print) as peer:
             return await _Relay(peer.transport, tell, record).run()
 

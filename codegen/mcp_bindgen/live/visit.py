@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import InputError, did_you_mean
@@ -24,27 +23,6 @@ LISTS: Final = (
 """What a server lists: the capability, the request, and the property of its result."""
 MAX_BYTES: Final = 64 << 20
 """About how much of what a server lists is kept."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What a server is, and what it offers, by wire names.
-
-    Attributes:
-        revision: the revision that is spoken with it.
-        info: how it names itself.
-        capabilities: what it declares.
-        instructions: how it wants to be used; None if it does not say.
-        lists: what it lists: tools, resources, resourceTemplates, prompts; only those that it declares.
-        notes: what could not be listed, and why.
-    """
-
-    revision: str
-    info: Mapping[str, Any]
-    capabilities: Mapping[str, Any]
-    instructions: str | None
-    lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
-    notes: list[str] = field(default_factory=list[str])
 
 
 class Visit:
@@ -81,8 +59,8 @@ class Visit:
         async with self._client() as client:
             return str(client.connection.peer_info.get("name", "the server"))
 
-    async def look(self) -> Seen:
-        """Return what the server is and offers."""
+    async def look(self) -> dict[str, Any]:
+        """Return what the server is and offers, by wire names; ``notes`` say what could not be listed, and why."""
         from mcp_runtime.errors import McpError
         from mcp_runtime.protocol.dispatch import Side
         from mcp_runtime.tools import list_items
@@ -90,17 +68,13 @@ class Visit:
         async with self._client() as client:
             connection = client.connection
             declared: Mapping[str, Any] = connection.declared[Side.SERVER]
-            seen = Seen(
-                revision=connection.revision,
-                info=connection.peer_info,
-                capabilities=declared,
-                instructions=connection.instructions,
-            )
+            lists: dict[str, list[dict[str, Any]]] = {}
+            notes: list[str] = []
             left = MAX_BYTES
             for capability, method, name in LISTS:
                 if capability not in declared:
                     continue
-                found = seen.lists[name] = []
+                found = lists[name] = []
                 try:
                     async for item in list_items(client, method, name):
                         left -= len(json.dumps(item))
@@ -109,8 +83,15 @@ class Visit:
                         found.append(item)
                 except McpError as error:
                     if name != "resourceTemplates" or found:
-                        seen.notes.append(str(error))
-            return seen
+                        notes.append(str(error))
+            return {
+                "revision": connection.revision,
+                "info": connection.peer_info,
+                "capabilities": declared,
+                "instructions": connection.instructions,
+                **lists,
+                "notes": notes,
+            }
 
     async def asked(
         self, call: str | None, read: str | None, prompt: str | None, pairs: Sequence[str]
@@ -122,8 +103,7 @@ class Visit:
             return await self.read(read)
         if prompt is not None:
             return await self.prompt(prompt, pairs)
-        seen = asdict(await self.look())
-        return {**seen, **seen.pop("lists"), "notes": seen["notes"]}
+        return await self.look()
 
     async def call(self, name: str, pairs: Sequence[str]) -> dict[str, Any]:
         """Call a tool with arguments that are spelled ``key=value``; returns the result by wire names.
