@@ -216,6 +216,20 @@ class Forgets(Handler):
         self.respond(200 if is_known else 404)
 
 
+class OffersSessions(Handler):
+    """Gives ids to sessions, and needs none."""
+
+    def respond(self, status: int, body: bytes = b"", type_: str = "application/json", **headers: str) -> None:
+        super().respond(status, body, type_, **headers, mcp_session_id="a-session")
+
+
+class Empty(Handler):
+    """Not correct: its answers have no body."""
+
+    def answer(self, answer: Any) -> None:
+        self.respond(200, json.dumps(answer).encode() if "protocolVersion" in str(answer) else b"")
+
+
 class OddSession(Handler):
     """Not correct: the id of its sessions has other characters than visible ASCII."""
 

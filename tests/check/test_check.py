@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from check.odd_http import Breaks, serving
 from support.command import Cli
 from support.documents import ROOT
 
@@ -135,7 +136,11 @@ server.serve_forever()
         (("--", "true"), "true: speaks no revision of MCP (true exited with status 0); run it by itself"),
         (("--", "sleep", "60"), "sleep: speaks no revision of MCP (no answer in time)"),
         (("--", sys.executable, "-c", HANGS), "speaks no revision of MCP (no answer in time)"),
-        (("--", "yes"), "yes: speaks no revision of MCP (the server sent more than 10,000 messages or 64 MiB)"),
+        (
+            ("--", "yes"),
+            "yes: speaks no revision of MCP (the server sent more than 10,000 messages or 64 MiB; it writes 'y', ",
+        ),
+        (("--", "sh", "-c", "echo '{'; exec sleep 60"), "(no answer in time; it writes '{', which is not a message)"),
         ((), "check: give one server: a URL, or a command after -- (check -- COMMAND...)"),
         (("not-a-url",), "not-a-url: is not a URL; give a command after -- (check -- COMMAND...)"),
         (
@@ -164,6 +169,15 @@ def test_a_server_behind_authorization_is_one_line(cli: Cli) -> None:
         finally:
             process.kill()
     assert "(the server needs authorization (401): give --header)" in told and told.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_what_is_not_judged_for_one_reason_is_one_line(cli: Cli) -> None:
+    with serving(Breaks) as url:
+        told = cli("check", "--timeout", 2, url).out
+    lines = [line for line in told.splitlines() if line.startswith("not judged: ")]
+    assert len({line.rpartition(": ")[2] for line in lines}) == len(lines) > 0
+    assert " probes of 2025-03-26, " in told and told.count("the status 502, and no message") == 1
 
 
 def test_coverage_lists_what_no_probe_sees(cli: Cli) -> None:

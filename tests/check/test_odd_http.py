@@ -16,7 +16,7 @@ from mcp_bindgen.mock import serve
 from mock.locks import tool, write_lock
 from support.command import Cli
 
-CORRECT = ("Plain", "Streams", "Slow", "Forgets", "Stumbles", "Limits", "Closes", "HostOnly")
+CORRECT = ("Plain", "Streams", "Slow", "Forgets", "Stumbles", "Limits", "Closes", "HostOnly", "OffersSessions")
 BROKEN = {
     "Breaks": "the server answers with the status 502, and no message",
     "Expires": "the server needs authorization (401, Bearer): give --header",
@@ -31,7 +31,7 @@ REFUSED = {
     "Page": "the server answers with text/html, not with messages",
     "Missing": "the server answers with the status 404, and no message",
     "Fails": "the server answers with the status 502, and no message",
-    "Garbled": "the server cannot be reached: DecodingError",
+    "Garbled": "the answer cannot be read: DecodingError",
 }
 """What cannot be judged at all, and why."""
 
@@ -80,6 +80,13 @@ async def test_a_session_id_that_cannot_be_sent_is_an_error() -> None:
         only = frozenset(("http.session-id", "ping.answered"))
         found = await check(Wanted(target=Endpoint(url=url), timeout=5, only=only, revisions=LEGACY[-1:]))
     assert [each.requirement for each in found.findings] == ["http.session-id"]
+
+
+@pytest.mark.slow
+async def test_answers_without_a_message_are_an_error() -> None:
+    found = await checked("Empty")
+    assert "ping.answered" in [id_ for id_, _ in serious(found)]
+    assert not [each for each in found.unjudged if "stream" in each]
 
 
 async def test_accepting_any_origin_is_an_error() -> None:

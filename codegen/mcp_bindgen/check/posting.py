@@ -121,9 +121,7 @@ class PostingPeer(Peer):
                     self._learn(found)
                     await self._lines.put(line)
                 if not is_answered and (is_list(value) or "method" in message):
-                    # Without a session, these statuses tell that it is of the other era.
-                    kind = NotJudged if response.status_code in (400, 404, 405) and not had_session else Unreachable
-                    await self._lines.put(kind(_why(response, had_session=had_session)))
+                    await self._lines.put(_unanswered(response, had_session=had_session))
         except (httpx2.HTTPError, httpx2.StreamError, ValueError) as error:
             if begun.done():
                 await self._lines.put(_lost(error))
@@ -182,7 +180,8 @@ def _lost(error: Exception) -> Exception:
     """Return what became of a server: if its port refuses connections, it has ended."""
     if _refuses(error):
         return Ended("the port refuses connections")
-    return Cut(f"the server cannot be reached: {type(error).__name__}")
+    is_open = not isinstance(error, httpx2.ConnectError | httpx2.TimeoutException)
+    return Cut(f"{'the answer cannot be read' if is_open else 'the server cannot be reached'}: {type(error).__name__}")
 
 
 def _refuses(error: BaseException | None) -> bool:
@@ -191,6 +190,16 @@ def _refuses(error: BaseException | None) -> bool:
         return all(map(_refuses, several))
     is_refused = isinstance(error, ConnectionRefusedError)
     return is_refused or (error is not None and _refuses(error.__cause__ or error.__context__))
+
+
+def _unanswered(response: httpx2.Response, *, had_session: bool) -> Exception:
+    """Return what an answer without a message means."""
+    status = response.status_code
+    if status == 200 and _type_of(response) == _JSON:
+        return Silent("the answer has no message")
+    # Without a session, these statuses tell that it is of the other era.
+    is_of_era = status in (400, 404, 405) and not had_session
+    return (NotJudged if is_of_era else Unreachable)(_why(response, had_session=had_session))
 
 
 def _why(response: httpx2.Response, *, had_session: bool) -> str:
@@ -233,11 +242,11 @@ async def _events(response: httpx2.Response) -> AsyncGenerator[bytes]:
 
 
 async def _whole(response: httpx2.Response) -> AsyncGenerator[bytes]:
-    """Yield the body of an answer, unless it is empty or too long."""
+    """Yield the body of an answer, unless it is empty; raises StreamError if it is too long."""
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > MAX_LINE:
-            return
+            raise httpx2.StreamError("too long")
     if body.strip():
         yield bytes(body)

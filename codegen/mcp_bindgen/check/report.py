@@ -14,7 +14,7 @@ from mcp_bindgen.diagnostics import clip, count, printable
 from mcp_bindgen.diff.baseline import Baseline, Stale
 from mcp_bindgen.diff.report import junit, sarif
 from mcp_bindgen.diff.report.markdown import code, prose
-from mcp_bindgen.diff.report.words import plain
+from mcp_bindgen.diff.report.words import listed, plain
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.live.target import Command
@@ -69,6 +69,15 @@ class Report:
         done = f"{count(self.checked.probes, 'probe')}, {count(self.checked.calls, 'call')} of tools"
         return f"{errors}, {warnings}, {notes}{accepted}; {done}, {count(self.checked.messages, 'message')}"
 
+    @property
+    def unjudged(self) -> list[str]:
+        """What could not be judged, one line for each reason."""
+        subjects: dict[str, list[str]] = {}
+        for each in self.checked.unjudged:
+            subject, _, reason = each.partition(": ")
+            subjects.setdefault(reason, []).append(subject)
+        return [f"{listed(names)}: {plain(reason)}" for reason, names in subjects.items()]
+
     def again(self, finding: Finding) -> str:
         """Return the command that repeats the probe of a finding alone."""
         is_of_robust = finding.requirement.startswith("robust.") and not finding.probe
@@ -101,7 +110,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"  {clip('; '.join(reasons), MAX_TEXT)}"
     yield ""
     yield report.summary
-    yield from (f"not judged: {plain(each)}" for each in report.checked.unjudged)
+    yield from (f"not judged: {each}" for each in report.unjudged)
     yield from (f"stale row {each.row.number} of the baseline ({each.row.rule}): {each.why}" for each in report.stale)
 
 
@@ -160,7 +169,7 @@ def markdown(report: Report) -> str:
         lines += [f"- {_sender(said.by_client)}: {code(clip(said.text, MAX_TEXT))}" for said in each.said]
         lines += [f"- again: {code(report.again(each))}"]
     lines += ["", "## Not judged", ""] if report.checked.unjudged else []
-    return "\n".join([*lines, *(f"- {prose(each)}" for each in report.checked.unjudged)]) + "\n"
+    return "\n".join([*lines, *(f"- {prose(each)}" for each in report.unjudged)]) + "\n"
 
 
 def as_sarif(report: Report) -> str:

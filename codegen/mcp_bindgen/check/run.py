@@ -10,12 +10,25 @@ from pkgutil import iter_modules
 from typing import Any, Final
 
 from mcp_bindgen.check import probes as modules
-from mcp_bindgen.check.client import BRIEF, EVERYTHING, Cut, Ended, NotJudged, Peer, Said, Silent, Unreachable, started
+from mcp_bindgen.check.client import (
+    BRIEF,
+    EVERYTHING,
+    Cut,
+    Ended,
+    NotJudged,
+    Peer,
+    Said,
+    Silent,
+    Unreachable,
+    json_of,
+    started,
+)
 from mcp_bindgen.check.findings import OTHERWISE, Finding, folded, requirement_of
 from mcp_bindgen.check.probe import FUNCTIONS, Context, Found, Probe, ToolOptions, sent
 from mcp_bindgen.check.requirements import LEGACY, REVISIONS, row_of, rows
 from mcp_bindgen.check.robust import strain
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.diagnostics import InputError, clip
+from mcp_bindgen.json_values import as_object
 from mcp_bindgen.live.target import Command, Target, name_of
 
 FIRST: Final = 3
@@ -253,7 +266,9 @@ class _Checking:
             why: str | Exception = await peer.begin(peer.revision)
             self._slowest = max(self._slowest, loop.time() - start)
         except (Silent, NotJudged) as silent:
-            why = silent
+            odd = (each.text for each in peer.said if not each.by_client and not as_object(json_of(each.text)))
+            hint = f"; it writes {clip(text, 60)!r}, which is not a message" if (text := next(odd, "")) else ""
+            why = type(silent)(f"{silent}{hint}")
             self._silent += loop.time() - start >= peer.timeout
         peer.timeout = timeout
         self._has_legacy = self._has_legacy or (peer.is_legacy and bool(peer.server))
