@@ -1,5 +1,6 @@
 """`App.run`: one line serves a program over stdio or HTTP."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -47,3 +48,23 @@ async def test_an_app_serves_http(tmp_path: Path) -> None:
 def test_an_unknown_transport_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no transport 'tcp'; use 'stdio' or 'http'"):
         mcp.App("shop").run("tcp")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ('app.run("ftp")', "there is no transport 'ftp'; use 'stdio' or 'http'"),
+        ('app.run("http", port=taken)', "Address already in use; choose another"),
+        ('app.run("http", port=99999)', "a port is a number from 0 to 65535, not 99999"),
+        ('app.run("http", host="0.0.0.0")', "hosts="),
+        ('sys.modules["h11"] = None; app.run("http")', "HTTP needs h11: pip install 'mcp-bindgen[http]'"),
+    ],
+    ids=["transport", "port in use", "port", "hosts", "extra"],
+)
+def test_a_program_that_cannot_serve_ends_with_one_line(run: str, said: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        text = f"import sys; from mcp_bindings import App; app = App('x'); taken = {taken.getsockname()[1]}; {run}"
+        (tmp_path / "server.py").write_text(text)
+        ended = subprocess.run((sys.executable, tmp_path / "server.py"), capture_output=True, text=True, check=False)
+    (line,) = ended.stderr.splitlines()
+    assert ended.returncode == 1 and said in line

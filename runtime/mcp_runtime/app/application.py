@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overloa
 
 from mcp_runtime.app.changes import Subscription, tell
 from mcp_runtime.app.completions import Completion, completed
-from mcp_runtime.app.errors import misuse, unknown
+from mcp_runtime.app.errors import for_author, misuse, unknown
 from mcp_runtime.app.functions import Function
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
@@ -300,12 +300,11 @@ class Application(ServerHandlers, Generic[StateT]):
 
             serve_stdio(self, **options)
         elif transport == "http":
-            from mcp_runtime.transports.http import serve_http
+            from mcp_runtime.app.running import run_http
 
-            given: dict[str, Any] = {"started": _print_url(options.get("path", "/mcp")), **options}
-            serve_http(self, **given)
+            run_http(self, options)
         else:
-            raise ValueError(f"there is no transport {transport!r}; use 'stdio' or 'http'")
+            raise for_author(ValueError(f"there is no transport {transport!r}; use 'stdio' or 'http'"))
 
     async def list_tools(self, params: Any, ctx: Any) -> Any:
         """Answer ``tools/list``."""
@@ -391,9 +390,3 @@ class Application(ServerHandlers, Generic[StateT]):
         if self._loop is not None and connections_of(self):
             tell(self, self._loop, area)
         return True
-
-
-def _print_url(path: str) -> Callable[[str], None]:
-    import sys
-
-    return lambda url: print(f"serving at {url}{path}", file=sys.stderr, flush=True)

@@ -45,6 +45,12 @@ class ToolFailure(McpError):
     """
 
 
+def for_author(error: Exception) -> Exception:
+    """Return an error of the same type; if it ends the program, only its text is shown."""
+    kind: type[Exception] = type(type(error).__name__, (AuthorError, type(error)), {})
+    return kind(str(error))
+
+
 def invalid(reason: str, pointer: str) -> PeerError:
     """Return the error for params that a client got wrong."""
     return PeerError(_INVALID_PARAMS, reason, {"pointer": pointer})
