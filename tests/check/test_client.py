@@ -1,6 +1,7 @@
 """The raw client: what it sends is valid unless it means not to, and arguments of tools are what they should be."""
 
 import json
+import sys
 from time import thread_time
 from typing import Any
 
@@ -10,6 +11,8 @@ from mcp_bindgen.check.arguments import Arguments
 from mcp_bindgen.check.client import Peer, Silent
 from mcp_bindgen.check.probe import message_of
 from mcp_bindgen.check.requirements import LEGACY, REVISIONS, rows
+from mcp_bindgen.check.run import Wanted, check
+from mcp_bindgen.live.target import Command
 from mock.test_lock import HOSTILE
 from support.specification import specification
 
@@ -114,6 +117,12 @@ def test_invalid_arguments_have_one_violation_each() -> None:
 def test_a_schema_that_accepts_nothing_has_no_arguments(schema: dict[str, Any]) -> None:
     assert Arguments(schema).smallest is None
     assert list(Arguments(schema).invalid()) == []
+
+
+async def test_without_validation_nothing_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema.validators", None)
+    with pytest.raises(ModuleNotFoundError, match="validation"):
+        await check(Wanted(target=Command(words=("/nonexistent",)), timeout=1))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

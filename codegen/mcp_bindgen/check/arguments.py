@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.json_values import as_list, as_object, is_list, is_object
@@ -10,13 +9,44 @@ from mcp_bindgen.values.builder import MAX_LENGTH
 from mcp_bindgen.values.schema import Least, NoValue, plain_form, value_of
 
 if TYPE_CHECKING:
-    from mcp_runtime.middleware.json_schema import Check
+    pass
 
 _TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
 
 
+class Validator:
+    """Validates values against a schema of somebody else, in little time.
+
+    Attributes:
+        unusable: why the schema cannot be used; empty if it can, as far as known.
+    """
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        from mcp_runtime.middleware.json_schema import Check, UnusableSchema
+
+        self._check: Check | None = None
+        self.unusable = ""
+        try:
+            self._check = Check(schema, is_trusted=False)
+        except UnusableSchema as error:
+            self.unusable = str(error)
+
+    def mismatch(self, value: Any) -> str | None:
+        """Return why a value is not valid, empty if it is, None if the schema cannot be used."""
+        from mcp_runtime.middleware.json_schema import UnusableSchema
+
+        try:
+            return None if self._check is None else str(self._check.find(value) or "")
+        except UnusableSchema as error:
+            self.unusable = str(error)
+            return None
+
+
 class Arguments:
     """The arguments of one tool.
+
+    Attributes:
+        mismatch: returns why arguments do not fit the schema, like `Validator.mismatch`.
 
     Args:
         schema: its input schema.
@@ -25,6 +55,7 @@ class Arguments:
 
     def __init__(self, schema: Mapping[str, Any], known: list[dict[str, Any]] | None = None) -> None:
         self._schema = schema
+        self.mismatch = Validator(schema).mismatch
         self._known = known or []
         self._properties: dict[str, dict[str, Any]] = {}
         for name, each in as_object(schema.get("properties")).items():
@@ -64,20 +95,6 @@ class Arguments:
         for name, each in self._properties.items():
             tried += [(f"with {name} {what}", {**base, name: value}) for what, value in _violations(each)]
         yield from ((what, each) for what, each in tried if self.mismatch(each))
-
-    def mismatch(self, value: Any) -> str | None:
-        """Return why arguments do not fit the schema, empty if they do, None if it cannot be used."""
-        from mcp_runtime.middleware.json_schema import UnusableSchema
-
-        with suppress(UnusableSchema, ModuleNotFoundError):
-            return str(self._check.find(value) or "")
-        return None
-
-    @cached_property
-    def _check(self) -> "Check":
-        from mcp_runtime.middleware.json_schema import Check
-
-        return Check(self._schema, is_trusted=False)
 
     def _at_bounds(self, schema: Mapping[str, Any]) -> Iterator[Any]:
         """Yield values at the bounds of the schema of a property."""

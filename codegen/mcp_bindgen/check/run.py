@@ -127,7 +127,11 @@ async def check(wanted: Wanted) -> Checked:
 
     Raises:
         InputError: it cannot be started or reached, or speaks no known revision.
+        ModuleNotFoundError: the extra ``validation`` is not installed.
     """
+    from mcp_runtime.middleware.json_schema import check_installed
+
+    check_installed()
     return await _Checking(wanted).run()
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_bindgen.check.arguments import Validator
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.sources import read_bytes
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.json_values import as_object, is_list, is_object
 from mcp_bindgen.live.bindings import own_package, package_of, revisions
 from mcp_bindgen.mock.exact import canonical, exact
 from mcp_bindgen.tool_clients.contract import GATED, Contract, Tool, read_contract
@@ -18,13 +19,13 @@ from mcp_bindgen.values.schema import NoValue, value_of
 
 if TYPE_CHECKING:
     from mcp_runtime.handlers import ServerHandlers
-    from mcp_runtime.middleware.json_schema import Check
 
 ATTEMPTS: Final = 20
 """How many values are made before an output schema counts as one that accepts none of them."""
 PAGE: Final = 500
 """How many tools are listed at a time."""
 _OUTPUT: Final = "structuredContent"
+_OUTPUT_SCHEMA: Final = "outputSchema"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +53,11 @@ class Answers:
         self.tools = {tool.name: tool for tool in contract.tools}
         self._examples = examples
         self._seed = seed
-        self._checks: dict[tuple[str, str], Check | str] = {}
+        self._validators: dict[tuple[str, str], Validator] = {}
 
     def mismatch(self, tool: Tool, value: Any, schema: str = "inputSchema") -> str:
         """Return why a value is not valid; empty if it is, or if the schema cannot be used."""
-        from mcp_runtime.middleware.json_schema import UnusableSchema
-
-        check = self._check(tool, schema)
-        try:
-            return "" if check is None or isinstance(check, str) else str(check.find(value) or "")
-        except UnusableSchema:
-            return ""
+        return self._validator(tool, schema).mismatch(value) or ""
 
     def result(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of a call, keyed by wire names."""
@@ -77,35 +72,25 @@ class Answers:
         return as_result(made)
 
     def _made(self, tool: Tool, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        from mcp_runtime.middleware.json_schema import UnusableSchema
-
-        check, reason = self._check(tool, "outputSchema"), "no value was found that its output schema accepts"
-        if isinstance(check, str):
-            return None, f"its output schema cannot be used: {check}"
+        validator = self._validator(tool, _OUTPUT_SCHEMA)
+        reason = "no value was found that its output schema accepts"
         for attempt in range(ATTEMPTS):
             chance = Random(f"{self._seed} {attempt} {tool.name} {canonical(arguments)}")
             try:
                 made = value_of(tool.output_schema, chance)
-                if is_object(made) and (check is None or check.find(made) is None):
+                if is_object(made) and validator.mismatch(made) == "":
                     return made, ""
-            except (NoValue, UnusableSchema) as error:
+            except NoValue as error:
                 reason = str(error)
+            if validator.unusable:
+                return None, f"its output schema cannot be used: {validator.unusable}"
         return None, reason
 
-    def _check(self, tool: Tool, name: str) -> "Check | str | None":
-        """Return a compiled schema of a tool; the reason if it cannot be used, None if any value is valid."""
-        from mcp_runtime.middleware.json_schema import Check, UnusableSchema
-
-        schema = tool.raw.get(name)
-        if not is_object(schema):
-            return None
-        key = tool.name, name
-        if key not in self._checks:
-            try:
-                self._checks[key] = Check(schema, is_trusted=False)
-            except UnusableSchema as error:
-                self._checks[key] = str(error)
-        return self._checks[key]
+    def _validator(self, tool: Tool, name: str) -> Validator:
+        """Return what validates values against a schema of a tool; without one, every value is valid."""
+        if (tool.name, name) not in self._validators:
+            self._validators[tool.name, name] = Validator(as_object(tool.raw.get(name)))
+        return self._validators[tool.name, name]
 
     def check_examples(self, where: Path) -> None:
         """Check that the tools exist, and that their output schemas accept the structured results.
@@ -118,7 +103,7 @@ class Answers:
             if name not in self.tools:
                 raise InputError.at(place, f"the lock has no tool {clip(name, 100)!r}")
             for example in examples if self.tools[name].output_schema is not None else ():
-                reason = self.mismatch(self.tools[name], example.result.get(_OUTPUT), "outputSchema")
+                reason = self.mismatch(self.tools[name], example.result.get(_OUTPUT), _OUTPUT_SCHEMA)
                 if reason and not example.result.get("isError"):
                     raise InputError.at(place, f"its output schema does not accept this result: {reason}")
 
