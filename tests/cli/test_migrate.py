@@ -69,6 +69,11 @@ def test_it_begins_with_the_story(cli: Cli, old: str, new: str) -> None:
     assert [line.partition(":")[0] for line in changes.strip().split("\n")] == [f"- {line['title']}" for line in story]
 
 
+def test_what_requests_still_state_is_not_gone(cli: Cli) -> None:
+    changes = section(guide(cli, "2025-11-25", "2026-07-28"), "## What changes")
+    assert "Properties gone" in changes and "progressToken" not in changes
+
+
 def test_it_names_successors(cli: Cli) -> None:
     text = guide(cli, "2025-11-25", "2026-07-28")
     assert "| `resources/subscribe`: request, client to server | `subscriptions/listen` instead |" in text

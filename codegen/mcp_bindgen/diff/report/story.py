@@ -103,7 +103,7 @@ class _Story:
             return
         before, stated = _stated(self._old), _stated(self._new)
         required, optional = ([n for n in stated if n not in before and stated[n] is must] for must in (True, False))
-        self._told |= {*required, *optional, _META, "params"}
+        self._told |= {*stated, _META, "params"}
         yield f"No handshake any more; each request states in {_META}", required
         yield "It may also state", optional
 
