@@ -201,7 +201,7 @@ simulate: $(READY) ## Play worlds of the simulator: SEEDS=N of them, or for SECO
 
 .PHONY: simulate-planted
 simulate-planted: $(READY) ## Plant bugs in the runtime, one at a time, and print which world of the simulator finds each.
-	cd tests && PYTHONPATH=. JOBS=$(JOBS) $(abspath $(BIN))/python -m simulation.plant $(if $(SECONDS),--seconds $(SECONDS))
+	cd tests && PYTHONPATH=. JOBS=$(JOBS) $(abspath $(BIN))/python -m simulation.plant $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 # Each resolution has an environment of its own; the lock file has no say in it.
 .PHONY: test-lowest

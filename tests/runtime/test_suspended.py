@@ -223,13 +223,6 @@ class TestHandles:
             message = await client.call("once", requestState=state, inputResponses={questions["q"]: YES})
             assert message["error"]["code"] == -32602 and "never issued" not in caplog.text
 
-    async def test_handles_end_with_the_connection(self) -> None:
-        server = Shop()
-        async with line(server) as client:
-            for _ in range(3):
-                await client.call("together")
-        assert server.ended == ["closed by this side"] * 3
-
     async def test_the_oldest_handler_of_a_greedy_peer_makes_room(self) -> None:
         server = Shop(inputs=Suspended(per_peer=2, overall=3))
         async with line(server) as client, line(server) as other:

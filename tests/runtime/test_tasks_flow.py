@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
+from mcp_bindings.v2025_11_25.errors import InvalidParamsError
 from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks import (
     OWNER,
@@ -31,28 +31,6 @@ pytestmark = pytest.mark.usefixtures("virtual_time")
 
 class TestCancelling:
     """basic/utilities/tasks, "Task Cancellation"."""
-
-    async def test_a_task_is_cancelled_before_the_answer_and_stays_cancelled(self) -> None:
-        server = Worker()
-        async with talk(server) as conversation:
-            handle = await start_task(conversation.client, methods.TOOLS_CALL, call(do="stubborn"))
-            await server.begun.wait()
-            assert (await handle.cancel()).status is Status.CANCELLED
-            await asyncio.sleep(0.02)
-            assert (await handle.poll()).status is Status.CANCELLED
-            with pytest.raises(InternalError, match="cancelled"):
-                await handle.result()
-            with pytest.raises(InvalidParamsError, match="'cancelled' cannot"):
-                await handle.cancel()
-
-    async def test_the_handler_of_a_cancelled_task_is_cancelled(self) -> None:
-        server = Worker()
-        async with talk(server) as conversation:
-            handle = await start_task(conversation.client, methods.TOOLS_CALL, call(do="wait"))
-            await server.begun.wait()
-            await handle.cancel()
-            await asyncio.sleep(0)
-            assert server.stopped == "True: cancelled as requested"
 
     async def test_finished_tasks_cannot_be_cancelled(self) -> None:
         async with talk(Worker()) as conversation:

@@ -23,7 +23,7 @@ class Questions(Duties):
         question = call.questions[data["text"]] = Question(self, call, data["text"])
         question.machine.step("ask")
         one = self._connections[call.client]
-        if call.received.state == "running" and call not in one.queue:
+        if call.received.state == "running":
             self.may_ask(one, call)
 
     def handler_hears(self, data: Any) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app
@@ -16,7 +16,10 @@ WHO = "client 0"
 def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how a client uses HTTP; in each call, when it loses the stream and for how long."""
     for call in calls:
-        call["cuts"] = [[chance.uniform(0, 4), chance.uniform(0, 6)] for _ in range(chance.choice((0, 1, 1, 3)))]
+        call["cuts"] = [
+            [chance.uniform(0, 4), chance.uniform(0, 6), chance.choice((None, None, 1, 2))]
+            for _ in range(chance.choice((0, 1, 1, 3)))
+        ]
         call["client"] = 0
         call["steps"] = [step for step in call["steps"] if step[0] not in ("log", "stubborn")]
         call["workers"] = [chance.randrange(2) for _ in range(5)]
@@ -24,14 +27,15 @@ def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
     for call in calls[::2] if revision == MODERN else ():
         for _ in range(chance.choice((1, 1, 3))):
             call["steps"].insert(chance.randint(0, len(call["steps"])), questions(chance))
+    soon = chance.choice(calls)["at"] + chance.uniform(0, 1)  # while its response has not begun
     return {
         "revision": revision,
         "others": chance.choice((0, 0, 2)),
         "keeps": chance.random() < 0.8,
-        "restart": chance.choice((None, None, chance.uniform(0, 15))),
+        "restart": chance.choice((None, None, chance.uniform(0, 15), soon)),
         "stream_after": chance.choice((0.02, 1.0)),
         "slow": chance.choice((0, 0, 0.05)),
-        "delete": chance.choice((None, None, chance.uniform(0, 15))),
+        "delete": chance.choice((None, None, chance.uniform(0, 15), soon)),
     }
 
 
@@ -117,14 +121,15 @@ class Exchange:
     Args:
         client: sends it.
         tag: its call; empty for other requests, which are not recorded.
-        cut: after how many seconds the connection is lost, and for how long.
+        cut: after how many seconds the connection is lost, for how long, and after how many messages at the latest.
     """
 
-    def __init__(self, client: Client, tag: str = "", cut: tuple[float, float] = (1e6, 0), *, worker: int = 0) -> None:
+    def __init__(self, client: Client, tag: str = "", cut: Sequence[Any] = (1e6, 0), *, worker: int = 0) -> None:
         self.headers: dict[str, str] = {}
         self.result: dict[str, Any] = {}
         self._client, self._tag, self._cut, self._app = client, tag, cut, client.workers[worker].app
         self._rest, self._last_id = b"", ""
+        self._left: int | None = (*cut, None)[2]
         self._event: dict[str, str] = {}
         self._gone = asyncio.Event()
         self._asked: list[Any] = []
@@ -152,8 +157,9 @@ class Exchange:
             self._client.history.note(WHO, what, {"tag": self._tag, **data})
 
     def _lose(self) -> None:
-        self._note("loses")
-        self._gone.set()
+        if not self._gone.is_set():
+            self._note("loses")
+            self._gone.set()
 
     async def _receive(self) -> Any:
         if not self._asked:
@@ -173,7 +179,8 @@ class Exchange:
             self._take("")
         *lines, self._rest = (self._rest + message["body"]).split(b"\n")
         for line in lines:
-            self._take(line.decode())
+            if not self._gone.is_set():
+                self._take(line.decode())
         await asyncio.sleep(self._client.web["slow"])
 
     def _take(self, line: str) -> None:
@@ -186,6 +193,9 @@ class Exchange:
             message = json.loads(data)
             self.result = message.get("result", {})
             self._note("hears", message=message)
+            self._left = None if self._left is None else self._left - 1
+            if self._left == 0 and "method" in message:
+                self._lose()
 
 
 class Worker:

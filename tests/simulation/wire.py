@@ -168,7 +168,7 @@ class Wire(Questions):
             self._excuse("begin", call.tag)
             self._excuse("stop", call.tag)
             self._free(call)
-        elif before == "waiting" and call in one.queue:
+        elif call in one.queue:
             one.queue.remove(call)
             self._unload(one, call)
         elif before == "running":
@@ -177,7 +177,8 @@ class Wire(Questions):
 
     def _receives_call(self, one: Connection, call: Call) -> None:
         limits = self._world["limits"]
-        call.received.step("request")
+        if call.received.state != "suspended":
+            call.received.step("request")
         call.token = next((token for token, other in one.by_token.items() if other is call), None)
         is_full = one.running >= limits["max_in_flight"]
         is_heavy = bool(call.plan.get("pad"))
@@ -280,6 +281,8 @@ class Wire(Questions):
     def _begin(self, one: Connection, call: Call) -> None:
         one.running += 1
         call.is_running = True
+        if call.received.state == "suspended":
+            call.received.step("request")
         if call.received.state == "waiting":
             self._must("begin", call.tag)
         else:

@@ -64,6 +64,7 @@ def make(seed: int) -> World:
             "weather": {"delay": 0, "pieces": 5},
         }
     if not world["stalls"] and delay < 10 and chance.random() < 0.3:
+        world |= chance.choice(({}, {"server": MODERN, "client": MODERN, "era": "auto"}))
         is_modern = world["client"] == world["server"] == MODERN and world["era"] != "legacy"
         world["limits"] |= {"max_queued": 10_000} if is_modern else {"max_in_flight": 256}
         world["patience"] |= {"timeout": 2000, "max_time": 5000}
@@ -165,7 +166,7 @@ def _dialogue(chance: random.Random) -> list[Any]:
     for _ in range(chance.choice((1, 1, 2, 5))):
         steps += chance.choice(([], [], [["log", "error", "line", 2]]))
         steps += [["wait", chance.choice((0, 0, 0.5, 3))], web.questions(chance)]
-    return [*steps, *chance.choice(([], [["wait", 1]], [["fail", 7]]))]
+    return [*steps, *chance.choice(([], [["wait", 1]], [["wait", 6]], [["fail", 7]]))]
 
 
 def _step(chance: random.Random, number: int) -> list[Any]:
