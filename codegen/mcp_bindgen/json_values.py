@@ -1,6 +1,7 @@
 """What kind of JSON value something is, for type checkers too."""
 
-from typing import Any, TypeGuard
+import json
+from typing import Any, Final, TypeGuard
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
@@ -26,3 +27,15 @@ def as_object(value: object) -> dict[str, Any]:
 def as_list(value: object) -> list[Any]:
     """Return a value if it is a JSON array, else an empty one."""
     return value if is_list(value) else []
+
+
+NOT_JSON: Final = object()
+"""Stands for the value of a text that is not JSON."""
+
+
+def json_value(text: str | bytes) -> Any:
+    """Return the value of a JSON text; `NOT_JSON` if it is not one, or is nested too deeply."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return NOT_JSON

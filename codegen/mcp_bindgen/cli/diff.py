@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from mcp_bindgen.cli import options
-from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report
+from mcp_bindgen.cli.output import answer_document, answer_verbatim, in_color, report
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import Severity, View
-from mcp_bindgen.paths import write_file
 
 if TYPE_CHECKING:
     from mcp_bindgen.diff.baseline import Baseline
@@ -94,12 +93,8 @@ def diff(
 def publish(found: "Report", format_: ReportFormat, output: Path | None, *, everything: bool, quiet: bool) -> None:
     """Print a report, or write it to a file."""
     text = _render(found, format_, everything=everything)
-    if output:
-        write_file(output, text)
-        if not quiet:
-            answer(f"wrote {output}")
-    elif format_ != "text":
-        answer_verbatim(text)
+    if output or format_ != "text":
+        answer_document(text, output, quiet=quiet)
     elif not quiet:
         answer_verbatim(_HEADING.sub(_colored, text) if in_color() else text)
 

@@ -12,7 +12,7 @@ import typer
 from mcp_bindgen.cli.options import FormatOption
 from mcp_bindgen.cli.output import answer_as, table
 from mcp_bindgen.cli.tool_sources import TimeoutOption
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError
 
 
 def host(
@@ -34,7 +34,7 @@ def host(
     try:
         seen = look(file, timeout, asked)
     except ValueError as error:
-        raise InputError.at(Location(source="host"), str(error)) from None
+        raise InputError.at("host", str(error)) from None
     answer_as(format_, lambda: seen, lambda: _text(seen), quiet=False)
     if any(one["required"] and one["state"] != "ready" for one in seen.values()):
         raise typer.Exit(1)

@@ -15,13 +15,13 @@ from mcp_bindgen.cli.help import words_behind
 from mcp_bindgen.cli.options import FormatOption, MaskOption, PackageOption, revision_option
 from mcp_bindgen.cli.output import answer, answer_json, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
-from mcp_bindgen.diagnostics import InputError, Location, printable
+from mcp_bindgen.diagnostics import InputError, printable
 from mcp_bindgen.ingest.sources import is_url
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.target import Said
 
-_HERE = Location(source="inspect")
+_HERE = "inspect"
 
 
 def inspect(

@@ -1,11 +1,10 @@
 """`mcp-bindgen migrate`: a guide from one revision to another, in Markdown."""
 
 from mcp_bindgen.cli.options import NewArgument, OldArgument, OutputOption, QuietOption, VerboseOption
-from mcp_bindgen.cli.output import answer, answer_verbatim, report
+from mcp_bindgen.cli.output import answer_document, report
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.ingest.sources import public_name
-from mcp_bindgen.paths import write_file
 
 
 def migrate(
@@ -18,13 +17,7 @@ def migrate(
 ) -> None:
     """Write a migration guide: for client authors, for server authors, and for code that uses the bindings."""
     diagnostics = Diagnostics()
-    text = _guide(old, new, diagnostics)
-    if output is not None:
-        write_file(output, text)
-        if not quiet:
-            answer(f"wrote {output}")
-    else:
-        answer_verbatim(text)
+    answer_document(_guide(old, new, diagnostics), output, quiet=quiet)
     report(diagnostics, verbose=verbose, quiet=quiet)
 
 

@@ -53,12 +53,14 @@ def answer_verbatim(text: str) -> None:
     _print(text.removesuffix("\n"))
 
 
-def answer_document(text: str, output: Path | None) -> None:
-    """Print a document to stdout unchanged, or write it to a file."""
+def answer_document(text: str, output: Path | None, *, quiet: bool = True) -> None:
+    """Print a document to stdout unchanged, or write it to a file, and say so unless the command is to be quiet."""
     if output is None:
         answer_verbatim(text)
-    else:
-        write_file(output, text)
+        return
+    write_file(output, text)
+    if not quiet:
+        answer(f"wrote {output}")
 
 
 def answer_markdown(text: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_bindgen.cli.options import AllOption, OutputOption, QuietOption, revision_option
-from mcp_bindgen.cli.output import IssueFormat, answer_verbatim
+from mcp_bindgen.cli.output import IssueFormat, answer_document
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.ingest.revisions import released
@@ -76,10 +76,8 @@ def proposal(
     else:
         lines = [*found.lines(everything=everything), *(f"wrote {place}" for place in written)]
     page = "\n".join(lines) + "\n"
-    if output:
-        write_file(output, page)
-    elif not quiet or format_ != "text":
-        answer_verbatim(page)
+    if output or not quiet or format_ != "text":
+        answer_document(page, output)
 
 
 def _prose(path: Path) -> str:

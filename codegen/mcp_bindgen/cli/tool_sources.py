@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url
 
 if TYPE_CHECKING:
@@ -57,18 +57,17 @@ def described(
     """
     from mcp_bindgen.tool_clients.servers import ONE_OF, Server, headers, variables
 
-    where = Location(source=by)
     if from_ is not None and command:
-        raise InputError.at(where, f"{ONE_OF}, but only one of these")
+        raise InputError.at(by, f"{ONE_OF}, but only one of these")
     url = command[0] if command and is_url(command[0]) else ""
     if header and not url:
-        raise InputError.at(where, "--header is for a server with a URL")
+        raise InputError.at(by, "--header is for a server with a URL")
     if url:
         if len(command or ()) > 1 or env or cwd:
-            raise InputError.at(where, "a server with a URL is not started: it takes no arguments, --env or --cwd")
+            raise InputError.at(by, "a server with a URL is not started: it takes no arguments, --env or --cwd")
         return Server(url=url, headers=headers(header or ()))
     if (env or cwd) and not command:
-        raise InputError.at(where, "--env and --cwd are for a server to start (-- COMMAND...)")
+        raise InputError.at(by, "--env and --cwd are for a server to start (-- COMMAND...)")
     if from_ is None and not command:
         return None
     return Server(command=tuple(command or ()), source=from_, env=variables(env or ()), cwd=cwd)

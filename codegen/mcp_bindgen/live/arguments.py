@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mcp_bindgen.diagnostics import InputError, clip, did_you_mean
 from mcp_bindgen.ir.scalars import is_of
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.json_values import NOT_JSON, as_list, as_object
 from mcp_bindgen.tool_clients.listing import MAX_SHOWN, spell_type, types_of
 
 MAX_TEXT: Final = 60
@@ -75,7 +75,7 @@ def _read(name: str, text: str, schema: Mapping[str, Any], root: Mapping[str, An
         return text
     value = _json(text)
     if not types:
-        return text if value is _NOT_JSON else value
+        return text if value is NOT_JSON else value
     for type_ in types:
         if is_of(value, type_):
             return value
@@ -92,14 +92,11 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        return _NOT_JSON
+        return NOT_JSON
 
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
-
-
-_NOT_JSON: Final = object()
 
 
 def _check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:

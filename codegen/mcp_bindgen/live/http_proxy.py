@@ -1,14 +1,13 @@
 """Relay HTTP between clients and a server, and validate each message: the bytes of bodies pass unchanged."""
 
 import asyncio
-import json
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.json_values import is_object
+from mcp_bindgen.json_values import NOT_JSON, is_object, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.proxy import Record, Tally, Tell
 from mcp_runtime.observe.observer import Observer
@@ -156,9 +155,8 @@ class UrlRelay(HttpRelay):
         """Return what follows a conversation: that of the session, or a new one for what needs none."""
         if session:
             return self._sessions.get(session)
-        try:
-            value: Any = json.loads(body or b"null")
-        except (ValueError, RecursionError):
+        value = json_value(body or b"null")
+        if value is NOT_JSON:
             return self.follow(is_session=False)
         begins = is_object(value) and value.get("method") == "initialize"
         return self.follow(is_session=begins) if begins or is_modern(value) else None

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from mcp_bindgen.json_values import as_object, is_list, is_object
+from mcp_bindgen.json_values import as_object, is_list, is_object, json_value
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 from mcp_runtime.errors import AuthorizationError
 
@@ -18,10 +18,7 @@ Message = dict[str, Any]
 
 def messages_in(line: bytes) -> list[Message] | None:
     """Return the messages in a line, several if it is a batch; None if it contains anything else."""
-    try:
-        value: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+    value = json_value(line)
     messages: list[Any] = value if is_list(value) else [value]
     return messages if all(is_object(message) for message in messages) else None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.json_values import NOT_JSON, is_list, is_object, json_value
 
 MAX_LINE: Final = 16 << 20
 """The longest line, in bytes, that is read."""
@@ -53,7 +53,7 @@ def read_log(stream: BinaryIO) -> Iterator[Logged]:
     lines = _lines(first, stream)
     if first.strip() in (b"{", b"["):
         whole = first + stream.read(MAX_LINE)
-        if not is_too_much(whole) and _is_json(whole):
+        if not is_too_much(whole) and json_value(whole) is not NOT_JSON:
             yield Logged(line=1, messages=_messages(whole))
             return
         lines = iter(whole.splitlines(keepends=True))
@@ -71,14 +71,6 @@ def _lines(line: bytes, stream: BinaryIO) -> Iterator[bytes]:
         while not line.endswith(b"\n") and (line := stream.readline(MAX_LINE)):
             pass  # the rest of a line that is too long
         line = stream.readline(MAX_LINE + 1)
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _messages(line: bytes) -> tuple[bytes, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.json_values import NOT_JSON, json_value
 from mcp_bindgen.live.mask import message_mask
 
 FORMAT: Final = 1
@@ -42,9 +43,8 @@ class Recorder:
     def take(self, conversation: int, sender: str, text: bytes) -> None:
         """Record a message before its sender's next one."""
         about = {"at": round(time.time(), 3), "conversation": conversation, "from": sender}
-        try:
-            value: Any = json.loads(text)
-        except (ValueError, RecursionError):
+        value = json_value(text)
+        if value is NOT_JSON:
             shown = text.decode("utf-8", "replace")
             self._write({**about, "text": shown if self._mask is None else self._mask.mask_text(shown)})
             return

@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from io import RawIOBase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from mcp_bindgen.diagnostics import clip, printable
+from mcp_bindgen.json_values import NOT_JSON, json_value
 
 if TYPE_CHECKING:
     from mcp_runtime.observe.observer import Finding
@@ -87,9 +88,8 @@ class Report:
             return _clipped(text[: 4 * MAX_MESSAGE].decode("utf-8", "replace"))
         if len(text) > _MAX_MASKED:
             return f"({len(text):,} bytes)"
-        try:
-            value: Any = json.loads(text)
-        except (ValueError, RecursionError):
+        value = json_value(text)
+        if value is NOT_JSON:
             return _clipped(self._masked(text.decode("utf-8", "replace")))
         return _clipped(json.dumps(self._masker.mask(value), ensure_ascii=False))
 
