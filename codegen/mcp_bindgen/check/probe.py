@@ -190,10 +190,11 @@ async def sent(context: Context, row: Mapping[str, Any]) -> str | None:
     request = peer.request(peer.always)
     await peer.send(request)
     deadline = asyncio.get_running_loop().time() + peer.timeout
+    wrong = None
     while (each := await peer.next(deadline)).get("id") != request["id"] or "method" in each:
         if "method" not in each and ("error" in each or "result" in each):
-            return f"{message['method']} is answered by {told(each)}"
-    return None
+            wrong = f"{message['method']} is answered by {told(each)}"
+    return wrong
 
 
 def wrong_answer(method: str, answer: Mapping[str, Any], expected: str) -> str | None:

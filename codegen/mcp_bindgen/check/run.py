@@ -101,9 +101,12 @@ def probes() -> tuple[Probe, ...]:
     for module in iter_modules(modules.__path__):
         import_module(f"{modules.__name__}.{module.name}")
     of_rows = [_of_row(row.id, each) for row in rows().values() for each in row.probes]
-    # What would be the cause of another finding comes before it.
+    # What would be the cause of another finding comes before it: first, what demands an answer.
     return tuple(
-        sorted((*of_rows, *FUNCTIONS), key=lambda each: (each.is_last, row_of(each.requirement).follows != ()))
+        sorted(
+            (*of_rows, *FUNCTIONS),
+            key=lambda each: (each.is_last, not each.answered or row_of(each.requirement).follows != ()),
+        )
     )
 
 
