@@ -54,22 +54,16 @@ def test_an_unknown_transport_is_refused() -> None:
     ("run", "said"),
     [
         ('app.run("ftp")', "there is no transport 'ftp'; use 'stdio' or 'http'"),
-        (
-            "App('x', options=ServerOptions(revisions=['1999-01-01'])).run()",
-            "this side speaks 1999-01-01, the bindings here speak 2024-11-05",
-        ),
-        ("App('x', options=ServerOptions(revisions='some')).run()", "revisions: 'all', 'own', a list"),
         ('app.run("http", port=taken)', "Address already in use; choose another"),
         ('app.run("http", port=99999)', "a port is a number from 0 to 65535, not 99999"),
         ('app.run("http", host="0.0.0.0")', "hosts="),
         ('sys.modules["h11"] = None; app.run("http")', "HTTP needs h11: pip install 'mcp-bindgen[http]'"),
     ],
-    ids=["transport", "revision", "revisions", "port in use", "port", "hosts", "extra"],
+    ids=["transport", "port in use", "port", "hosts", "extra"],
 )
 def test_a_program_that_cannot_serve_ends_with_one_line(run: str, said: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        imports = "import sys; from mcp_bindings import App; from mcp_runtime.server import ServerOptions"
-        text = f"{imports}; app = App('x'); taken = {taken.getsockname()[1]}; {run}"
+        text = f"import sys; from mcp_bindings import App; app = App('x'); taken = {taken.getsockname()[1]}; {run}"
         (tmp_path / "server.py").write_text(text)
         ended = subprocess.run((sys.executable, tmp_path / "server.py"), capture_output=True, text=True, check=False)
     (line,) = ended.stderr.splitlines()

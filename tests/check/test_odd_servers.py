@@ -34,6 +34,28 @@ async def test_a_correct_server_has_no_finding(style: str, tmp_path: Path) -> No
     assert any("no answer within" in each for each in found.unjudged) is (style == "Hangs")
 
 
+async def test_a_server_that_ends_by_itself_is_not_judged_by_it(tmp_path: Path) -> None:
+    found = await checked("NeedsDatabase", tmp_path)
+    assert serious(found) == []
+    assert [each for each in found.unjudged if "exited with status 1, and does so without a message too" in each]
+
+
+@pytest.mark.parametrize("name", ["tools", "prompts"])
+async def test_a_list_that_always_fails_says_nothing_about_first_requests(name: str, tmp_path: Path) -> None:
+    method = f"list_{name}"
+    (tmp_path / "server.py").write_text(
+        "from mcp_bindings.v2026_07_28 import Server\n"
+        "from mcp_runtime.transports.stdio import serve_stdio\n"
+        "class Remote(Server):\n"
+        f"    async def {method}(self, params, ctx): raise OSError('fetch failed')\n"
+        "serve_stdio(Remote())\n"
+    )
+    command = Command(words=(sys.executable, "server.py"), env={}, cwd=str(tmp_path))
+    found = await check(Wanted(target=command, timeout=2, only=frozenset({"modern.stateless"})))
+    assert serious(found) == []
+    assert [*found.unjudged] == [f"modern.stateless (2026-07-28): {name}/list is answered by the error -32603"]
+
+
 async def test_silence_breaks_only_what_demands_an_answer(tmp_path: Path) -> None:
     errors = {
         each.requirement for each in (await checked("Ignores", tmp_path)).findings if each.severity is Severity.ERROR

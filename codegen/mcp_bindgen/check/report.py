@@ -87,31 +87,36 @@ class Report:
 
 
 def text(report: Report) -> str:
-    """Return the report for people; notes are one line for each requirement."""
+    """Return the report for people: errors whole, the first warning of each requirement too, and notes in a line."""
     return "\n".join(map(printable, _lines(report))) + "\n"
 
 
 def _lines(report: Report) -> Iterator[str]:
     yield f"{report.name}: speaks {', '.join(report.checked.revisions)}"
-    serious = [each for each in report.findings if each.severity is not Severity.INFO]
-    for each in serious:
-        yield ""
-        yield f"{NAMES[each.severity]} {each.requirement} ({', '.join(each.revisions)}): {each.row.text}"
-        yield f"  {plain(each.reason)}"
-        yield from (f"  so it breaks {', '.join(each.also)} too",) if each.also else ()
-        yield from (f"  {each.link}",) if each.link else ()
-        yield from (f"  {'>' if said.by_client else '<'} {clip(plain(said.text), MAX_TEXT)}" for said in each.said)
-        yield f"  again: {report.again(each)}"
-    notes = groupby(report.findings[len(serious) :], key=lambda each: each.requirement)
-    for id_, group in notes:
-        reasons = [plain(each.reason) for each in group]
-        yield ""
-        yield f"note {id_}: {row_of(id_).text}"
-        yield f"  {clip('; '.join(reasons), MAX_TEXT)}"
+    for (severity, id_), group in groupby(report.findings, key=lambda each: (each.severity, each.requirement)):
+        findings = list(group)
+        whole = {Severity.ERROR: len(findings), Severity.WARNING: 1}.get(severity, 0)
+        for each in findings[:whole]:
+            yield ""
+            yield from _whole(report, each)
+        if not whole:
+            yield ""
+            yield f"note {id_}: {row_of(id_).text}"
+        if others := "; ".join(plain(each.reason) for each in findings[whole:]):
+            yield f"  {f'{len(findings) - whole} more: ' if whole else ''}{clip(others, MAX_TEXT)}"
     yield ""
     yield report.summary
     yield from (f"not judged: {each}" for each in report.unjudged)
     yield from (f"stale row {each.row.number} of the baseline ({each.row.rule}): {each.why}" for each in report.stale)
+
+
+def _whole(report: Report, finding: Finding) -> Iterator[str]:
+    yield f"{NAMES[finding.severity]} {finding.requirement} ({', '.join(finding.revisions)}): {finding.row.text}"
+    yield f"  {plain(finding.reason)}"
+    yield from (f"  so it breaks {', '.join(finding.also)} too",) if finding.also else ()
+    yield from (f"  {finding.link}",) if finding.link else ()
+    yield from (f"  {'>' if said.by_client else '<'} {clip(plain(said.text), MAX_TEXT)}" for said in finding.said)
+    yield f"  again: {report.again(finding)}"
 
 
 def as_json(report: Report) -> str:

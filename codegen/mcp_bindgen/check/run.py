@@ -160,6 +160,7 @@ class _Checking:
         self._loss: tuple[Exception, list[Said]] | None = None
         self._is_gone = False
         self._has_died = False
+        self._begun = 0.0
 
     async def run(self) -> Checked:
         wanted, self._end = self._wanted, asyncio.get_running_loop().time() + self._wanted.seconds
@@ -189,6 +190,7 @@ class _Checking:
         self._loss, is_retried, refusals = None, False, 0
         while (waiting or not capabilities) and not self._is_gone:
             async with self._open(revision, capabilities) as peer:
+                self._begun = asyncio.get_running_loop().time()
                 why = await self._begin(peer)
                 if isinstance(why, Unreachable) and not is_retried:
                     is_retried = True
@@ -308,7 +310,10 @@ class _Checking:
             is_open = not is_lost and not isinstance(reason.__context__, Silent)
             is_dead = has_restarted and isinstance(reason, Cut | Ended)
             is_known = is_dead and self._has_died  # other probes may have the same message
-            if probe.answered and (is_dead or isinstance(reason, Silent)) and not is_known:
+            if isinstance(reason, Ended) and not self._wanted.is_http and await self._ends_alone(peer):
+                self._is_gone = True
+                self._checked.unjudged[f"what follows {self._last}: {reason}, and does so without a message too"] = None
+            elif probe.answered and (is_dead or isinstance(reason, Silent)) and not is_known:
                 wrong = f"the last message: {reason}"
                 self._has_died = self._has_died or is_dead
             else:
@@ -322,6 +327,20 @@ class _Checking:
             self._add(each, revision, said if is_open else said[-MAX_SHOWN:], probe.requirement)
         self._last = f"{probe.requirement} ({revision})" if said else self._last
         return is_open
+
+    async def _ends_alone(self, peer: Peer) -> bool:
+        """Whether a server ends after about as long as this one even if nothing is sent to it any more."""
+        age = asyncio.get_running_loop().time() - self._begun
+        async with self._open(peer.revision, peer.capabilities) as another:
+            another.timeout *= FIRST
+            try:
+                await another.begin(peer.revision)
+                await another.settle(age + another.timeout / FIRST)
+            except Ended:
+                return True
+            except (Silent, NotJudged):
+                pass
+        return False
 
     @asynccontextmanager
     async def _open(self, revision: str, capabilities: Mapping[str, Any], grace: float = BRIEF) -> AsyncGenerator[Peer]:

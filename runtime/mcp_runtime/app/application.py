@@ -295,14 +295,13 @@ class Application(ServerHandlers, Generic[StateT]):
             OSError: it cannot listen on that address and port.
             ModuleNotFoundError: the extra is not installed.
         """
-        from mcp_runtime.app.running import check_revisions, run_http
-
-        check_revisions(self)
         if transport == "stdio":
             from mcp_runtime.transports.stdio import serve_stdio
 
             serve_stdio(self, **options)
         elif transport == "http":
+            from mcp_runtime.app.running import run_http
+
             run_http(self, options)
         else:
             raise for_author(ValueError(f"there is no transport {transport!r}; use 'stdio' or 'http'"))

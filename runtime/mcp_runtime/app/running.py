@@ -4,23 +4,8 @@ import sys
 from typing import Any
 
 from mcp_runtime.app.errors import for_author
-from mcp_runtime.errors import McpError
 from mcp_runtime.handlers import ServerHandlers
-
-
-def check_revisions(server: ServerHandlers) -> None:
-    """Check that a server can be bridged to the revisions that it is to speak.
-
-    Args:
-        server: the server.
-
-    Raises:
-        ValueError: it cannot.
-    """
-    try:
-        server.__binding__.bridges(server.effective_options().revisions)
-    except (ValueError, McpError) as error:
-        raise for_author(ValueError(str(error))) from error
+from mcp_runtime.transports.http import serve_http
 
 
 def run_http(server: ServerHandlers, options: dict[str, Any]) -> None:
@@ -35,8 +20,6 @@ def run_http(server: ServerHandlers, options: dict[str, Any]) -> None:
         OSError: it cannot listen.
         ModuleNotFoundError: the extra is not installed.
     """
-    from mcp_runtime.transports.http import serve_http
-
     urls: list[str] = []
 
     def started(url: str) -> None:

@@ -85,8 +85,7 @@ class Bridges:
         there = {revision for revision, folder in known.items() if find_spec(f"{self._package}.{folder}")}
         wanted = there if bridging.revisions is None else {*bridging.revisions, binding.revision}
         if not wanted <= there:
-            reason = f"the bindings here speak {', '.join(sorted(there))}"
-            raise UnsupportedRevision(tuple(sorted(wanted - there)), tuple(sorted(there)), reason)
+            raise UnsupportedRevision(tuple(sorted(wanted - there)), tuple(sorted(there)))
         self.revisions = tuple(sorted(wanted))
         strange = sorted(set(bridging.policy) - set(self._index.KINDS))
         if strange:

@@ -33,8 +33,8 @@ async def use(context: Context) -> str | None:
             continue
         try:
             await (_call(context, what) if is_call else peer.ask(what, asked))
-        except Ended:
-            return f"the server ends at {f'a call of {asked}' if is_call else f'{what}, which it declares'}"
+        except Ended as ended:
+            raise Ended(f"{f'a call of {asked}' if is_call else f'{what}, which it declares'}: {ended}") from None
         except Silent:
             slow.append(asked if is_call else what)
             context.options.slow |= {asked} if is_call else set()
@@ -108,8 +108,11 @@ async def stateless(context: Context) -> str | None:
     names = {name: key for name, key in LISTS.items() if name in context.peer.offered}
     if not names:
         return None
+    first = f"{next(iter(names))}/list"
+    if "error" in (usual := await context.peer.ask(first)):
+        raise NotJudged(f"{first} is answered by {told(usual)}")
     async with context.other() as peer:
-        answer = await peer.ask(f"{next(iter(names))}/list")
+        answer = await peer.ask(first)
         for name, key in names.items():
             lists = [
                 {str(each.get(key)) for each in await pages(asked, f"{name}/list", name)}
@@ -118,7 +121,7 @@ async def stateless(context: Context) -> str | None:
             if lists[0] == lists[2] != lists[1]:  # what changes in between may differ
                 reason = f"{name}/list differs between connections: {', '.join(sorted(lists[0] ^ lists[1]))}"
                 context.find(Found("modern.lists-do-not-vary", reason))
-    return wrong_answer(f"{next(iter(names))}/list as the first request", answer, "result")
+    return wrong_answer(f"{first} as the first request", answer, "result")
 
 
 @probe("modern.server-info")
