@@ -68,7 +68,8 @@ class Questions(Duties):
         """The server sends questions as the result of a request."""
         call.received.step("ask")
         call.request_state = result["requestState"]
-        if not self._connections[call.client].is_lingering:
+        one = self._connections[call.client]
+        if one.queue or not one.is_lingering:
             self._free(call)
         call.asked = {key: self.is_sent(asked["params"]) for key, asked in result["inputRequests"].items()}
 
