@@ -136,7 +136,7 @@ class Suspensions:
         self._forget(asking)
         connection.inbound.resume(exchange, received)
         for key, answer in answers.items():
-            question = asking.open[key]
+            question = asking.open.pop(key)  # not asked again, although its handler has not gone on yet
             if not question.answered.done():
                 question.answered.set_result(answer)
         # Unanswered questions are asked again.
