@@ -33,7 +33,7 @@ class DiesLater(Handler):
 
 
 class DiesOnce(Handler):
-    """Is started anew in the middle, once."""
+    """Is started again in the middle, once."""
 
     def post(self, body: bytes) -> None:
         if self.server.posts == 20 and not Path("was-here").exists():

@@ -126,7 +126,7 @@ async def test_a_process_that_ends_after_its_answer_is_one_finding(tmp_path: Pat
 
 
 @pytest.mark.slow
-async def test_a_server_that_is_started_anew_has_no_finding(tmp_path: Path) -> None:
+async def test_a_server_that_is_started_again_has_no_finding(tmp_path: Path) -> None:
     found, _ = await crashing("DiesOnce", tmp_path, 2)
     assert (tmp_path / "was-here").exists()
     assert serious(found) == [] and found.revisions == LEGACY[1:]

@@ -12,12 +12,13 @@ from typing import Any, Final
 
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from simulation import hostile
+from simulation.client import World
 from simulation.judge import Judge
 from simulation.model import FORBIDDEN, LIFECYCLES
 from simulation.streams import Streams
 from simulation.tasking import Tasking
 from simulation.watching import Watching
-from simulation.world import World, make, run, show
+from simulation.world import make, run, show
 
 FOUND: Final = pathlib.Path(__file__).parent / "found"
 """Worlds that have found something, as data, since a seed means another world after any change here."""

@@ -107,7 +107,8 @@ class Guide:
         self._sides = old, new
         self._examples = examples
         self._marks = marks
-        frames = [struct for side in (old, new) for struct in structs(Ref(name=FRAMES), side)]
+        framed = (side for side in (old, new) if FRAMES in side.definitions)
+        frames = [struct for side in framed for struct in structs(Ref(name=FRAMES), side)]
         self._frames = {FRAMES, *(struct.name for struct in frames)}
         self._id_types = {field.type for struct in frames if (field := struct.field("id"))}
 

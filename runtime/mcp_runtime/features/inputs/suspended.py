@@ -84,7 +84,9 @@ class Suspensions:
         """Answer the open request with the open questions."""
         asking.is_scheduled = False
         exchange = asking.exchange
-        if not exchange.is_open or not asking.open:
+        # What is answered is open until its handler goes on.
+        unanswered = {key: question for key, question in asking.open.items() if not question.answered.done()}
+        if not exchange.is_open or not unanswered:
             return
         peer = self._peer_of(exchange)
         if self._per_peer[peer] >= self._settings.per_peer:
@@ -94,7 +96,7 @@ class Suspensions:
         asking.handle, asking.peer = _new_handle(), peer
         self._per_peer[peer] += 1
         self._waiting[asking.handle] = asking
-        result = input_required(asking.open, asking.handle, exchange.requester.answers.stamp)
+        result = input_required(unanswered, asking.handle, exchange.requester.answers.stamp)
         asking.task = exchange.connection.inbound.suspend(exchange, result, keep=not self._settings.shared)
         asking.task.add_done_callback(asking.ended)
         asking.timer = asking.loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
@@ -136,7 +138,7 @@ class Suspensions:
         self._forget(asking)
         connection.inbound.resume(exchange, received)
         for key, answer in answers.items():
-            question = asking.open.pop(key)  # not asked again, although its handler has not gone on yet
+            question = asking.open[key]
             if not question.answered.done():
                 question.answered.set_result(answer)
         # Unanswered questions are asked again.
@@ -149,11 +151,10 @@ class Suspensions:
         self._cancel(asking, reason)
 
     def _cancel(self, asking: "_Asking", reason: str) -> None:
-        exchange, task = asking.exchange, asking.task
         self._forget(asking)
-        exchange.mark_cancelled(reason)
-        if task is not None:
-            task.cancel(reason)
+        asking.exchange.mark_cancelled(reason)
+        if asking.task is not None:
+            asking.task.cancel(reason)
 
     def _forget(self, asking: "_Asking") -> None:
         """Revoke a handle, since it was used or no handler waits any more."""
