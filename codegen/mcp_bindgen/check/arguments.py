@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mcp_bindgen.json_values import as_list, as_object, is_list, is_object
 from mcp_bindgen.values.builder import MAX_LENGTH
 from mcp_bindgen.values.schema import Least, NoValue, plain_form, value_of
-
-if TYPE_CHECKING:
-    pass
 
 _TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
 
@@ -45,12 +42,12 @@ class Validator:
 class Arguments:
     """The arguments of one tool.
 
-    Attributes:
-        mismatch: returns why arguments do not fit the schema, like `Validator.mismatch`.
-
     Args:
         schema: its input schema.
         known: arguments that are known to be good.
+
+    Attributes:
+        mismatch: returns why arguments do not fit the schema, like `Validator.mismatch`.
     """
 
     def __init__(self, schema: Mapping[str, Any], known: list[dict[str, Any]] | None = None) -> None:

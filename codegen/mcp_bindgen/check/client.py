@@ -7,13 +7,13 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_bindgen.check.requirements import LEGACY
 from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_list, as_object, is_list
+from mcp_bindgen.json_values import as_list, as_object, is_list, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.target import Command
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
@@ -197,7 +197,7 @@ class Peer(ABC):
             self._bytes += len(line)
             if len(self.said) > MAX_SAID or self._bytes > MAX_BYTES:
                 raise Silent(f"the server sent more than {MAX_SAID:,} messages or {MAX_BYTES >> 20} MiB")
-            value = json_of(line)
+            value = json_value(line)
             if is_list(value):
                 return {"batch": value}
             if message := as_object(value):
@@ -339,13 +339,6 @@ async def before(deadline: float, work: Any) -> Any:
         return await asyncio.wait_for(work, max(deadline - asyncio.get_running_loop().time(), 0.001))
     except TimeoutError:
         raise Silent("no answer in time") from None
-
-
-def json_of(text: bytes | str) -> Any:
-    """Return the JSON value that a text spells; None if it spells none."""
-    with suppress(ValueError, RecursionError):
-        return json.loads(text)
-    return None
 
 
 def code_of(answer: Mapping[str, Any]) -> Any:

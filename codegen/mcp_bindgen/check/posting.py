@@ -7,9 +7,9 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_bindgen.check.client import MAX_LINE, META, Cut, Ended, NotJudged, Peer, Silent, Unreachable, before, json_of
+from mcp_bindgen.check.client import MAX_LINE, META, Cut, Ended, NotJudged, Peer, Silent, Unreachable, before
 from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_list, as_object, is_list
+from mcp_bindgen.json_values import as_list, as_object, is_list, json_value
 from mcp_bindgen.live.target import Endpoint
 from mcp_runtime.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, Parameter, encode, parameters
 
@@ -70,7 +70,7 @@ class PostingPeer(Peer):
         Raises:
             Silent: the server does not answer.
         """
-        own = self._headers(as_object(json_of(text))) if text else self._of_session()
+        own = self._headers(as_object(json_value(text))) if text else self._of_session()
         lowered = {name.lower() for name in headers}
         merged = {name: value for name, value in own.items() if name not in lowered}
         merged |= {name: value for name, value in headers.items() if value is not None}
@@ -105,7 +105,7 @@ class PostingPeer(Peer):
 
     async def _post(self, text: str, begun: asyncio.Future[None]) -> None:
         """Post a text, and take over what comes back; `begun` is done when the answer begins."""
-        value = json_of(text)
+        value = json_value(text)
         message = as_object(value)
         try:
             async with self._http.stream("POST", self._url, content=text, headers=self._headers(message)) as response:
@@ -114,7 +114,7 @@ class PostingPeer(Peer):
                     begun.set_result(None)
                 is_answered = "method" in message and "id" not in message  # or nothing is to be answered
                 async for line in _texts(response):
-                    found = json_of(line)
+                    found = json_value(line)
                     if is_answered and response.status_code >= 400:
                         return  # a refused notification has no message in its body
                     is_answered = is_answered or is_list(found) or "method" not in as_object(found)
@@ -230,7 +230,7 @@ async def _texts(response: httpx2.Response) -> AsyncGenerator[bytes]:
             yield text
     elif _type_of(response) == _JSON:
         async for text in _whole(response):
-            if response.status_code < 400 or "jsonrpc" in as_object(json_of(text)):
+            if response.status_code < 400 or "jsonrpc" in as_object(json_value(text)):
                 yield text
 
 

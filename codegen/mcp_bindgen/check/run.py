@@ -20,7 +20,6 @@ from mcp_bindgen.check.client import (
     Said,
     Silent,
     Unreachable,
-    json_of,
     started,
 )
 from mcp_bindgen.check.findings import OTHERWISE, Finding, folded, requirement_of
@@ -28,7 +27,7 @@ from mcp_bindgen.check.probe import FUNCTIONS, Context, Found, Probe, ToolOption
 from mcp_bindgen.check.requirements import LEGACY, REVISIONS, row_of, rows
 from mcp_bindgen.check.robust import strain
 from mcp_bindgen.diagnostics import InputError, clip
-from mcp_bindgen.json_values import as_object
+from mcp_bindgen.json_values import as_object, json_value
 from mcp_bindgen.live.target import Command, Target, name_of
 
 FIRST: Final = 3
@@ -275,7 +274,7 @@ class _Checking:
             why: str | Exception = await peer.begin(peer.revision)
             self._slowest = max(self._slowest, loop.time() - start)
         except (Silent, NotJudged) as silent:
-            odd = (each.text for each in peer.said if not each.by_client and not as_object(json_of(each.text)))
+            odd = (each.text for each in peer.said if not each.by_client and not as_object(json_value(each.text)))
             hint = f"; it writes {clip(text, 60)!r}, which is not a message" if (text := next(odd, "")) else ""
             why = type(silent)(f"{silent}{hint}")
             self._silent += loop.time() - start >= peer.timeout

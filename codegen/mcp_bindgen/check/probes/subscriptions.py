@@ -16,7 +16,8 @@ async def listen(context: Context) -> str | None:
     request = peer.request("subscriptions/listen", {"notifications": flags})
     await peer.send(request)
     deadline = asyncio.get_running_loop().time() + PAUSE * 3
-    while message := await peer.next(deadline):
+    while True:
+        message = await peer.next(deadline)
         if message.get("id") == request["id"]:
             raise NotJudged(f"subscriptions/listen is answered by {told(message)}")
         if message.get("method") == "notifications/subscriptions/acknowledged":
@@ -24,4 +25,3 @@ async def listen(context: Context) -> str | None:
             if peer.cancels:
                 await peer.send(peer.request("notifications/cancelled", {"requestId": request["id"]}))
             return None
-    return None

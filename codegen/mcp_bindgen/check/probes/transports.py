@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from mcp_bindgen.check.client import NotJudged, json_of
+from mcp_bindgen.check.client import NotJudged
 from mcp_bindgen.check.probe import Context, Found, message_of, probe, wrong_answer
-from mcp_bindgen.json_values import as_object
+from mcp_bindgen.json_values import as_object, json_value
 
 if TYPE_CHECKING:
     from mcp_bindgen.check.posting import Answer, PostingPeer
@@ -52,10 +52,10 @@ def wrong_status(what: str, answer: "Answer", statuses: str, expected: str = "")
         return f"{what} is answered with 202 and a body"
     if "message" in words and answer.type not in ("application/json", "text/event-stream"):
         return f"{what} is answered with {answer.type or 'no media type'}, not with JSON or a stream of events"
-    message = json_of(answer.text)
-    if expected and message is None:
+    message = as_object(json_value(answer.text))
+    if expected and not message:
         return f"{what} is answered with {status} and no message, not with {expected}"
-    return wrong_answer(what, as_object(message), expected) if expected else None
+    return wrong_answer(what, message, expected) if expected else None
 
 
 @probe("http.session-id", over="http")
