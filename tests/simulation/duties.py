@@ -44,10 +44,9 @@ class Machine:
 class Call:
     """What is known of one call: its plan, its request and its handler."""
 
-    def __init__(self, duties: "Duties", plan: dict[str, Any]) -> None:
-        self.plan = plan
+    def __init__(self, duties: "Duties", one: "Connection", plan: dict[str, Any]) -> None:
+        self.one, self.plan = one, plan
         self.tag: str = plan["tag"]
-        self.client: int = plan["client"]
         self.side = Machine(duties, CALL, self.tag)
         self.sent = Machine(duties, SENT, self.tag)
         self.received = Machine(duties, RECEIVED, self.tag)
@@ -73,6 +72,8 @@ class Connection:
         self.client = Machine(duties, SESSION, f"client {number}")
         self.server = Machine(duties, SESSION, f"server {number}")
         self.revision = ""
+        self.calls: list[Call] = []
+        self.questions: list[Any] = []
         self.requests: dict[Any, Machine] = {}
         self.names: dict[Any, str] = {}
         self.by_id: dict[Any, Call] = {}
@@ -89,8 +90,8 @@ class Connection:
         self.grace = 0
         self.is_cut = self.is_lingering = self.is_unread = False
         self.ends = self.breaks = float("inf")
-        self.handed: dict[str, deque[Any]] = {}
-        self.on_its_way: dict[str, deque[Any]] = {}
+        self.handed: dict[str, deque[Any]] = {"client": deque(), "server": deque()}
+        self.on_its_way: dict[str, deque[Any]] = {"client": deque(), "server": deque()}
 
     @property
     def is_modern(self) -> bool:
@@ -107,37 +108,40 @@ class Duties:
     def __init__(self, world: dict[str, Any], history: Sequence[Event], stalled: Sequence[tuple[float, float]]) -> None:
         self._world, self._history, self._stalled = world, history, stalled
         self._faults: list[str] = []
-        self._due: dict[tuple[str, ...], float] = {}
-        self._at_any_time: set[tuple[str, ...]] = set()
+        self._due: dict[tuple[object, ...], float] = {}
+        self._at_any_time: set[tuple[object, ...]] = set()
         self._now = 0.0
         self.seen: set[tuple[str, str, str]] = set()
-        self._calls: dict[str, Call] = {plan["tag"]: Call(self, plan) for plan in world["calls"]}
         self._connections: list[Connection] = [Connection(self, number) for number in range(world["clients"])]
+        self._calls: dict[str, Call] = {}
+        for plan in world["calls"]:
+            call = self._calls[plan["tag"]] = Call(self, self._connections[int(plan["client"])], plan)
+            call.one.calls.append(call)
 
     def fault(self, text: str) -> None:
         """Record what is wrong."""
         self._faults.append(f"{self._now:.3f} {text}")
 
-    def _must(self, *key: str, at: float | None = None, by: bool = False) -> None:
+    def _must(self, *key: object, at: float | None = None, by: bool = False) -> None:
         """Expect something at a time, by default now; with `by`, or earlier."""
         self._due[key] = self._now if at is None else at
         (self._at_any_time.add if by else self._at_any_time.discard)(key)
 
-    def _did(self, *key: str) -> None:
+    def _did(self, *key: object) -> None:
         at = self._due.pop(key, None)
         if at is None:
-            self.fault(f"not due: {' '.join(key)}")
+            self.fault(f"not due: {' '.join(map(str, key))}")
         elif self._now < at - EPSILON and key not in self._at_any_time:
-            self.fault(f"too early: {' '.join(key)}, due at {at:.3f}")
+            self.fault(f"too early: {' '.join(map(str, key))}, due at {at:.3f}")
 
-    def _excuse(self, *key: str) -> None:
+    def _excuse(self, *key: object) -> None:
         self._due.pop(key, None)
 
     def _overdue(self) -> None:
         for key, at in list(self._due.items()):
             if self._now > at + EPSILON + self._slack(at):
                 del self._due[key]
-                self.fault(f"overdue: {' '.join(key)}, since {at:.3f}")
+                self.fault(f"overdue: {' '.join(map(str, key))}, since {at:.3f}")
 
     def _slack(self, since: float) -> float:
         return sum(seconds for at, seconds in self._stalled if at + seconds >= since and at <= self._now)

@@ -13,15 +13,30 @@ OMITS_IDS: Final = ("2025-11-25", MODERN)
 """The revisions in which the id of an answer may be absent; in the others it is null."""
 PARSE, INVALID, NO_METHOD, PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
 
-Expected = tuple[float, Any]
+REFUSED: Final = {
+    **{"no such method": NO_METHOD, "no name": PARAMS, "initialize again": INVALID},
+    **dict.fromkeys(("forged answer", "answer of another"), PARAMS),
+}
+"""The requests that are answered with an error."""
+ANSWERS: Final[dict[str, tuple[bool, int] | None]] = {
+    **dict.fromkeys(
+        ("spaces", "cancel nothing", "cancel badly", "answer nothing", "fail nothing", "unknown news"), None
+    ),
+    **dict.fromkeys(("progress on nothing", "initialized again"), None),
+    **dict.fromkeys(("no json", "duplicate key"), (False, PARSE)),
+    **dict.fromkeys(("a number", "null id", "half id", "true id"), (False, INVALID)),
+    **dict.fromkeys(("old jsonrpc", "list params"), (True, INVALID)),
+}
+"""What is answered in every revision: nothing, or an error, with the id of the request or without one."""
 
+Expected = tuple[float, Any]
 
 LINES: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "lines.json").read_text("utf-8"))
 """What the client may send; the id 0, ``TAG`` and ``OPEN`` stand for a new id, a tag, and the id of an open request."""
 BARE: Final = ("ping", "call", "no such method", "cancel nothing", "answer nothing", "unknown news", "spaces")
 """What it sends without a session."""
 STATELESS: Final = ("call", "slow call", "report", "text id", "no such method", "no name", "cancel", "same id")
-ASKING: Final = ("ask", "ask", "answer", "answer", "forged answer")
+ASKING: Final = ("ask", "ask", "answer", "answer", "forged answer", "answer of another")
 FLOOD: Final = 1800
 """How many pings are a flood: their answers are more than a server lets a client leave unread."""
 """What it sends in the modern era, and with questions."""
@@ -106,64 +121,41 @@ class Reference:
 
     def _react(self, at: float, kind: str, value: Any, tag: str) -> Iterator[Expected]:
         id_: Any = next((one.get("id") for one in _objects(value)), None)
-        match kind:
-            case "spaces" | "cancel nothing" | "cancel badly" | "answer nothing" | "fail nothing" | "unknown news":
-                return
-            case "progress on nothing" | "initialized again":
-                return
-            case "no json" | "duplicate key":
-                yield at, [self._no_id(), PARSE]
-            case "batch" | "empty batch" | "batch of nothing":
-                yield from self._batch(at, kind, value)
-            case "a number" | "null id" | "half id" | "true id":
-                yield at, [self._no_id(), INVALID]
-            case "old jsonrpc" | "list params":
-                yield at, [id_, INVALID]
-            case "cancel":
-                self.cancelled.append(value["params"]["requestId"])
-                self.open.pop(value["params"]["requestId"], None)
-            case "same id" if id_ in self.open:
-                yield at, [self._no_id(), INVALID]
-            case _:
-                yield from self._request(at, kind, id_, tag)
-
-    def _request(self, at: float, kind: str, id_: Any, tag: str) -> Iterator[Expected]:
-        if self.begins == MODERN and not self.is_modern:
-            refused = self._without_session(kind)
-        elif self.is_modern:
-            refused = NO_METHOD if kind in ("ping", "same id", "initialize again") else 0
-        elif not self.revision:
-            refused = self._without_session(kind)
-        else:
-            refused = INVALID if kind == "initialize again" else 0
-        if refused:
-            yield at, [id_, refused]
+        if kind in ANSWERS:
+            if (answer := ANSWERS[kind]) is not None:
+                yield at, [id_ if answer[0] else self._no_id(), answer[1]]
+        elif "batch" in kind:
+            yield from self._batch(at, kind, value)
+        elif kind == "cancel":
+            self.cancelled.append(value["params"]["requestId"])
+            self.open.pop(value["params"]["requestId"], None)
+        elif kind == "same id" and id_ in self.open:
+            yield at, [self._no_id(), INVALID]
+        elif code := self._refusal(kind):
+            yield at, [id_, code]
         elif kind in ("ping", "same id"):
             yield at, [id_, {}]
-        elif kind == "no such method":
-            yield at, [id_, NO_METHOD]
-        elif kind == "no name":
-            yield at, [id_, PARAMS]
         elif kind == "ask":
             self.asked = tag
             yield at, [id_, {"asks": f"{tag}|0|0"}]
-        elif kind in ("answer", "forged answer") and (kind != "answer" or not self.asked):
-            yield at, [id_, PARAMS]
-        elif kind == "answer":
-            tag, self.asked = self.asked, ""
-            yield at, [id_, {"text": tag}]
-        elif kind == "slow call":
-            self.open[id_] = at + 5
-            yield at + 5, [id_, {"text": tag}, "slow"]
         else:
             if kind == "report":
                 yield at, ["notifications/progress", tag]
+            if kind == "answer":
+                tag, self.asked = self.asked, ""
+            if kind == "slow call":
+                at += 5
+                self.open[id_] = at
             yield at, [id_, {"text": tag}]
 
-    def _without_session(self, kind: str) -> int:
-        if kind == "ping" and self.has_sessions:
-            return 0
-        return PARAMS if MODERN in self.spoken else INVALID
+    def _refusal(self, kind: str) -> int:
+        """Return the code of the error that answers a request; 0 for a result."""
+        if not self.is_modern and (self.begins == MODERN or not self.revision):
+            is_early = kind == "ping" and self.has_sessions
+            return 0 if is_early else PARAMS if MODERN in self.spoken else INVALID
+        if self.is_modern and kind in ("ping", "same id", "initialize again"):
+            return NO_METHOD
+        return PARAMS if kind == "answer" and not self.asked else REFUSED.get(kind, 0)
 
     def _batch(self, at: float, kind: str, value: Any) -> Iterator[Expected]:
         if self.revision != BATCHES or kind == "empty batch":
@@ -210,9 +202,7 @@ def judge(world: dict[str, Any], history: Sequence[Event]) -> list[str]:
     reference = Reference(world)
     for at, _, answers in reference.lines():
         stopped, reference.cancelled = reference.cancelled, []
-        expected = [one for one in expected if one[0] < at or one[1][-1] != "slow" or one[1][0] not in stopped]
-        expected += answers
-    expected = [(at, one[:2] if one[-1] == "slow" else one) for at, one in expected]
+        expected = [one for one in expected if one[0] < at or one[1][0] not in stopped] + answers
     got = [(at, simplified(message)) for at, who, what, message in history if who == "client 0" and what == "received"]
     faults = [f"{at:.3f} {what}: {data}" for at, who, what, data in history if who == "world" and _is_bad(what, data)]
     for (due, wanted), (at, found) in zip(sorted(expected, key=lambda one: one[0]), got, strict=False):

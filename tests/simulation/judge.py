@@ -23,11 +23,12 @@ class Judge(Wire):
             self._now = at
             self._overdue()
             kind, _, number = who.partition(" ")
-            take = getattr(self, f"{kind}_{what.replace(' ', '_')}", None)
-            if take is None:
-                self.fault(f"unknown event: {who} {what}")
-            elif what in ("sends", "sent", "received") and data.__class__ is not dict:
+            take = getattr(self, f"{kind}_{what.replace(' ', '_')}")
+            call = self._calls.get(data.get("tag")) if data.__class__ is dict else None
+            if what in ("sends", "sent", "received") and data.__class__ is not dict:
                 self.fault(f"not a message: {data}")
+            elif call is not None:
+                take(call, data)
             elif number:
                 take(self._connections[int(number)], data)
             else:
@@ -37,10 +38,10 @@ class Judge(Wire):
         return self._faults
 
     def client_opens(self, one: Connection, _: Any) -> None:
-        self._must("open", str(one.number), at=1000.0)
+        self._must("open", one.number, at=1000.0)
 
     def client_is_open(self, one: Connection, data: Any) -> None:
-        self._excuse("open", str(one.number))
+        self._excuse("open", one.number)
         one.revision = data["revision"]
         if not one.is_modern and one.client.state != "ready":
             self.fault(f"client {one.number} is open in state {one.client.state}")
@@ -48,7 +49,7 @@ class Judge(Wire):
             self.fault(f"client {one.number} speaks {one.revision}, not {expected_revisions(self._world)}")
 
     def client_cannot_open(self, one: Connection, data: Any) -> None:
-        self._excuse("open", str(one.number))
+        self._excuse("open", one.number)
         slow = self._world["weather"]["delay"] > 0.5 or self._world["stalls"]
         may = {"UnsupportedRevision"} if not expected_revisions(self._world) else set[str]()
         if slow:
@@ -62,15 +63,15 @@ class Judge(Wire):
         one.ended.setdefault("client", self._now)
         self.lose(one, has_closed=True)
         grace = 2 if self._world["weather"]["capacity"] <= 300 else 0
-        self._must("close client", str(one.number), at=self._now + grace)
+        self._must("close client", one.number, at=self._now + grace)
 
     def client_is_closed(self, one: Connection, data: Any) -> None:
         one.client.step("end")
-        self._excuse("close client", str(one.number))
+        self._excuse("close client", one.number)
         if data["open"]:
             self.fault(f"client {one.number}: {data['open']} requests are open after the end")
         calm = self._is_calm
-        if one.handed.get("client") and calm and not one.is_cut and one.breaks == float("inf"):
+        if one.handed["client"] and calm and not one.is_cut and one.breaks == float("inf"):
             self.fault(f"client {one.number}: {one.handed['client'][0]} was never sent")
 
     @property
@@ -94,10 +95,10 @@ class Judge(Wire):
 
     def client_holds(self, one: Connection, data: Any) -> None:
         one.held = one.held or (data if one.revision else {})
-        if not one.revision or any(call.received.state == "suspended" for call in self._of(one)):
+        if not one.revision or any(call.received.state == "suspended" for call in one.calls):
             return
         unanswered = sum(machine.state in ("cancelled", "ended") for machine in one.requests.values())
-        unanswered += sum(question.has_withdrawn for question in self._questions_of(one))
+        unanswered += sum(question.has_withdrawn for question in one.questions)
         for place, size in data.items():
             least = unanswered if place == "Session._given_up" else one.held.get(place, 0)
             is_alive = not one.ended and one.ends > self._now
@@ -119,7 +120,7 @@ class Judge(Wire):
 
     def lose(self, one: Connection, *, has_closed: bool = False) -> None:
         """Fail the open calls of a client."""
-        for call in self._of(one):
+        for call in one.calls:
             self._excuse("cancel", call.tag)
             for question in call.questions.values():
                 self._ignore(question, 0 if one.is_modern or has_closed or one.breaks < float("inf") else LINGER)
@@ -130,18 +131,16 @@ class Judge(Wire):
                 self._excuse("request", call.tag)
                 self._must("end", call.tag)
 
-    def client_calls(self, one: Connection, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def client_calls(self, call: Call, data: Any) -> None:
         call.side.step("call")
-        if "client" in one.ended:
+        if "client" in call.one.ended:
             call.side.step("lost")
             self._must("end", call.tag)
         else:
             self._must("request", call.tag)
 
-    def client_cancels(self, one: Connection, data: Any) -> None:
-        call = self._calls[data["tag"]]
-        if call.side.state == "sent" and "client" not in one.ended:
+    def client_cancels(self, call: Call, data: Any) -> None:
+        if call.side.state == "sent" and "client" not in call.one.ended:
             self._must("cancel", call.tag)
         if call.side.state == "asked":
             for question in call.questions.values():
@@ -152,13 +151,11 @@ class Judge(Wire):
         call.side.step("cancel")
         self._must("end", call.tag)
 
-    def client_is_told(self, _: Connection, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def client_is_told(self, call: Call, data: Any) -> None:
         if not call.told or call.told.pop(0) != [data["progress"], data["total"]]:
             self.fault(f"{call.tag} is told of progress that did not arrive: {data}")
 
-    def client_ends(self, _: Connection, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def client_ends(self, call: Call, data: Any) -> None:
         self._excuse("lose", call.tag)
         self._did("end", call.tag)
         if call.told:
@@ -178,13 +175,13 @@ class Judge(Wire):
             self.fault(f"{call.tag} ended as {how} in state {state}")
 
     def server_is_closed(self, one: Connection, _: Any) -> None:
-        self._excuse("close", str(one.number))
+        self._excuse("close", one.number)
         one.server.step("end")
         if one.logs is not None and one.logs.owes(self._now) and not self._stalled:
             self.fault(f"server {one.number} has not sent its last log message")
-        if one.handed.get("server") and not one.is_unread and not one.is_cut and self._is_calm:
+        if one.handed["server"] and not one.is_unread and not one.is_cut and self._is_calm:
             self.fault(f"server {one.number}: {one.handed['server'][0]} was never sent")
-        for call in self._of(one):
+        for call in one.calls:
             if self._due.get(("answer", call.tag), 0) >= one.ends - 1e-3:
                 self._excuse("answer", call.tag)  # it ended in the same moment
             if call.received.state == "waiting":
@@ -206,19 +203,19 @@ class Judge(Wire):
 
     def _end(self, one: Connection, at: float) -> None:
         """Expect the end of a server, and of what it is doing."""
-        if one.is_lingering and not any(call.received.state in ("waiting", "running") for call in self._of(one)):
+        if one.is_lingering and not any(call.received.state in ("waiting", "running") for call in one.calls):
             at = self._now
         one.ends = min(one.ends, at)
         if one.logs is not None and one.ends <= self._now:
             one.logs.flush(self._now)
         self._close(one)
-        for call in self._of(one):
+        for call in one.calls:
             if (call.is_running or call.received.state == "running") and call.received.state != "stopping":
                 self._must("stop", call.tag, at=one.ends)
 
     def client_cannot_write(self, one: Connection, _: Any) -> None:
         one.breaks = self._now + WRITE_LINGER
-        for call in self._of(one):
+        for call in one.calls:
             if call.side.state == "sent":
                 self._must("lose", call.tag, at=one.breaks)
 
@@ -228,7 +225,7 @@ class Judge(Wire):
     def client_is_lost(self, one: Connection, data: Any) -> None:
         if data is not None:
             self.client_reads_the_end(one, None)
-            for question in self._questions_of(one):
+            for question in one.questions:
                 if question.is_shown:
                     self._must("interrupt", question.text)
 
@@ -257,20 +254,17 @@ class Judge(Wire):
 
     # What the handlers do.
 
-    def handler_begins(self, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def handler_begins(self, call: Call, data: Any) -> None:
         self._did("begin", call.tag)
         call.received.step("begin")
         call.is_running = True
 
-    def handler_ends(self, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def handler_ends(self, call: Call, data: Any) -> None:
         self._finish(call, {"text": text_of(call.plan)}, data)
 
-    def handler_fails(self, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def handler_fails(self, call: Call, data: Any) -> None:
         code = data["code"]
-        is_gone = code is None or (self._connections[call.client].is_modern and code == -32000)
+        is_gone = code is None or (call.one.is_modern and code == -32000)
         self._finish(call, {"code": -32603 if is_gone else code}, data)
 
     def _finish(self, call: Call, answer: dict[str, Any], data: Any) -> None:
@@ -280,27 +274,25 @@ class Judge(Wire):
             call.answer = answer
             if data.get("told"):
                 self.fault(f"{call.tag}: the handler was told of a cancellation that did not happen")
-            one = self._connections[call.client]
-            for gate in (call.gate, one.logs):
+            for gate in (call.gate, call.one.logs):
                 if gate is not None:
                     gate.flush(self._now)
-            if one.ends > self._now or one.is_lingering:
+            if call.one.ends > self._now or call.one.is_lingering:
                 self._must("answer", call.tag)
         elif data.get("told") is False:
             self.fault(f"{call.tag}: the handler was not told of its cancellation")
         self._free(call)
 
-    def handler_is_cancelled(self, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def handler_is_cancelled(self, call: Call, data: Any) -> None:
         self._stop(call)
-        self._withdraw(self._connections[call.client], call)
+        self._withdraw(call)
         call.received.step("stop")
         if not data["told"]:
             self.fault(f"{call.tag}: the handler was not told of its cancellation")
         self._free(call)
 
-    def handler_resists(self, data: Any) -> None:
-        self._stop(self._calls[data["tag"]])
+    def handler_resists(self, call: Call, _: Any) -> None:
+        self._stop(call)
 
     def _stop(self, call: Call) -> None:
         if call.received.state in ("running", "suspended"):
@@ -311,8 +303,7 @@ class Judge(Wire):
         self._did("stop", call.tag)
         call.has_resisted = True
 
-    def handler_reports(self, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def handler_reports(self, call: Call, data: Any) -> None:
         if call.received.state != "running" or (call.reported is not None and data["progress"] <= call.reported):
             return
         call.reported = data["progress"]
@@ -320,22 +311,14 @@ class Judge(Wire):
             call.gate = call.gate or Gate(self._world["limits"]["progress_rate"], self._now)
             call.gate.put(self._now, [data["progress"], data["total"]])
 
-    def _wants(self, one: Connection, call: Call, level: str) -> bool:
-        """Whether a client wants a log message: all of them in the legacy era, those it asks for in the modern one."""
-        wanted = call.plan["log_level"]
-        if not one.is_modern:
-            return True
-        is_asked = wanted is not None and self._world["client"] == MODERN
-        return is_asked and call.received.state == "running" and LEVELS.index(level) >= LEVELS.index(wanted)
-
-    def handler_logs(self, data: Any) -> None:
-        call = self._calls[data["tag"]]
-        one = self._connections[call.client]
-        if self._now >= one.ends + self._slack(one.ends):
-            return
-        if self._wants(one, call, data["level"]):
+    def handler_logs(self, call: Call, data: Any) -> None:
+        """Clients hear all log messages in the legacy era, and those they ask for in the modern one."""
+        one, wanted, rank = call.one, call.plan["log_level"], LEVELS.index(data["level"])
+        is_asked = wanted is not None and self._world["client"] == MODERN and call.received.state == "running"
+        is_wanted = not one.is_modern or (is_asked and rank >= LEVELS.index(wanted))
+        if is_wanted and self._now < one.ends + self._slack(one.ends):
             one.logs = one.logs or Gate(self._world["limits"]["log_rate"], self._now)
-            one.logs.put(self._now, [data["level"], data["line"]], LEVELS.index(data["level"]))
+            one.logs.put(self._now, [data["level"], data["line"]], rank)
 
 
 def text_of(plan: dict[str, Any]) -> str:

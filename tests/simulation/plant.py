@@ -4,7 +4,6 @@ Run by `python -m simulation.plant` in tests/.
 """
 
 import argparse
-import ast
 import os
 import random
 import shutil
@@ -23,30 +22,33 @@ HERE: Final = Path(__file__).parent
 RUNTIME: Final = ROOT / "runtime" / "mcp_runtime"
 
 
-def faults() -> list[Fault]:
+Planted = tuple[Fault, tuple[int, ...]]
+"""A bug, and the seed of the kept world that found it, if one did."""
+
+
+def faults() -> list[Planted]:
     """Read the bugs: their kind, the file, the text to replace and the new text."""
     table = tomllib.loads((HERE / "planted.toml").read_text("utf-8"))["fault"]
-    rows = ({name: row[name] for name in row.keys() - {"unseen"}} for row in table if "equivalent" not in row)
-    return [Fault(root="runtime", requirement=row.pop("kind"), **row) for row in rows]
+    return [
+        (Fault(root="runtime", requirement=row["kind"], **{name: row[name] for name in ("file", "find", "put")}), kept)
+        for row in table
+        if "equivalent" not in row
+        for kept in [(row["world"],) if "world" in row else ()]
+    ]
 
 
-def is_plantable(fault: Fault) -> bool:
-    """Whether the text still occurs once, so that the bug can be planted."""
-    try:
-        ast.parse(fault.planted())
-    except (ValueError, OSError):
-        return False
-    return True
+def search(seconds: float, planted: Planted) -> str:
+    """Play worlds with a bug until one fails, first the one that found it before; return the line that names it.
 
-
-def search(seconds: float, worlds: int | None, fault: Fault) -> str:
-    """Play worlds with a bug until one fails; return the line that names it, empty if none does."""
+    The line is empty if none does.
+    """
+    fault, kept = planted
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / RUNTIME.name
         shutil.copytree(RUNTIME, copy)
         (copy / fault.file).write_text(fault.planted(), "utf-8")
-        most = [] if worlds is None else ["--seeds", str(worlds)]
-        command = [sys.executable, "-m", "simulation.simulate", "--seconds", str(seconds), "--as-it-is", *most]
+        command = [sys.executable, "-m", "simulation.simulate", "--seconds", str(seconds), "--as-it-is"]
+        command += ["--kept", *map(str, kept)]
         environment = {**os.environ, "PYTHONPATH": f"{folder}:{HERE.parent}"}
         try:
             done = subprocess.run(
@@ -64,21 +66,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("words", nargs="*", help="only bugs whose kind, file or text contains one of these")
     parser.add_argument("--seconds", type=float, default=120, help="CPU seconds for each bug")
-    parser.add_argument("--worlds", type=int, default=None, help="how many worlds for each bug, at most")
     parser.add_argument("--sample", type=int, default=None, help="how many bugs, drawn by the seed")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args(arguments)
     wanted = chosen.words
-    known = [f for f in faults() if not wanted or any(word in f"{f.name} {f.put}" for word in wanted)]
-    stale = [fault for fault in known if not is_plantable(fault)]
-    known = [fault for fault in known if fault not in stale]
+    known = [each for each in faults() if not wanted or any(word in f"{each[0].name} {each[0].put}" for word in wanted)]
     if chosen.sample is not None:
         known = random.Random(chosen.seed).sample(known, chosen.sample)
-    print(*(f"STALE: {fault.file}: {fault.find[:70]!r}" for fault in stale), sep="\n")
     found = 0
     with ThreadPoolExecutor(int(os.environ.get("JOBS") or 2)) as pool:
-        lines = pool.map(partial(search, chosen.seconds, chosen.worlds), known)
-        for fault, line in zip(known, lines, strict=True):
+        for (fault, _), line in zip(known, pool.map(partial(search, chosen.seconds), known), strict=True):
             found += bool(line)
             place = f"{fault.name}: {fault.put.strip()[:70]!r}"
             print(f"{line[:150] or 'NOT FOUND'}: {place}", flush=True)

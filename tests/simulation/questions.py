@@ -18,16 +18,15 @@ class Question:
 class Questions(Duties):
     """Judges what is asked, shown, replied and heard."""
 
-    def handler_asks(self, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def handler_asks(self, call: Call, data: Any) -> None:
         question = call.questions[data["text"]] = Question(self, call, data["text"])
+        call.one.questions.append(question)
         question.machine.step("ask")
-        one = self._connections[call.client]
         if call.received.state == "running":
-            self.may_ask(one, call)
+            self.may_ask(call)
 
-    def handler_hears(self, data: Any) -> None:
-        question = self._calls[data["tag"]].questions[data["asked"]]
+    def handler_hears(self, call: Call, data: Any) -> None:
+        question = call.questions[data["asked"]]
         self._did("hear", question.text)
         question.machine.step("hear")
         if data["text"] != question.text:
@@ -68,8 +67,7 @@ class Questions(Duties):
         """The server sends questions as the result of a request."""
         call.received.step("ask")
         call.request_state = result["requestState"]
-        one = self._connections[call.client]
-        if one.queue or not one.is_lingering:
+        if call.one.queue or not call.one.is_lingering:
             self._free(call)
         call.asked = {key: self.is_sent(asked["params"]) for key, asked in result["inputRequests"].items()}
 
@@ -83,7 +81,7 @@ class Questions(Duties):
 
     def is_sent(self, params: Any) -> Question:
         question = self._question(text_of_question(params))
-        if self._connections[question.call.client].ends == float("inf"):
+        if question.call.one.ends == float("inf"):
             self._did("question", question.text)
         question.machine.step("request")
         return question
@@ -121,8 +119,9 @@ class Questions(Duties):
         if question.machine.state == "answered":
             self._must("hear", question.text)
 
-    def may_ask(self, one: Connection, call: Call) -> None:
+    def may_ask(self, call: Call) -> None:
         """The questions of a handler leave: its request is open."""
+        one = call.one
         for question in call.questions.values():
             if question.machine.state == "asked":
                 if one.is_modern and one.logs is not None:
@@ -130,12 +129,12 @@ class Questions(Duties):
                 if one.ends == float("inf"):
                     self._must("question", question.text)
 
-    def _withdraw(self, one: Connection, call: Call) -> None:
+    def _withdraw(self, call: Call) -> None:
         """A handler ends while it waits."""
         for question in call.questions.values():
             state = question.machine.state
-            is_asked = state in ("open", "shown", "replied", "answered") and not one.is_modern
-            is_asked = is_asked and ("hear", question.text) not in self._due and self._now < one.ends
+            is_asked = state in ("open", "shown", "replied", "answered") and not call.one.is_modern
+            is_asked = is_asked and ("hear", question.text) not in self._due and self._now < call.one.ends
             if is_asked and not question.has_withdrawn:
                 self.fault(f"the question {question.text} was not taken back")
             self._excuse("hear", question.text)
@@ -151,9 +150,6 @@ class Questions(Duties):
             question.machine.step("withdraw")
         if question.is_shown:
             self._must("interrupt", question.text, at=self._now + linger)
-
-    def _questions_of(self, one: Connection) -> list[Question]:
-        return [each for call in self._calls.values() if call.client == one.number for each in call.questions.values()]
 
 
 def text_of_question(params: Any) -> str:

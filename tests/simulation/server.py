@@ -109,25 +109,31 @@ def make_server(world: World, history: History) -> Any:
         history.note("handler", "ends", {"tag": tag, "told": ctx.is_cancelled})
         return v.CallToolResult(content=[v.TextContent(text=text)])
 
-    async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
-        more = {"execution": v.ToolExecution(task_support="optional")} if is_session_with_tasks else {}
-        return v.ListToolsResult(tools=[v.Tool(name="run", input_schema={"type": "object"}, **more)])
-
-    async def list_resources(self: Any, params: Any, ctx: Any) -> Any:
-        return v.ListResourcesResult(resources=[])
-
-    async def subscribe(self: Any, params: Any, ctx: Any) -> Any:
-        return v.EmptyResult()
-
-    known: dict[str, Any] = {"call_tool": call_tool, "list_tools": list_tools}
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {"execution": v.ToolExecution(task_support="optional")} if is_session_with_tasks else {}
+    results: dict[str, Any] = {
+        "list_tools": v.ListToolsResult(tools=[v.Tool(name="run", input_schema={"type": "object"}, **more)]),
+        "list_prompts": v.ListPromptsResult(prompts=[]),
+        "get_prompt": v.GetPromptResult(messages=[]),
+    }
+    more = {}
     if "watches" in world:
-        known |= {"list_resources": list_resources}
-        known |= {"subscribe": subscribe, "unsubscribe": subscribe} if world["server"] != MODERN else {}
+        results |= {"list_resources": v.ListResourcesResult(resources=[])}
+        if world["server"] != MODERN:
+            results |= {"subscribe": v.EmptyResult(), "unsubscribe": v.EmptyResult()}
         more = {"list_changed": True, "resource_updates": True}
     if "tasks" in world:
         more = {"extensions": [Tasks(MemoryTaskStore(ttl=190, poll_interval=world["tasks"]["poll"]))]}
     if "web" in world:
         more = {"inputs": InputState(keys=[bytes(32)])}
     options = ServerOptions(name="world", revisions=world["speaks"], **world["limits"], **more)
-    return type("Worlds", (v.Server,), {**known, "options": options})()
+    known = {name: _always(result) for name, result in results.items()}
+    return type("Worlds", (v.Server,), {"call_tool": call_tool, **known, "options": options})()
+
+
+def _always(result: Any) -> Any:
+    """Return a handler that returns this."""
+
+    async def handler(self: Any, params: Any, ctx: Any) -> Any:
+        return result
+
+    return handler

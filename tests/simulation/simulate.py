@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Any, Final
 
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
@@ -22,6 +22,10 @@ from simulation.world import make, run, show
 
 FOUND: Final = pathlib.Path(__file__).parent / "found"
 """Worlds that have found something, as data, since a seed means another world after any change here."""
+KEPT: Final[dict[int, World]] = {
+    world["seed"]: world for world in map(json.loads, (FOUND / "planted.jsonl").read_text("utf-8").splitlines())
+}
+"""Worlds that have found planted bugs, by their seed."""
 LAST: Final = 20
 MESSAGES: Final = ("sends", "posts", "gets", "hears")
 JUDGES: Final = {"web": Streams, "watches": Watching, "tasks": Tasking}
@@ -96,17 +100,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=None)
     parser.add_argument("--seconds", type=float, default=None)
+    parser.add_argument("--kept", type=int, nargs="*", default=(), help="first the kept worlds of these seeds")
     parser.add_argument("--as-it-is", action="store_true", help="do not make a world that fails smaller")
     chosen = parser.parse_args(arguments)
     seeds = count(chosen.first) if chosen.seed is None else iter((chosen.seed,))
+    worlds = chain((KEPT[seed] for seed in chosen.kept), map(make, seeds))
     began, messages, played, seen = time.process_time(), 0, 0, set[tuple[str, str, str]]()
     limit = chosen.seeds if chosen.seeds is not None or chosen.seconds is not None else 200
-    for seed in islice(seeds, limit):
-        world = make(seed)
+    for world in islice(worlds, limit):
         faults, rows, trace, sent = judge(world)
         played, messages, seen = played + 1, messages + sent, seen | rows
         if faults:
-            print(f"seed {seed} fails: {faults[0]}")
+            print(f"seed {world['seed']} fails: {faults[0]}")
             least = world if chosen.as_it_is else shrink(world)
             faults, _, trace, _ = judge(least)
             print(json.dumps(least), *trace.splitlines()[-LAST:], *faults, sep="\n")

@@ -27,14 +27,14 @@ class Tasking(Judge):
 
     def _moves(self, call: Call, event: str) -> None:
         """Take an event of a task: sessions hear of a new state, and requests that wait for the end are answered."""
-        one, task = self._connections[call.client], self._tasks[call.tag]
+        one, task = call.one, self._tasks[call.tag]
         before, after = task.state, task.step(event)
         if before != after and not one.is_modern and one.ends == float("inf"):
             self._owed[call.tag].append(after)
             self._must("status", call.tag)
         if after in ENDED:
             for id_ in self._waiting[call.tag]:
-                self._must("answer", str(one.number), id_)
+                self._must("answer", one.number, id_)
             self._waiting[call.tag].clear()
 
     def _makes_task(self, call: Call) -> None:
@@ -43,15 +43,14 @@ class Tasking(Judge):
 
     # What handlers do.
 
-    def handler_defers(self, data: Any) -> None:
-        call = self._calls[data["tag"]]
-        if self._connections[call.client].is_modern:
+    def handler_defers(self, call: Call, data: Any) -> None:
+        if call.one.is_modern:
             self._makes_task(call)
 
-    def handler_asks(self, data: Any) -> None:
-        super().handler_asks(data)
-        if self._tasks[data["tag"]].state != "cancelled":
-            self._moves(self._calls[data["tag"]], "ask")
+    def handler_asks(self, call: Call, data: Any) -> None:
+        super().handler_asks(call, data)
+        if self._tasks[call.tag].state != "cancelled":
+            self._moves(call, "ask")
 
     def will_hear(self, question: Question) -> None:
         super().will_hear(question)
@@ -61,9 +60,9 @@ class Tasking(Judge):
         ):
             self._moves(question.call, "resume")
 
-    def may_ask(self, one: Connection, call: Call) -> None:
-        if not one.is_modern:
-            super().may_ask(one, call)
+    def may_ask(self, call: Call) -> None:
+        if not call.one.is_modern:
+            super().may_ask(call)
 
     def _finish(self, call: Call, answer: dict[str, Any], data: Any) -> None:
         if data.get("told"):
@@ -96,14 +95,14 @@ class Tasking(Judge):
         super().server_received(one, message)
         method, id_ = message.get("method"), message.get("id")
         if method == LISTEN:
-            self._excuse("answer", str(one.number), str(id_))
+            self._excuse("answer", one.number, id_)
         elif method == "tools/call" and not one.is_modern:
             self._makes_task(one.by_id[id_])
         elif (call := self._about.get((one.number, id_))) is not None and method is not None:
             has_ended = self._tasks[call.tag].state in ENDED
             if method == "tasks/result" and not has_ended:
-                self._excuse("answer", str(one.number), str(id_))
-                self._waiting[call.tag].append(str(id_))
+                self._excuse("answer", one.number, id_)
+                self._waiting[call.tag].append(id_)
             elif method == "tasks/cancel" and has_ended:
                 self._late.add((one.number, id_))
             elif method == "tasks/cancel":
@@ -123,7 +122,7 @@ class Tasking(Judge):
             if created["status"] != "working":
                 self.fault(f"{one.by_id[id_].tag}: the new task is {created}")
         elif name.startswith("tasks/"):
-            self._did("answer", str(one.number), str(id_))
+            self._did("answer", one.number, id_)
             self._tells(one, name, self._about[one.number, id_], id_, message)
         elif name != LISTEN:
             super().sends_answer(one, message)
@@ -214,8 +213,7 @@ class Tasking(Judge):
             call.side.step("answer")
             self._must("end", call.tag, at=soon, by=True)
 
-    def client_ends(self, _: Connection, data: Any) -> None:
-        call = self._calls[data["tag"]]
+    def client_ends(self, call: Call, data: Any) -> None:
         self._did("end", call.tag)
         call.side.step("over")
         is_stopped = self._tasks[call.tag].state == "cancelled" and data["how"] in ("InternalError", "TaskFailed")
@@ -225,7 +223,7 @@ class Tasking(Judge):
 
     def client_is_idle(self, one: Connection, data: Any) -> None:
         super().client_is_idle(one, data)
-        for call in self._of(one):
+        for call in one.calls:
             if call.side.state != "over":
                 self.fault(f"{call.tag} has not ended")
 

@@ -51,7 +51,7 @@ class Watching(Judge):
             machine.step("ask")
         elif method == UNSUBSCRIBE:
             self._left[one.number, message["id"]] = params["uri"]
-            self._did("unsubscribe", str(one.number), params["uri"])
+            self._did("unsubscribe", one.number, params["uri"])
             self._step(one, params["uri"], "leave")
 
     def _step(self, one: Connection, uri: str, event: str) -> None:
@@ -76,13 +76,13 @@ class Watching(Judge):
             if self._kept_open(one) >= self._world["limits"].get("max_waiting", 1000):
                 self._refused.update(self._listeners[one.number, message["id"]].uris)
                 return
-            self._excuse("answer", str(one.number), str(message["id"]))
+            self._excuse("answer", one.number, message["id"])
             if one.ends == float("inf"):
-                self._must("agree", str(one.number), str(message["id"]))
+                self._must("agree", one.number, message["id"])
         elif message.get("method") == "notifications/cancelled" and key in self._listeners:
             self._listeners[key].machine.step("done")
             self._news.pop(key, None)
-            self._excuse("news", *map(str, key))
+            self._excuse("news", *key)
 
     def sends_answer(self, one: Connection, message: Any) -> None:
         name, id_ = one.names.get(message["id"]), message["id"]
@@ -92,7 +92,7 @@ class Watching(Judge):
             is_refused = "error" in message and self._refused.issuperset(listener.uris)
             if one.ends > self._now and not is_refused:
                 self.fault(f"server {one.number} ends the subscription {id_}: {message}")
-            self._excuse("answer", str(one.number), str(id_))
+            self._excuse("answer", one.number, id_)
             return
         super().sends_answer(one, message)
         if name == SUBSCRIBE:
@@ -106,7 +106,7 @@ class Watching(Judge):
         key = one.number, tag
         if method == "notifications/subscriptions/acknowledged":
             if one.ends == float("inf"):
-                self._did("agree", *map(str, key))
+                self._did("agree", *key)
             if key in self._listeners:
                 self._listeners[key].machine.step("agree")
             else:
@@ -117,13 +117,13 @@ class Watching(Judge):
             if due != [method, params.get("uri")]:
                 self.fault(f"server {one.number} reports {method} {params}, not {due}")
             if not expected:
-                self._excuse("news", *map(str, key))
+                self._excuse("news", *key)
             if tag is not None and key in self._listeners:
                 self._listeners[key].machine.step("news")
         elif (one.number, params.get("requestId")) not in self._listeners:
             super().questions(one, message)
 
-    def handler_changes(self, data: Any) -> None:
+    def handler_changes(self, _: Any, data: Any) -> None:
         uri = data["uri"]
         change = [CHANGED if uri is None else UPDATED, uri]
         for one in self._connections:
@@ -135,7 +135,7 @@ class Watching(Judge):
                 on.add(None)
             for tag in on:
                 self._news.setdefault((one.number, tag), deque()).append(change)
-                self._must("news", str(one.number), str(tag))
+                self._must("news", one.number, tag)
 
     def speak(self, one: Connection, machine: Machine, message: Any, *, from_client: bool) -> None:
         if (one.number, params_of(message).get("requestId")) not in self._listeners:
@@ -172,7 +172,7 @@ class Watching(Judge):
     def _expect(self, one: Connection, watch: str, change: Change) -> None:
         self._heard.setdefault((one.number, watch), deque()).append(change)
         if self._on.get(watch, True):
-            self._must("hear of", str(one.number), watch)
+            self._must("hear of", one.number, watch)
 
     def lose(self, one: Connection, *, has_closed: bool = False) -> None:
         super().lose(one, has_closed=has_closed)
@@ -188,7 +188,7 @@ class Watching(Judge):
         plan, agreed = self._plans[data["tag"]], data["agreed"]
         self._on[data["tag"]] = True
         if self._heard.get((one.number, data["tag"])):
-            self._must("hear of", str(one.number), data["tag"])
+            self._must("hear of", one.number, data["tag"])
         wanted = {"resourceSubscriptions": [plan["uri"]], **({"toolsListChanged": True} if plan["tools"] else {})}
         if agreed is not None and agreed != wanted:
             self.fault(f"{data['tag']}: the server agrees to {agreed}, not to {wanted}")
@@ -199,16 +199,16 @@ class Watching(Judge):
         if due != [UPDATED if data["uri"] else CHANGED, data["uri"]]:
             self.fault(f"client {one.number} hears of {data}, not of {due}")
         if not expected:
-            self._excuse("hear of", str(one.number), data["tag"])
+            self._excuse("hear of", one.number, data["tag"])
 
     def client_leaves(self, one: Connection, data: Any) -> None:
         if not one.is_modern and "client" not in one.ended:
-            self._must("unsubscribe", str(one.number), self._plans[data["tag"]]["uri"])
+            self._must("unsubscribe", one.number, self._plans[data["tag"]]["uri"])
         self._stops(one, data)
 
     def _stops(self, one: Connection, data: Any) -> None:
         self._on.pop(data["tag"], None)
-        self._excuse("hear of", str(one.number), data["tag"])
+        self._excuse("hear of", one.number, data["tag"])
 
     def client_quits(self, one: Connection, data: Any) -> None:
         if data["tag"] in self._on and "client" not in one.ended and one.ends > self._now:

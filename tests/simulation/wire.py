@@ -1,7 +1,6 @@
 """Judges what the two ends of a connection send and receive."""
 
 from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 from simulation.duties import PREFIX, Call, Connection, Machine, meta_of, params_of
@@ -19,20 +18,16 @@ class Wire(Questions):
         self._passes(one, "server", message)
 
     def _passes(self, one: Connection, side: str, message: Any) -> None:
-        if side == "server" and self._is_echo(one, "sent", message):
-            return
-        given = one.handed.get(side)
-        if not given or given.popleft() != message:
-            self.fault(f"{side} {one.number}: the bytes sent are not the next message: {message}")
-        one.on_its_way.setdefault(side, deque()).append(message)
+        if side == "client" or not self._is_echo(one, "sent", message):
+            self._is_next(one.handed[side], message, f"{side} {one.number}: the bytes sent")
+            one.on_its_way[side].append(message)
 
-    def _arrives(self, one: Connection, side: str, message: Any) -> None:
-        given = one.on_its_way.get(side)
-        if not given or given.popleft() != message:
-            self.fault(f"{side} {one.number}: the message received is not the next one: {message}")
+    def _is_next(self, waiting: deque[Any], message: Any, what: str) -> None:
+        if not waiting or waiting.popleft() != message:
+            self.fault(f"{what} are not the next message: {message}")
 
     def client_sends(self, one: Connection, message: Any) -> None:
-        one.handed.setdefault("client", deque()).append(message)
+        one.handed["client"].append(message)
         self.speak(one, one.client, message, from_client=True)
         method, id_, params = message.get("method"), message.get("id"), params_of(message)
         if method == "notifications/cancelled":
@@ -102,7 +97,7 @@ class Wire(Questions):
     def client_received(self, one: Connection, message: Any) -> None:
         if self._is_echo(one, "received", message):
             return
-        self._arrives(one, "server", message)
+        self._is_next(one.on_its_way["server"], message, f"client {one.number}: the bytes received")
         self.speak(one, one.client, message, from_client=False)
         id_, params = message.get("id"), params_of(message)
         if "method" not in message:
@@ -147,7 +142,7 @@ class Wire(Questions):
             self._wait(call, min(self._now + self._patience(call)[0], call.latest))
 
     def server_received(self, one: Connection, message: Any) -> None:
-        self._arrives(one, "client", message)
+        self._is_next(one.on_its_way["client"], message, f"server {one.number}: the bytes received")
         self.speak(one, one.server, message, from_client=True)
         method, id_, params = message.get("method"), message.get("id"), params_of(message)
         if method == "notifications/cancelled":
@@ -159,7 +154,7 @@ class Wire(Questions):
         elif method == "tools/call":
             self._receives_call(one, one.by_id[id_])
         elif id_ is not None and method is not None:
-            self._must("answer", str(one.number), str(id_))
+            self._must("answer", one.number, id_)
 
     def _is_cancelled(self, one: Connection, call: Call) -> None:
         before = call.received.state
@@ -170,7 +165,7 @@ class Wire(Questions):
             self._free(call)
         elif call in one.queue:
             one.queue.remove(call)
-            self._unload(one, call)
+            self._unload(call)
         elif before == "running":
             self._must("stop", call.tag)
         call.gate = None
@@ -193,7 +188,7 @@ class Wire(Questions):
             self._begin(one, call)
 
     def server_sends(self, one: Connection, message: Any) -> None:
-        one.handed.setdefault("server", deque()).append(message)
+        one.handed["server"].append(message)
         self.speak(one, one.server, message, from_client=False)
         params = params_of(message)
         if "method" not in message:
@@ -211,7 +206,7 @@ class Wire(Questions):
     def sends_answer(self, one: Connection, message: Any) -> None:
         call = one.by_id.get(message["id"])
         if call is None:
-            self._did("answer", str(one.number), str(message["id"]))
+            self._did("answer", one.number, message["id"])
             return
         if message.get("result", {}).get("resultType") == "input_required":
             self._suspends(call, message["result"])
@@ -262,21 +257,21 @@ class Wire(Questions):
 
     def _free(self, call: Call) -> None:
         """Let the next request of the queue begin."""
-        one = self._connections[call.client]
-        self._unload(one, call)
+        one = call.one
+        self._unload(call)
         if call.is_running:
             call.is_running = False
             one.running -= 1
         if one.queue and one.running < self._world["limits"]["max_in_flight"] and self._now < one.ends:
             self._begin(one, one.queue.pop(0))
-        elif one.is_lingering and not any(c.received.state in ("waiting", "running") for c in self._of(one)):
+        elif one.is_lingering and not any(c.received.state in ("waiting", "running") for c in one.calls):
             one.ends = min(one.ends, self._now)
             if one.logs is not None:
                 one.logs.flush(self._now)
             self._close(one)
 
-    def _unload(self, one: Connection, call: Call) -> None:
-        one.heavy = None if one.heavy is call else one.heavy
+    def _unload(self, call: Call) -> None:
+        call.one.heavy = None if call.one.heavy is call else call.one.heavy
 
     def _begin(self, one: Connection, call: Call) -> None:
         one.running += 1
@@ -288,7 +283,7 @@ class Wire(Questions):
         else:
             for question in call.questions.values():
                 self.will_hear(question)
-            self.may_ask(one, call)
+            self.may_ask(call)
         if one.ends < float("inf"):
             self._must("stop", call.tag, at=one.ends)
 
@@ -300,17 +295,14 @@ class Wire(Questions):
         call.side.step("timeout")
         self._must("end", call.tag)
 
-    def _of(self, one: Connection) -> Iterator[Call]:
-        return (call for call in self._calls.values() if call.plan["client"] == one.number)
-
     def _close(self, one: Connection) -> None:
-        for call in self._of(one):
+        for call in one.calls:
             if call.received.state == "suspended":
                 self._must("stop", call.tag, at=one.ends)
-        resisting = max(map(resistance, self._of(one)), default=0)
+        resisting = max(map(resistance, one.calls), default=0)
         if resisting:  # a stall delays everything after it
             resisting += sum(seconds for _, seconds in self._stalled)
-        self._must("close", str(one.number), at=one.ends + one.grace + resisting)
+        self._must("close", one.number, at=one.ends + one.grace + resisting)
 
 
 def resistance(call: Call) -> float:
