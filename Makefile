@@ -48,8 +48,8 @@ FIRST ?=
 TESTS ?= tests
 # Which tests `make test-lowest` and `make test-newest` run: those that meet the dependencies most, in models and over HTTP.
 MEETING ?= tests/functional tests/runtime/transports
-# Worker processes of the tests. Many tests wait, so three keep two cores busy.
-JOBS ?= 3
+# Worker processes of the tests. Many tests wait, so one more than there are cores keeps them busy.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # The tests that need neither a peer nor a build, and those of them that are cheap.
 OWN := not packaging and not interop and not soak
 QUICK := not slow and $(OWN)

@@ -8,6 +8,7 @@ The rows are in tests/planted: a file, the text to replace and the new text; in 
 With words, only the faults whose file or requirement contains one of them are planted.
 """
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -147,9 +148,13 @@ def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -
 
 
 def detect(fault: Fault) -> tuple[Tier | None, str]:
-    """Plant a fault; returns the first tier that detects it, if any does, and the test that fails."""
-    for tier in Tier:
-        for tests in fault.circles():
+    """Plant a fault; returns a tier that detects it, if any does, and the test that fails.
+
+    Tests that are near run first, in both tiers: what a slow one detects does not cost a run of all quick ones.
+    """
+    *near, everything = fault.circles()
+    for circles in (near, [everything]):
+        for tier, tests in itertools.product(Tier, circles):
             if failed := run_with(fault.root, fault, tests, tier):
                 return tier, failed
     return None, "no test fails"
@@ -165,7 +170,7 @@ def main(words: Sequence[str]) -> int:
             if tier is not None:
                 by_tier[tier] += 1
     quick, detected = by_tier[Tier.QUICK], sum(by_tier.values())
-    print(f"{Tier.QUICK} detects {quick} of {len(chosen)} planted faults ({quick / len(chosen):.0%})")
+    print(f"{Tier.QUICK} detects at least {quick} of {len(chosen)} planted faults ({quick / len(chosen):.0%})")
     print(f"{Tier.ALL} detects {detected} of {len(chosen)}")
     return 0 if detected == len(chosen) and quick >= QUICK_SHARE * len(chosen) else 1
 
