@@ -52,7 +52,10 @@ def read(text: bytes | bytearray) -> Any:
     if size <= _MAX_WRITTEN:
         try:
             value = loads(text)
-            written = dumps(value) if size <= _MAX_SHALLOW else _write_unless_deep(value, text)
+            if size <= _MAX_SHALLOW or (size <= _MAX_COUNTED and text.count(b"[") + text.count(b"{") <= MAX_DEPTH):
+                written = dumps(value)
+            else:
+                written = _write_unless_deep(value)
             if written == text or written.translate(None, _BLANKS) == text.translate(None, _BLANKS):
                 return value
         except (ValueError, TypeError):
@@ -122,18 +125,12 @@ def refuse_non_finite_text(text: str | bytes) -> None:
         raise ValueError("NaN or Infinity is not a JSON number") from None
 
 
-def _write_unless_deep(value: Any, text: bytes | bytearray) -> bytes:
-    """Write a value that was read from text.
+def _write_unless_deep(value: Any) -> bytes:
+    """Write a value.
 
     Raises:
-        TypeError: it cannot be written, or may be nested too deeply.
+        TypeError: it cannot be written, or is nested too deeply.
     """
-    size = len(text)
-    if size <= _MAX_COUNTED:
-        lists = text.count(b"[")
-        # A level takes at least five bytes if it is an object, `{"":}`, and two if it is a list.
-        if size + 3 * lists < 5 * MAX_DEPTH or lists + text.count(b"{") <= MAX_DEPTH:
-            return dumps(value)
     if not _WRITTEN_DEPTH:
         raise TypeError
     for _ in range(_SPARE):

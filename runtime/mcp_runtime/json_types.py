@@ -1,6 +1,5 @@
 """JSON values as pydantic checks them: finite numbers, integers, exact constants, and lists."""
 
-from collections.abc import Iterable
 from enum import Enum
 from math import ceil, floor, isfinite
 from typing import Annotated, Any, Final, TypeAlias, cast
@@ -21,12 +20,11 @@ def refuse_non_finite(value: object) -> None:
         ValueError: it does.
     """
     kind = type(value)  # `isinstance` would ask a model for its class, through pydantic's `__getattr__`
+    held: Any = value
     if issubclass(kind, dict):
-        held: Iterable[object] = cast("dict[object, object]", value).values()
-    elif issubclass(kind, _ARRAYS):
-        held = cast("Iterable[object]", value)
-    else:
-        if issubclass(kind, float) and not isfinite(cast("float", value)):
+        held = held.values()
+    elif not issubclass(kind, _ARRAYS):
+        if issubclass(kind, float) and not isfinite(held):
             raise ValueError(f"{value!r} is not a JSON number")
         return
     for inner in held:

@@ -178,14 +178,6 @@ class Call(ReceivedCall):
         self.resumed: asyncio.Future[Any] | None = None
         self.keeper: Keeper | None = None
 
-    def arrived(self, requester: Requester, text: bytes, parts: int = 1) -> None:
-        """Note its `requester`, and its `text`, which contains `parts` messages."""
-        self.requester, self.text, self.parts = requester, text, parts
-
-    def read(self, method: AnyMethod, params: Any) -> None:
-        """Note its `method` and its typed `params`; the text is not needed any more."""
-        self.method, self.params, self.text = method, params, b""
-
     def release(self) -> None:
         """Give back its share of the limit on held messages."""
         release, self.held = self.held, None

@@ -52,10 +52,6 @@ class RequestMeta:
         self.model = type_.model_validate(dict(required))
         self._start = b'{"_meta":%b,' % finite(self.model.__pydantic_serializer__.to_json(self.model))
 
-    def is_in(self, params: Any) -> bool:
-        """Whether params share the model."""
-        return getattr(params, "meta", None) is self.model
-
     def encode(self, params: Any) -> bytes:
         """Encode params that share the model.
 
@@ -67,7 +63,8 @@ class RequestMeta:
 
     def detached(self, params: Any) -> Any:
         """Return the same params with a `_meta` of their own, for code that may change it."""
-        return params.model_copy(update={"meta": copy(self.model)}) if self.is_in(params) else params
+        is_shared = getattr(params, "meta", None) is self.model
+        return params.model_copy(update={"meta": copy(self.model)}) if is_shared else params
 
 
 def params_of(method: AnyMethod, received: Call) -> Any:

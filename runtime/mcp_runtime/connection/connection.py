@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.connection.background import unblocked
 from mcp_runtime.connection.base import KnowsPeer
-from mcp_runtime.connection.calls import Call, Proceed, Way, through
+from mcp_runtime.connection.calls import Call, Lasting, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream, log_message
 from mcp_runtime.connection.requester import Handler, Requester
@@ -162,7 +162,9 @@ class Connection(KnowsPeer, Conversation):
             raise ConnectionClosed(self.closed_because or "the conversation has not begun")
         return stub
 
-    async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
+    def request(
+        self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None
+    ) -> Coroutine[Any, Any, R]:
         """Send a request and wait for its result. Cancelling the waiting task cancels the request.
 
         Args:
@@ -178,11 +180,11 @@ class Connection(KnowsPeer, Conversation):
             LocalProtocolError: the request is not allowed now.
             RemoteProtocolError: the answer violates the protocol.
         """
-        return await self._request(method, params, method.result, options)
+        return self._request(method, params, method.result, options)
 
-    async def request_as(
+    def request_as(
         self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
-    ) -> T:
+    ) -> Coroutine[Any, Any, T]:
         """Send a request and wait for a result of a type other than the usual one; raises like `request`.
 
         Args:
@@ -191,7 +193,7 @@ class Connection(KnowsPeer, Conversation):
             result: the type of the result.
             options: timeouts and progress; None for the defaults.
         """
-        return await self._request(method, params, typed_wire(result), options)
+        return self._request(method, params, typed_wire(result), options)
 
     def _request(
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
@@ -306,7 +308,7 @@ class Connection(KnowsPeer, Conversation):
             stream.close()
         return stream
 
-    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
+    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], object]:
         """Listen to progress reports under a token that outlives its request, as that of a task does.
 
         Args:
@@ -316,7 +318,9 @@ class Connection(KnowsPeer, Conversation):
         Returns:
             A function that stops listening.
         """
-        return self.outbound.expect_progress(token, listener)
+        lasting = self.link.session.lasting
+        lasting[token] = Lasting(listener)
+        return partial(lasting.pop, token, None)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Run a coroutine as a task that is cancelled when the connection ends.

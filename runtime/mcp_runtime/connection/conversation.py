@@ -106,8 +106,8 @@ class Conversation(Receiver):
             self.connection_lost(error)
             raise ConnectionClosed(str(error)) from error
 
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
-        """Process one whole message; see `Receiver.message_received`."""
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
+        """Process one whole message, which may have been parsed; see `Receiver.message_received`."""
         link = self.link
         if link.closed_because is not None:
             return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, link.closed_because)
@@ -116,7 +116,8 @@ class Conversation(Receiver):
             link.trace(Way.RECEIVED, message)
         channel.link = link
         try:
-            value = jsonrpc.parse(message)
+            if value is None:
+                value = jsonrpc.parse(message)
             if (
                 self._on_modern is not None
                 # In a session, messages without this word are of the legacy era, unless modern requests are open.
@@ -138,14 +139,7 @@ class Conversation(Receiver):
 
     def request_received(self, value: dict[str, Any], message: bytes, channel: Channel) -> Outcome:
         """Take a parsed request of the modern era; see `Receiver.request_received`."""
-        link = self.link
-        if link.closed_because is not None:
-            return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, link.closed_because)
-        self.last_activity = link.loop.time()
-        if link.limits.trace is not None:
-            link.trace(Way.RECEIVED, message)
-        channel.link = link
-        return self._take_modern(value, message, channel) or ACCEPTED
+        return self.message_received(message, channel, value)
 
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         """Handle a message that was too large to read; see `Receiver.message_refused`."""
@@ -263,7 +257,7 @@ class Conversation(Receiver):
                 return self._take_request(event, text, parts)
             case Notification():
                 call = self._new_call(event, channel)
-                call.arrived(self.link.requester, text, parts)
+                call.requester, call.text, call.parts = self.link.requester, text, parts
                 return self.inbound.take_notification(call)
             case Failure():
                 self.outbound.take_failure(event)
@@ -297,7 +291,7 @@ class Conversation(Receiver):
             # Promptly, regardless of other work (basic/utilities/ping).
             link.answer(call, b"{}", at_once=True)
         else:
-            call.arrived(requester, text, parts)
+            call.requester, call.text, call.parts = requester, text, parts
             self.inbound.take_request(call)
         return ANSWERED
 
@@ -306,8 +300,11 @@ class Conversation(Receiver):
         if value.__class__ is not dict or "method" not in value:
             return None
         session, id_ = self.link.session, value.get("id")
-        if (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, channel):
-            return self._take_fault(session.in_use(Request(id_, str(value["method"]), None), is_same=True), channel)
+        if id_.__class__ is int or id_.__class__ is str:
+            # Requests of both eras may be open on one channel.
+            held = session.incoming.get(id_)
+            if id_ in channel.calls or (held is not None and held.channel is channel):
+                return self._take_fault(session.in_use(Request(id_, str(value["method"]), None), is_same=True), channel)
         if VERSION not in jsonrpc.meta_of(value.get("params")) and not self._is_modern_anyway(value, channel):
             return None
         try:
@@ -332,11 +329,6 @@ class Conversation(Receiver):
             return self.link.session.state is _NEW and method not in opening
         found = cancelled(value.get("params"), channel.calls) if method == NOTIFICATIONS_CANCELLED else None
         return found is not None and found.call.is_modern
-
-    def _is_taken(self, id_: Id, channel: Channel) -> bool:
-        """Whether an id belongs to an open request of either era, on the same channel."""
-        held = self.link.session.incoming.get(id_)
-        return id_ in channel.calls or (held is not None and held.channel is channel)
 
     def _take_initialize(self, call: Call) -> None:
         link = self.link

@@ -87,7 +87,7 @@ class Inbound:
         """Handle a request now, queue it, or refuse it."""
         limits = self._link.limits
         waits = call.name in WAITING
-        has_turn = waits or self._has_turn()
+        has_turn = waits or len(self._running) - self._waiting < limits.max_in_flight
         if self._ending and self._is_ending(call):
             # The peer cancelled a request with this id, and its handler has not ended yet.
             self._link.refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
@@ -210,7 +210,7 @@ class Inbound:
         if found is None and not self._middleware:
             return ACCEPTED
         text = call.text
-        call.read(method, params)
+        call.method, call.params, call.text = method, params, b""
         self._notification_queue = self._notification_queue or NotificationQueue(self._link, self._reserved_bytes())
         if self._notification_queue.take(
             text, call.parts, call.requester.peer, partial(self._notified, call, found[1] if found else ignore)
@@ -268,7 +268,7 @@ class Inbound:
             reason = f"{error.pointer or '/'}: {error.reason}"
             self._refuse(call, jsonrpc.INVALID_PARAMS, reason, {"pointer": error.pointer})
             return
-        call.read(method, params)
+        call.method, call.params, call.text = method, params, b""
         call.task = self._link.loop.create_task(self._answer(call, handler), name=name)
         self._running[call] = None
         self._waiting += name in WAITING
@@ -367,7 +367,8 @@ class Inbound:
     def _release(self, call: Call) -> None:
         del self._running[call]
         self._ending.pop(call, None)
-        call.release()
+        if call.held is not None:
+            call.release()
         if self._waiting and call.name in WAITING:
             self._waiting -= 1
         if call.gate is not None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.calls import CURRENT, AnyMiddleware, Asked, Call, Lasting, first_timeout, through, times_of
@@ -24,7 +24,7 @@ from mcp_runtime.errors import (
     clipped,
 )
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
-from mcp_runtime.options import NO_OPTIONS, CallOptions, Progress, call_options
+from mcp_runtime.options import NO_OPTIONS, CallOptions, call_options
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.calls import Progressed, SentCall
 from mcp_runtime.protocol.dispatch import Side
@@ -46,7 +46,7 @@ class Outbound:
         deadlines: the timeouts of open requests.
     """
 
-    __slots__ = ("_link", "_reports", "_shared_meta", "deadlines", "results")
+    __slots__ = ("_link", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
 
     def __init__(self, link: Link, reports: Reports) -> None:
         self.results = Results(link.report)
@@ -54,6 +54,7 @@ class Outbound:
         self._reports = reports
         self.deadlines = Deadlines(link.loop, self._expire, link.limits.max_extension)
         self._shared_meta: RequestMeta | None = None
+        self._timeout = first_timeout(NO_OPTIONS, link.limits)
 
     def ask_through(
         self,
@@ -100,7 +101,8 @@ class Outbound:
         if type(result) is Interim:
             params = params if self._shared_meta is None else self._shared_meta.detached(params)
             result = await self._resume(result, call, params, rounds, whole)
-        return cast("T", result)
+        found: T = result
+        return found
 
     async def _resume(
         self, interim: Interim, call: Asked, params: Any, rounds: int, whole: asyncio.Timeout | None
@@ -188,7 +190,8 @@ class Outbound:
             encoded = _with_token(encoded, link.session.next_id)
         call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
         data = link.session.request(call, encoded)
-        if (first := first_timeout(options, link.limits)) is not None:
+        first = self._timeout if options is NO_OPTIONS else first_timeout(options, link.limits)
+        if first is not None:
             call.limit = first
             self.deadlines.start(call.id, first, whole)
         meta = requester.meta if requester.is_modern else None
@@ -297,16 +300,6 @@ class Outbound:
             except Exception as error:
                 self._link.log_limited(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
 
-    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
-        """Listen to reports under a token that outlives its request; see `Connection.expect_progress`."""
-        lasting = self._link.session.lasting
-        lasting[token] = Lasting(listener)
-
-        def stop() -> None:
-            lasting.pop(token, None)
-
-        return stop
-
     def fail(self, call: SentCall | None, error: McpError) -> None:
         """End a request, which is no longer booked, with an error."""
         if call is not None:
@@ -349,7 +342,8 @@ class Outbound:
         if params is None or method.params is None:
             return wire.addressed(method, b"{}", requester.meta) if wire is not None and wire.adds_meta else None
         shared = self._shared_meta
-        encoded = shared.encode(params) if shared is not None and shared.is_in(params) else method.params.encode(params)
+        writer = method.params if shared is None or getattr(params, "meta", None) is not shared.model else shared
+        encoded = writer.encode(params)
         if wire is not None:
             encoded = wire.addressed(method, wire.outgoing(method, "params", encoded), requester.meta)
         if method.name in LEAVING and (broken := LEAVING[method.name](params, encoded)) is not None:

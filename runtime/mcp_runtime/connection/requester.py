@@ -226,7 +226,7 @@ class Requester(NamedTuple):
         assert spoken is not None
         return self._replace(
             declared=declared,
-            may_send=sendable(spoken.methods, self.side, declared),
-            may_receive=sendable(spoken.methods, self.side.other, declared),
+            may_send=sendable(spoken, self.side, declared),
+            may_receive=sendable(spoken, self.side.other, declared),
             **known,
         )

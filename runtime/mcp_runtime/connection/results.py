@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.timers import Times
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, clipped
-from mcp_runtime.json_text import finite, write_long
+from mcp_runtime.json_text import strict_writer, write_long
 from mcp_runtime.method import RequestMethod, WireType, typed_wire
 from mcp_runtime.model import WireModel
 from mcp_runtime.options import CacheHint, CallOptions
@@ -49,6 +49,7 @@ Resume: TypeAlias = Callable[[Any, Interrupted[Any, Any]], Coroutine[Any, Any, A
 
 
 _NOTHING: Final[frozenset[tuple[str, str]]] = frozenset()  # once, since each takes 200 bytes
+_NUMBER: Final = (int, float)  # once, since a union would be built each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,8 @@ class Results:
         if not type_.is_compiled:
             type_.compile()
         for wire, default in type_.assumed:
-            if _is_absent(found.get(wire)):
+            value = found.get(wire)
+            if value is None or (isinstance(value, _NUMBER) and value < 0):
                 missing[wire] = default
         if not missing:
             return found
@@ -185,10 +187,6 @@ class Results:
 
 def _place(method: RequestMethod[Any, Any], requester: Requester) -> dict[str, str]:
     return {"revision": requester.revision, "method": method.name, "pointer": f"/{requester.result_tag}"}
-
-
-def _is_absent(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and value < 0)
 
 
 class WrongResult(Exception):
@@ -266,10 +264,7 @@ def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> 
     elif method.payload or not issubclass(kind, WireModel) or issubclass(kind, classes):
         to_json: Callable[[Any], bytes] = serializer.to_json
 
-        def write(value: Any) -> bytes:
-            return finite(to_json(value))
-
-        writer = _judged(kind, write)
+        writer = _judged(kind, strict_writer(to_json))
         if not of_extensions:  # Extensions belong to one connection, the method is shared by all.
             method.writers[kind] = writer
         return writer

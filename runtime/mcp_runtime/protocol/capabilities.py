@@ -5,7 +5,7 @@ Which message needs which capability is part of the generated method tables; thi
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_runtime.method import Method, MethodTable, NotificationMethod, RequestMethod
 from mcp_runtime.protocol.dispatch import Side
@@ -55,59 +55,45 @@ def is_open(path: str, sender: Side, declared: Mapping[Side, Mapping[str, Any]])
     return _leads(declared[side], steps)
 
 
-def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> frozenset[str]:
-    """Return the methods that a side may send, given the capabilities."""
-    table = _TABLES.get(id(methods))
-    if table is None:
-        if len(_TABLES) >= _MAX_TABLES:
-            _TABLES.clear()
-        table = _TABLES[id(methods)] = _Table(methods)
+class Revision(Protocol):
+    """A `Binding`."""
+
+    methods: MethodTable
+
+    def __hash__(self) -> int: ...
+
+
+def sendable(revision: Revision, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> frozenset[str]:
+    """Return the methods that a side may send in a revision, given the capabilities."""
     granted = [
         path
-        for side, by_name in table.needed[sender].items()
+        for side, by_name in _needed(revision, sender).items()
         for name in declared[side]
         if name in by_name
         for path, steps in by_name[name]
         if _leads(declared[side], steps)
     ]
-    return table.names(frozenset(granted))
+    return _permitted(revision, frozenset(granted))
 
 
-class _Table:
-    """Which methods of a table need which capability; answers are cached, and shared by all idle sessions."""
+@lru_cache(maxsize=64)
+def _needed(revision: Revision, sender: Side) -> Mapping[Side, Mapping[str, list[tuple[str, Steps]]]]:
+    """Return what messages of a side need, by the side that declares it and then by its first name.
 
-    __slots__ = ("_methods", "_names", "needed")
-
-    def __init__(self, methods: MethodTable) -> None:
-        self._methods = methods  # so that its id stays its own
-        paths = sorted({method.capability for method in methods.values() if method.capability})
-        self.needed = {sender: _grouped(paths, sender) for sender in Side}
-        self._names: dict[frozenset[str], frozenset[str]] = {}
-
-    def names(self, granted: frozenset[str]) -> frozenset[str]:
-        """Return the methods that need nothing beyond these capabilities."""
-        found = self._names.get(granted)
-        if found is None:
-            if len(self._names) >= _MAX_KEPT:
-                self._names.clear()
-            methods = self._methods.items()
-            found = frozenset(name for name, m in methods if not m.capability or m.capability in granted)
-            self._names[granted] = found
-        return found
-
-
-def _grouped(paths: Iterable[str], sender: Side) -> Mapping[Side, Mapping[str, list[tuple[str, Steps]]]]:
-    """Group paths by the side that must declare them, then by their first name: most are not declared at all."""
+    Most names are not declared at all.
+    """
     groups: dict[Side, dict[str, list[tuple[str, Steps]]]] = {side: {} for side in Side}
-    for path in paths:
+    for path in sorted({method.capability for method in revision.methods.values() if method.capability}):
         side, steps = _located(path, sender)
         groups[side].setdefault(steps[0], []).append((path, steps))
     return groups
 
 
-_TABLES: Final[dict[int, _Table]] = {}
-_MAX_TABLES: Final = 32
-_MAX_KEPT: Final = 256
+@lru_cache(maxsize=1024)
+def _permitted(revision: Revision, granted: frozenset[str]) -> frozenset[str]:
+    """Return the methods that need nothing beyond these capabilities; all idle sessions share the answers."""
+    methods = revision.methods.items()
+    return frozenset(name for name, method in methods if not method.capability or method.capability in granted)
 
 
 def derive(side: Side, methods: Iterable[Method[Any]]) -> dict[str, Any]:

@@ -78,7 +78,8 @@ class Session:
         Raises:
             LocalProtocolError: the lifecycle does not allow it now.
         """
-        self._check_sending(call.name, REQUEST)
+        if self.state is not _READY:
+            self._check_sending(call.name, REQUEST)
         if call.name == INITIALIZE:
             self._step(Step.ASK)
         call.id = id_ = self.next_id
@@ -94,7 +95,7 @@ class Session:
         """
         if method == NOTIFICATIONS_INITIALIZED:
             self._step(Step.CONFIRM)
-        else:
+        elif self.state is not _READY:
             self._check_sending(method, NOTIFICATION)
         return jsonrpc.write_notification(method, params)
 
@@ -369,10 +370,9 @@ class Session:
         return b"[%b]" % b",".join(batch.answers) if not batch.open and batch.answers else b""
 
     def _check_sending(self, method: str, kind: str) -> None:
-        if self.state is not _READY:
-            rules = SESSION[self.side.other, self.state]
-            if rules.get(method, rules[kind]) is _REFUSE:
-                self._forbid(method, f"not allowed in state {self.state.value!r}")
+        rules = SESSION[self.side.other, self.state]
+        if rules.get(method, rules[kind]) is _REFUSE:
+            self._forbid(method, f"not allowed in state {self.state.value!r}")
 
     def _step(self, step: Step) -> None:
         following = STEPS.get((self.state, step))

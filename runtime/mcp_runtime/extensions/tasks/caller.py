@@ -64,7 +64,7 @@ class TaskHandle(Generic[R]):
         self.record: TaskRecord = task if isinstance(task, TaskRecord) else record_of(stub, task)
         self._stub = stub
         self._method = method
-        self._stop_listening: Callable[[], None] | None = None
+        self._stop_listening: Callable[[], object] | None = None
         self._is_abandoned = False
 
     @property
@@ -114,7 +114,7 @@ class TaskHandle(Generic[R]):
         self.close()
         return self.record
 
-    def listen(self, stop: Callable[[], None]) -> None:
+    def listen(self, stop: Callable[[], object]) -> None:
         """Register a function to be called when the task has ended.
 
         Args:

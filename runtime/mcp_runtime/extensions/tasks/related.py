@@ -116,7 +116,7 @@ class TaskExchange(Exchange):
         connection, meta = exchange.connection, dict(exchange.meta)
         super().__init__(connection, Notification(exchange.name, {"_meta": meta}), connection.main)
         self.requester, self.id = connection.requester, exchange.id
-        self.read(exchange.method, exchange.params)
+        self.method, self.params = exchange.method, exchange.params
         # The params are needed for as long as the task runs.
         self.held, exchange.held = exchange.held, None
         self.is_over = False

@@ -104,7 +104,7 @@ async def _create(
         meta: dict[str, Any] = spelled.get("_meta") or {}
         spelled["_meta"] = {name: said for name, said in meta.items() if not name.startswith(PREFIX)}
     spelled["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
-    stop: Callable[[], None] | None = None
+    stop: Callable[[], object] | None = None
     limits = options
     if options is not None and options.progress is not None:
         # The token of an ordinary request is its id, which is no longer valid once it is answered.
