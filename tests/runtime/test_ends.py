@@ -51,20 +51,6 @@ class TestTime:
             await v.Client.open(Peer(here), options=ClientOptions(timeout=0.05))
         await there.close()
 
-    async def test_progress(self) -> None:
-        seen: list[tuple[float, float | None, str | None]] = []
-
-        def note(progress: float, total: float | None, message: str | None) -> None:
-            seen.append((progress, total, message))
-
-        async with talk(Tools()) as both:
-            await both.client.call_tool(name="count", options=CallOptions(progress=note))
-            # Reports that come close together may be joined, but the first and the last are seen.
-            assert (seen[0], seen[-1]) == ((1, 3, "step 0"), (3, 3, "step 2"))
-            before = len(seen)
-            await both.client.call_tool(name="count")
-            assert len(seen) == before
-
 
 class TestCancellation:
     async def test_the_reason_reaches_the_handler(self) -> None:

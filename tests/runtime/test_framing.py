@@ -21,16 +21,6 @@ def cut(data: bytes, rng: random.Random) -> list[bytes]:
     return [data[a:b] for a, b in zip([0, *ends], [*ends, len(data)], strict=True)]
 
 
-def test_messages_come_out_whole() -> None:
-    assert LineFramer(100).feed(b'{"a":1}\n{"b":2}\n') == [b'{"a":1}', b'{"b":2}']
-
-
-def test_a_message_may_come_in_pieces() -> None:
-    framer = LineFramer(100)
-    assert feed(framer, [b'{"a', b'":', b"1}"]) == []
-    assert feed(framer, [b"\n"]) == [b'{"a":1}']
-
-
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"\r\n \t\r\n"])
 def test_empty_lines_are_ignored(text: bytes) -> None:
     assert LineFramer(100).feed(text + b"1\n") == [b"1"]

@@ -4,7 +4,6 @@
 
 import asyncio
 import json
-from typing import Any
 
 import pytest
 
@@ -20,8 +19,6 @@ from support.roles import make_server
 from support.together import together
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
-
-LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
 
 class Busy(v.Server):
@@ -46,16 +43,6 @@ class Busy(v.Server):
         return v.CallToolResult(content=[])
 
 
-class Listening(v.ClientHandlers):
-    """Records what the server sends."""
-
-    def __init__(self) -> None:
-        self.logged: list[Any] = []
-
-    async def on_logging_message(self, params: v.LoggingMessageNotificationParams, ctx: v.ClientContext) -> None:
-        self.logged.append(params.data)
-
-
 @pytest.mark.requirement("alone.logs-declared")
 async def test_a_client_learns_about_its_server() -> None:
     async with together(v.Client, Busy()) as client:
@@ -65,21 +52,6 @@ async def test_a_client_learns_about_its_server() -> None:
         assert sorted(client.capabilities) == ["logging", "tools"]
         with pytest.raises(MissingCapability, match=r"server\.prompts"):
             await client.list_prompts()
-
-
-async def test_reports_and_logs_arrive_on_request() -> None:
-    reports: list[Any] = []
-    handlers = Listening()
-
-    def note(progress: float, total: float | None, message: str | None) -> None:
-        reports.append((progress, total, message))
-
-    async with together(v.Client, Busy(), handlers=handlers) as client:
-        await client.call_tool(name="x", options=CallOptions(progress=note))
-        assert (reports, handlers.logged) == ([(1, 2, "half")], [])
-        await client.call_tool(name="x", meta={LOG_LEVEL: "info"})
-        await asyncio.sleep(0)
-        assert handlers.logged == ["at work"]
 
 
 @pytest.mark.requirement("alone.cancel-told", "alone.cancel-own")

@@ -52,7 +52,7 @@ async def _outcomes(
 
 
 @pytest.mark.parametrize("era", CLIENTS)
-@pytest.mark.parametrize("number", range(scaled(5, 150)))
+@pytest.mark.parametrize("number", range(scaled(1, 150)))
 async def test_the_server_is_killed(number: int, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Time may pass between the end of its output and its exit status.
     monkeypatch.setattr("mcp_runtime.transports.stdio_client._LINGER", 30.0)
@@ -77,7 +77,7 @@ async def test_the_server_is_killed(number: int, era: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("era", CLIENTS)
-@pytest.mark.parametrize("number", range(scaled(2, 50)))
+@pytest.mark.parametrize("number", range(scaled(1, 50)))
 async def test_the_client_is_killed(number: int, era: str) -> None:
     random = Random(SEED + number)
     pipe = asyncio.subprocess.PIPE

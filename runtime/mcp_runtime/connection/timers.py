@@ -59,10 +59,9 @@ class Gate(Generic[T]):
 
     Attributes:
         waiting: the item held back, or None.
-        replaced: how many items were never sent because another one replaced them.
     """
 
-    __slots__ = ("_bucket", "_loop", "_rank", "_send", "_timer", "replaced", "waiting")
+    __slots__ = ("_bucket", "_loop", "_rank", "_send", "_timer", "waiting")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, rate: float, send: Callable[[T], None]) -> None:
         self._loop = loop
@@ -71,7 +70,6 @@ class Gate(Generic[T]):
         self._timer: asyncio.TimerHandle | None = None
         self._rank = 0
         self.waiting: T | None = None
-        self.replaced = 0
 
     def put(self, item: T, rank: int = 0) -> None:
         """Send an item now, or hold it back in place of another, unless that one has a higher rank."""
@@ -80,10 +78,8 @@ class Gate(Generic[T]):
             self._bucket.take()
             self._send(item)
             return
-        if self.waiting is not None:
-            self.replaced += 1
-            if rank < self._rank:
-                return
+        if self.waiting is not None and rank < self._rank:
+            return
         self.waiting, self._rank = item, rank
         if self._timer is None:
             # In its own context: otherwise the handler's context would be kept alive as long.
