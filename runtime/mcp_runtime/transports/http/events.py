@@ -117,16 +117,6 @@ class EventStore(Protocol):
         ...
 
 
-class _Kept:
-    """The messages of one stream; `gone` is the number of the last one that was dropped."""
-
-    __slots__ = ("gone", "messages")
-
-    def __init__(self, gone: int) -> None:
-        self.gone = gone
-        self.messages: deque[tuple[int, bytes]] = deque()
-
-
 class MemoryEventStore:
     """Stores the newest events in memory; it implements `EventStore`.
 
@@ -158,7 +148,7 @@ class MemoryEventStore:
 
     def __len__(self) -> int:
         """How many events are stored."""
-        return sum(len(kept.messages) for session in self._sessions.values() for kept in session.streams.values())
+        return sum(len(session.order) for session in self._sessions.values())
 
     async def append(self, events: Sequence[Event]) -> None:
         """Store messages, and drop the oldest ones beyond the limits; see `EventStore.append`."""
@@ -189,7 +179,7 @@ class MemoryEventStore:
         kept = held.streams.get(stream) if held else None
         if kept is None:
             return None
-        return [entry for entry in kept.messages if entry[0] > number] if number >= kept.gone else None
+        return [entry for entry in kept.items() if entry[0] > number] if number >= next(iter(kept)) - 1 else None
 
     async def forget(self, session: str) -> None:
         """Delete the messages of a session; see `EventStore.forget`."""
@@ -202,8 +192,9 @@ class MemoryEventStore:
             len(order) > self._max_events or self._bytes > self._max_bytes or now - order[0][0] > self._max_age
         ):
             _, session, stream, number = order.popleft()
-            if (held := self._sessions.get(session)) is not None:
-                self._bytes -= held.drop(stream, number)
+            held = self._sessions.get(session)
+            if held is not None and held.order and held.order[0] == (stream, number):
+                self._bytes -= held.drop_oldest()
 
 
 class _Session:
@@ -212,35 +203,24 @@ class _Session:
     __slots__ = ("order", "size", "streams")
 
     def __init__(self) -> None:
-        self.streams: dict[int, _Kept] = {}
+        self.streams: dict[int, dict[int, bytes]] = {}  # by number, the oldest first
         self.order: deque[tuple[int, int]] = deque()
         self.size = 0
 
     def append(self, stream: int, number: int, message: bytes) -> None:
-        kept = self.streams.get(stream)
-        if kept is None:
-            kept = self.streams[stream] = _Kept(number - 1)
-        kept.messages.append((number, message))
+        self.streams.setdefault(stream, {})[number] = message
         self.order.append((stream, number))
         self.size += len(message)
 
     def drop_oldest(self) -> int:
         """Drop the oldest message; return its size."""
-        return self.drop(*self.order.popleft())
-
-    def drop(self, stream: int, number: int) -> int:
-        """Drop a message, the oldest of its stream, unless that was done before; return its size."""
-        kept = self.streams.get(stream)
-        if kept is None or kept.messages[0][0] != number:
-            return 0
-        if self.order and self.order[0] == (stream, number):
-            self.order.popleft()
-        _, message = kept.messages.popleft()
-        kept.gone = number
-        if not kept.messages:
+        stream, number = self.order.popleft()
+        kept = self.streams[stream]
+        size = len(kept.pop(number))
+        if not kept:
             del self.streams[stream]
-        self.size -= len(message)
-        return len(message)
+        self.size -= size
+        return size
 
 
 class EventLog:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mcp_runtime.transports.http.server.asgi import Delay, TimeLimit
+from mcp_runtime.transports.http.server.asgi import Delay, within
 
 
 @pytest.mark.usefixtures("virtual_time")
@@ -43,21 +43,19 @@ async def test_what_is_forgotten_is_told_of_nothing() -> None:
 
 
 def test_an_application_may_be_called_in_one_loop_after_the_other() -> None:
-    limit = TimeLimit(0.05)
     for _ in range(2):
         with pytest.raises(TimeoutError):
-            asyncio.run(limit.within(asyncio.sleep(10)))
+            asyncio.run(within(0.05, asyncio.sleep(10)))
 
 
 @pytest.mark.usefixtures("virtual_time")
 async def test_a_limit_is_not_taken_for_a_cancellation_nor_the_other_way_round() -> None:
-    limit = TimeLimit(0.05)
-    assert await limit.within(asyncio.sleep(0, "done")) == "done"
+    assert await within(0.05, asyncio.sleep(0, "done")) == "done"
     with pytest.raises(TimeoutError):
-        await limit.within(asyncio.sleep(10))
+        await within(0.05, asyncio.sleep(10))
     task = asyncio.current_task()
     assert task is not None and task.cancelling() == 0
-    other = asyncio.create_task(limit.within(asyncio.sleep(10)))
+    other = asyncio.create_task(within(0.05, asyncio.sleep(10)))
     await asyncio.sleep(0)
     other.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -15,15 +15,15 @@ from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.server import lifespans
 from mcp_runtime.transports.http.events import EventStore, HttpLimits
 from mcp_runtime.transports.http.server.asgi import (
-    Delays,
+    Delay,
     Disconnected,
     Headers,
     HttpRequest,
     Receive,
-    Reply,
     Scope,
     Send,
     Sender,
+    resolve,
 )
 from mcp_runtime.transports.http.server.checks import Arriving, Places, RefusedHosts, headers_of
 from mcp_runtime.transports.http.statuses import Case, Refusal
@@ -226,8 +226,9 @@ class Application(ABC):
         self._places = Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ()))
         self._access = Access(servers, options.get("principal"), options.get("auth"))
         self.limits = options.get("limits") or HttpLimits()
-        self._delays = Delays(self.limits)
-        self.arriving = Arriving(self.limits, self._delays)
+        self._first: Delay[asyncio.Future[None]] = Delay(self.limits.stream_after, resolve)
+        self._quiet: Delay[asyncio.Future[None]] = Delay(self.limits.keepalive, resolve)
+        self.arriving = Arriving(self.limits)
         self._refused = RefusedHosts()
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -242,7 +243,7 @@ class Application(ABC):
             raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
         if self._loop is not asyncio.get_running_loop():
             await self.start()  # mounted without its lifespan
-        reply = Reply(send, self._delays.write)
+        request = HttpRequest(scope, receive, send, self.limits.write_timeout)
         try:
             headers, host = self.checked_headers(scope)
             if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
@@ -251,13 +252,13 @@ class Application(ABC):
             principal = await self._access.sender(scope, headers)
             if scope["method"] not in ("POST", "OPTIONS"):
                 self._access.check(principal)
-            sender = Sender(principal, self._places.address(headers, host))
-            await self._answer(HttpRequest(scope, headers, sender, receive, reply))
+            request.headers, request.sender = headers, Sender(principal, self._places.address(headers, host))
+            await self._answer(request)
         except Refusal as refusal:
             if refusal.case is Case.HOST:
                 self._refused.report(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
             with suppress(Disconnected):
-                await reply.refuse(refusal)
+                await request.refuse(refusal)
         except Disconnected:
             pass
 

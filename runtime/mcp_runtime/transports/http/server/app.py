@@ -1,7 +1,7 @@
 """One endpoint of Streamable HTTP: the body of a POST determines the era, and each era answers in its own way."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.connection.calls import Pool
@@ -12,7 +12,7 @@ from mcp_runtime.protocol.jsonrpc import Fault
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.transports.http.events import EventLog, MemoryEventStore
 from mcp_runtime.transports.http.server.access import Application, HttpServerOptions
-from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, until, watch
+from mcp_runtime.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, next_turn, until, watch
 from mcp_runtime.transports.http.server.checks import (
     EITHER,
     ONLY_EVENTS,
@@ -83,7 +83,8 @@ class HttpApp(Application):
         self.stop()
         await self.sessions.end_all("the server is shutting down")
         await self._endpoint.aclose("the server is shutting down")
-        self._delays.clear()
+        self._first.clear()
+        self._quiet.clear()
 
     def _answer(self, request: HttpRequest) -> Awaitable[None]:
         method = request.scope["method"]
@@ -98,30 +99,23 @@ class HttpApp(Application):
 
     async def _delete(self, request: HttpRequest) -> None:
         await self.sessions.end(self.sessions.named(request.headers, request.sender), "the client ended the session")
-        await request.reply.respond(Case.ENDED.status)
+        await request.respond(Case.ENDED.status)
 
     async def _get(self, request: HttpRequest) -> None:
-        streams, peer = self._streams, request.sender.peer
-        if not streams.take(peer):
+        headers, sender, streams = request.headers, request.sender, self._streams
+        if not streams.take(sender.peer):
             raise Refusal(Case.STREAMS)
         try:
-            await self._resume(request)
-        finally:
-            streams.add(peer, -1)
-
-    async def _resume(self, request: HttpRequest) -> None:
-        headers, sender = request.headers, request.sender
-        check_accept(headers, ONLY_EVENTS)
-        session = self.sessions.named(headers, sender)
-        stream: Stream = session.common
-        after: int | None = None
-        if last := headers.get(b"last-event-id"):
-            try:
+            check_accept(headers, ONLY_EVENTS)
+            session = self.sessions.named(headers, sender)
+            stream: Stream = session.common
+            after: int | None = None
+            if last := headers.get(b"last-event-id"):
                 stream, after = await session.find(last.decode("latin-1"))
-            except LookupError:
-                raise Refusal(Case.NO_EVENT) from None
-        with session, until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
-            await pump(stream, request, self._delays, after=after)
+            with session, until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
+                await pump(stream, request, self._quiet, after=after)
+        finally:
+            streams.add(sender.peer, -1)
 
     async def _post(self, request: HttpRequest) -> None:
         """Answer a POST.
@@ -135,12 +129,15 @@ class HttpApp(Application):
         check_content_type(headers)
         check_accept(headers, EITHER)
         if SESSION in headers and not self._is_stateless:
-            session = self._session(request)
+            try:
+                session = self.sessions.named(headers, request.sender)
+            except Refusal as refusal:
+                session = refusal  # which only matters in the legacy era
         try:
             body = await read_body(request.receive, headers, peer, self.arriving)
         except TooLarge as refusal:
             known = session if isinstance(session, HttpSession) else None
-            await request.reply.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
+            await request.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
             return
         self._access.check(request.sender.principal, body)
         if not self._requests.take(peer):
@@ -156,18 +153,11 @@ class HttpApp(Application):
             else:
                 await self._post_without_session(body, request)
         except Fault as error:
-            await request.reply.respond(
+            await request.respond(
                 Case.NOT_A_MESSAGE.status, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
             )
         finally:
             self._requests.add(peer, -1)
-
-    def _session(self, request: HttpRequest) -> HttpSession | Refusal:
-        """Return the session that a request names, or the error, which only matters in the legacy era."""
-        try:
-            return self.sessions.named(request.headers, request.sender)
-        except Refusal as refusal:
-            return refusal
 
     def _modern(self, body: bytes, headers: Headers) -> dict[str, Any] | None:
         """Return the message in a body if it is of the modern era.
@@ -211,24 +201,24 @@ class HttpApp(Application):
         stream = endpoint.stream(request.headers, request.sender)
         outcome = endpoint.receiver.request_received(value, body, stream)
         if outcome.is_answered:
-            await (self._listen if listens else self._respond_while_connected)(stream, request)
+            await (self._listen if listens else self._respond)(stream, request)
             return
         refused = stream.sole or outcome.error
         stream.finish()
-        await request.reply.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
+        await request.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
 
     async def _post_notification(self, notification: dict[str, Any], request: HttpRequest) -> None:
         """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
         jsonrpc.classify(notification)
         named = request.headers.get(VERSION)
         if named is None or named in self._modern_versions:
-            await request.reply.respond(Case.ACCEPTED.status)
+            await request.respond(Case.ACCEPTED.status)
             return
         data = {"supported": self._supported, "requested": named.decode("latin-1")[:64]}
         error = jsonrpc.write_error(
             None, modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
         )
-        await request.reply.respond(Case.UNSUPPORTED.status, error)
+        await request.respond(Case.UNSUPPORTED.status, error)
 
     async def _listen(self, stream: ModernStream, request: HttpRequest) -> None:
         """Answer a request that stays open for as long as its client listens."""
@@ -238,18 +228,10 @@ class HttpApp(Application):
         principal = request.sender.principal
         try:
             with until(principal.expires if principal else None, self._endpoint.stop_listening, stream):
-                await self._respond_while_connected(stream, request)
+                await self._respond(stream, request)
         finally:
             self._streams.add(peer, -1)
             self._requests.add(peer, 1)
-
-    async def _respond_while_connected(self, stream: ModernStream, request: HttpRequest) -> None:
-        """Answer a request that is cancelled when its client disconnects."""
-        try:
-            await self._respond(stream, request, left=stream.leave)
-        finally:
-            if not stream.is_finished:
-                stream.finish()
 
     def _post_in_session(self, session: HttpSession, body: bytes, request: HttpRequest) -> Awaitable[None]:
         """Process a message of a session."""
@@ -289,7 +271,7 @@ class HttpApp(Application):
         await self.sessions.end(session, "the handshake failed")
         if answer is None:
             raise Refusal(Case.NO_ID)
-        await request.reply.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
+        await request.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
 
     async def _post_to(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
         stream = session.stream(request.headers, request.sender)
@@ -301,11 +283,11 @@ class HttpApp(Application):
             refused = stream.sole
             stream.finish()
             if outcome.is_accepted and refused is None:
-                await request.reply.respond(Case.ACCEPTED.status)
+                await request.respond(Case.ACCEPTED.status)
             else:
                 # Some messages of a batch may have been accepted, and others refused.
                 case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
-                await request.reply.respond(case.status, refused or outcome.error)
+                await request.respond(case.status, refused or outcome.error)
 
     async def _post_statelessly(self, body: bytes, request: HttpRequest, *, method: Any) -> None:
         """Answer a request in a separate session, which is set up silently and ends with the answer."""
@@ -318,45 +300,35 @@ class HttpApp(Application):
         finally:
             await session.connection.aclose("the request was answered")
 
-    async def _respond(
-        self,
-        stream: Stream,
-        request: HttpRequest,
-        headers: Iterable[tuple[bytes, bytes]] = (),
-        *,
-        left: Callable[[], None] | None = None,
-    ) -> None:
-        """Answer with the result alone, or with a stream; `left` is called if the client disconnects first."""
-        # Most handlers finish in their first step.
-        await asyncio.sleep(0)
-        watcher = None
+    async def _respond(self, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Answer with the result alone, or with a stream."""
+        await next_turn()  # Most handlers finish in their first step.
+        watcher, leave = None, stream.leave if isinstance(stream, ModernStream) else None
         try:
             if not stream.is_finished:
-                watcher = None if left is None else asyncio.ensure_future(watch(request.receive, left))
-                await stream.first(self._delays.first)
-            if stream.is_finished and (answer := stream.sole) is not None:
-                await self._write(answer, stream, request, headers)
-            else:
-                await pump(stream, request, self._delays, watcher=watcher, headers=headers)
+                watcher = None if leave is None else asyncio.ensure_future(watch(request.receive, leave))
+                await stream.first(self._first)
+            answer = stream.sole if stream.is_finished else None
+            if answer is None:
+                await pump(stream, request, self._quiet, watcher=watcher, headers=headers)
+                return
+            status = stream.statuses.get(stream.code, Case.ANSWERED.status)
+            if stream.lacking and stream.code:
+                status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
+            # A long answer counts as unread until it is written.
+            unread, peer, size = stream.unread, request.sender.peer, len(answer) if len(answer) > HIGH_WATER else 0
+            if size and not unread.take(peer, size):
+                raise Refusal(Case.UNREAD)
+            try:
+                await request.respond(status, answer, headers=headers)
+            finally:
+                if size:
+                    unread.add(peer, -size)
         finally:
             if watcher is not None:
                 watcher.cancel()
-
-    async def _write(
-        self, answer: bytes, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]]
-    ) -> None:
-        """Answer a POST with JSON; a long answer counts as unread until it is written."""
-        status = stream.statuses.get(stream.code, Case.ANSWERED.status)
-        if stream.lacking and stream.code:
-            status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
-        size = len(answer) if len(answer) > HIGH_WATER else 0
-        if size and not stream.unread.take(stream.sender.peer, size):
-            raise Refusal(Case.UNREAD)
-        try:
-            await request.reply.respond(status, answer, headers=headers)
-        finally:
-            if size:
-                stream.unread.add(stream.sender.peer, -size)
+            if leave is not None and not stream.is_finished:
+                stream.finish()
 
 
 def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -> bytes:

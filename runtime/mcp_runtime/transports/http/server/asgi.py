@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import Context
+from types import coroutine
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from mcp_runtime import sources
@@ -12,7 +13,6 @@ from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.requester import Principal
 from mcp_runtime.errors import clipped
-from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.statuses import Refusal
 
 K = TypeVar("K")
@@ -80,68 +80,41 @@ class Delay(Generic[K]):
             self._expire(wait)
 
 
-class TimeLimit(Delay["asyncio.Task[Any]"]):
-    """Limits how long a task waits for something.
+async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine for at most some seconds; one that need not wait for anything is not timed.
 
-    Args:
-        seconds: the maximum duration in seconds.
+    Raises:
+        TimeoutError: it took too long.
     """
-
-    __slots__ = ()
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(seconds, _cancel)
-
-    async def within(self, work: Awaitable[T]) -> T:
-        """Wait for an awaitable.
-
-        Raises:
-            TimeoutError: it took too long.
-        """
-        task = asyncio.current_task()
-        assert task is not None
-        cancelling = task.cancelling()
-        self.begin(task)
-        try:
-            return await work
-        except asyncio.CancelledError:
-            # Cancelled by the timeout, unless something else cancelled it too.
-            if self.end(task) or task.uncancel() > cancelling:
-                raise
-            raise TimeoutError from None
-        finally:
-            self._until.pop(task, None)
+    try:
+        waits_for = work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+    else:
+        async with asyncio.timeout(seconds):
+            result = await _rest(work, waits_for)
+    return result
 
 
-class Delays:
-    """The timeouts of an endpoint.
-
-    Args:
-        limits: the duration of each.
-
-    Attributes:
-        body: for receiving the body of a request.
-        first: for the first message of an answer, by the future that it resolves.
-        quiet: for the next event of a stream, by the future that it resolves.
-        write: for a client to read what is sent to it.
-    """
-
-    __slots__ = ("body", "first", "quiet", "write")
-
-    def __init__(self, limits: HttpLimits) -> None:
-        self.body = TimeLimit(limits.body_timeout)
-        self.first: Delay[asyncio.Future[None]] = Delay(limits.stream_after, resolve)
-        self.quiet: Delay[asyncio.Future[None]] = Delay(limits.keepalive, resolve)
-        self.write = TimeLimit(limits.write_timeout)
-
-    def clear(self) -> None:
-        """Forget all waits."""
-        for delay in (self.body, self.first, self.quiet, self.write):
-            delay.clear()
+@coroutine
+def _rest(work: Coroutine[Any, Any, T], waits_for: Any) -> Generator[Any, Any, Any]:
+    """Run the rest of a coroutine, which waits for something already."""
+    try:
+        while True:
+            try:
+                yield waits_for
+            except BaseException as error:
+                waits_for = work.throw(error)
+            else:
+                waits_for = work.send(None)
+    except StopIteration as done:
+        return done.value
 
 
-def _cancel(task: "asyncio.Task[Any]") -> None:
-    task.cancel()
+@coroutine
+def next_turn() -> Generator[None]:
+    """Let everything else that is ready run once."""
+    yield
 
 
 def resolve(future: "asyncio.Future[None]") -> None:
@@ -187,19 +160,28 @@ class Disconnected(Exception):
     """The client disconnected, or does not read: an answer would not be read."""
 
 
-class Reply:
-    """The response to one request. It waits for a client that does not read what it was sent before.
+class HttpRequest:
+    """One request, and the response to it, which waits for a client that does not read what it was sent before.
 
     Args:
-        send: ASGI's send function.
-        limit: the time in which the client must read; None for any.
+        scope: the scope of the request.
+        receive: ASGI's function to read its body.
+        send: ASGI's function to send the response.
+        limit: seconds in which the client must read a part; None for any number.
+
+    Attributes:
+        headers: its headers; they and its sender are known once they are checked.
+        sender: who sent it.
     """
 
-    __slots__ = ("_limit", "_send")
+    __slots__ = ("_limit", "_send", "headers", "receive", "scope", "sender")
 
-    def __init__(self, send: Send, limit: TimeLimit | None = None) -> None:
-        self._send = send
-        self._limit = limit
+    headers: Headers
+    sender: Sender
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limit: float | None = None) -> None:
+        self.scope, self.receive = scope, receive
+        self._send, self._limit = send, limit
 
     async def respond(self, status: int, body: bytes = b"", *, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """Send a response with a complete body, which is JSON.
@@ -231,39 +213,20 @@ class Reply:
         Raises:
             Disconnected: the client does not read.
         """
-        at = 0
-        while len(data) - at > HIGH_WATER:
-            piece = data[at : at + HIGH_WATER]
-            await self._write(start, {"type": "http.response.body", "body": piece, "more_body": True})
-            start = None
-            at += HIGH_WATER
-            await asyncio.sleep(0)
-        last = data[at:] if at else data
-        await self._write(start, {"type": "http.response.body", "body": last, "more_body": not is_last})
-
-    async def _write(self, start: Message | None, part: Message) -> None:
-        if self._limit is None:
-            await self._both(start, part)
-            return
-        try:
-            await self._limit.within(self._both(start, part))
-        except TimeoutError:
-            raise Disconnected from None
+        for at in range(0, len(data) or 1, HIGH_WATER):
+            if at:
+                await next_turn()
+            more = not is_last or len(data) - at > HIGH_WATER
+            part = {"type": "http.response.body", "body": data[at : at + HIGH_WATER], "more_body": more}
+            try:
+                await within(self._limit, self._both(None if at else start, part))
+            except TimeoutError:
+                raise Disconnected from None
 
     async def _both(self, start: Message | None, part: Message) -> None:
         if start is not None:
             await self._send(start)
         await self._send(part)
-
-
-class HttpRequest(NamedTuple):
-    """One request: its scope, headers and sender, and the functions to read its body and to write the answer."""
-
-    scope: Scope
-    headers: Headers
-    sender: Sender
-    receive: Receive
-    reply: Reply
 
 
 async def watch(receive: Receive, left: Callable[[], None]) -> None:

@@ -14,7 +14,7 @@ from mcp_runtime.connection.journal import Journal, endpoint_journal, log
 from mcp_runtime.errors import clipped
 from mcp_runtime.json_text import ENDS
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
-from mcp_runtime.transports.http.server.asgi import EVENTS, JSON, Delays, Disconnected, Headers, Receive, Scope
+from mcp_runtime.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope, within
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 MAX_REFUSED_HOSTS: Final = 20
@@ -115,7 +115,6 @@ class Arriving:
 
     Args:
         limits: their size, number and time.
-        limit: the time in which a whole body must arrive.
 
     Attributes:
         limits: the same.
@@ -123,11 +122,10 @@ class Arriving:
         size: counts their bytes, except for those of bodies that arrive whole.
     """
 
-    def __init__(self, limits: HttpLimits, delays: Delays) -> None:
+    def __init__(self, limits: HttpLimits) -> None:
         self.count = Pool(limits.max_arriving)
         self.size = Pool(max(limits.max_arriving_bytes, 2 * limits.max_message_bytes))
         self.limits: Final = limits
-        self.delays: Final = delays
 
 
 class Shared(NamedTuple):
@@ -165,7 +163,7 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
         Refusal: it arrives too slowly, too much is arriving, or its compression is not supported.
         Disconnected: the client disconnected.
     """
-    max_bytes, limit = arriving.limits.max_message_bytes, arriving.delays.body
+    max_bytes, seconds = arriving.limits.max_message_bytes, arriving.limits.body_timeout
     length = headers.get(b"content-length", b"")
     if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
         raise TooLarge(max_bytes)
@@ -173,13 +171,13 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
     if not arriving.count.take(peer):
         raise Refusal(Case.ARRIVING, headers=_CLOSE)
     try:
-        body = await limit.within(_all_parts(receive, peer, arriving))
+        body = await within(seconds, _all_parts(receive, peer, arriving))
     except TooLarge:
         if window is not None:
             raise TooLarge(max_bytes) from None
         raise
     except TimeoutError:
-        raise Refusal(Case.SLOW_BODY, limit.seconds) from None
+        raise Refusal(Case.SLOW_BODY, seconds) from None
     finally:
         arriving.count.add(peer, -1)
     return body if window is None else _decompressed(body, window, max_bytes)
@@ -227,7 +225,8 @@ async def _all_parts(receive: Receive, peer: str | None, arriving: Arriving) -> 
             if is_last:
                 return bytes(body)
     finally:
-        arriving.size.add(peer, -len(body))
+        if body:
+            arriving.size.add(peer, -len(body))
 
 
 def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:

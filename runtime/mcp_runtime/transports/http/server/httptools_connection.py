@@ -1,18 +1,68 @@
 """A connection parsed by httptools, which is several times as fast as h11, and refuses what httptools lets through."""
 
+import asyncio
 from collections import deque
 from typing import Any, Final
+from urllib.parse import unquote
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 MAX_PIPELINED: Final = 16
 """The maximum number of requests on a connection that are not answered yet."""
 
 
+class _Exchange(RequestResponseCycle):
+    """A request and its response, which starts in one write with the first part of its body."""
+
+    _start: Any = None
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        data, is_last = message["body"], not message.get("more_body", False)
+        head = b"" if self.response_started else self._head()
+        if self.chunked_encoding:
+            end = b"0\r\n\r\n" if is_last else b""
+            data = b"%x\r\n%b\r\n%b" % (len(data), data, end) if data else end
+        self.transport.write(head + data)
+        if is_last:
+            self.response_complete = True
+            self.message_event.set()
+            if not self.keep_alive:
+                self.transport.close()
+            self.on_response()
+
+    def _head(self) -> bytes:
+        self.response_started = True
+        self.waiting_for_100_continue = False
+        headers = [*self.default_headers, *self._start["headers"]]
+        if HEADER_VALUE_RE.search(b"".join([value for _, value in headers])):
+            raise RuntimeError("a header contains control characters")
+        if (b"connection", b"close") in headers:
+            self.keep_alive = False
+        elif not self.keep_alive:
+            headers.append((b"connection", b"close"))
+        self.chunked_encoding = b"content-length" not in dict(headers)
+        if self.chunked_encoding:
+            headers.append((b"transfer-encoding", b"chunked"))
+        lines = [b"%b: %b\r\n" % header for header in headers]
+        return b"".join([STATUS_LINE[self._start["status"]], *lines, b"\r\n"])
+
+
 class HttptoolsConnection(HttpToolsProtocol):
-    """A connection that refuses what h11 refuses too.
+    """A connection that refuses what h11 refuses too, and starts each response in one write.
 
     httptools alone accepts HTTP/0.9, requests without a Host or with two, and any amount of headers; it keeps the
     blanks after their values. uvicorn adds trailers to the headers, sends a 400 in the middle of a response, queues any
@@ -59,26 +109,57 @@ class HttptoolsConnection(HttpToolsProtocol):
             self.parser.feed_data(b"".join([*head, b"\r\n"]))
             self._parse(data[upgrade.args[0] :])
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Collect a header, or a trailer, which the application does not see."""
+        # The parser keeps blanks after a value; they do not belong to it (RFC 9110, 5.5).
+        self.headers.append((name.lower(), value.strip(b" \t")))
+
     def on_headers_complete(self) -> None:
         """Start answering a request; raises ValueError if it is refused."""
-        parser = self.parser
-        # The parser keeps blanks after a value; they do not belong to it (RFC 9110, 5.5).
-        self.headers[:] = [(name, value.strip(b" \t")) for name, value in self.headers]
-        version, hosts = parser.get_http_version(), [name for name, _ in self.headers].count(b"host")
+        parser, scope, headers = self.parser, self.scope, self.headers
+        version, hosts = parser.get_http_version(), [name for name, _ in headers].count(b"host")
         if version not in ("1.0", "1.1") or hosts > 1 or (version == "1.1" and not hosts):
             raise ValueError("this version is not supported, or there is not one Host")
         if len(self._open) >= MAX_PIPELINED:
             raise ValueError("too many requests are not answered yet")
+        method = parser.get_method()
         if parser.should_upgrade():
-            if parser.get_method() == b"CONNECT":
+            if method == b"CONNECT":
                 raise ValueError("this is not a proxy")
             self._is_upgrade = True
             return
-        super().on_headers_complete()
+        url = httptools.parse_url(self.url)
+        scope["method"], scope["http_version"] = method.decode("ascii"), version
+        scope["path"], scope["raw_path"] = unquote(url.path.decode("ascii")), url.path
+        scope["query_string"] = url.query or b""
+        self.cycle = _Exchange(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=(b"expect", b"100-continue") in headers,
+            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
         self._open.append(self.cycle)
+        if len(self._open) == 1:
+            self._answer()
+        else:
+            self.flow.pause_reading()
         self._is_body = True
         # Trailers are added here, and not to the headers that the application sees.
         self.headers = []
+
+    def _answer(self) -> None:
+        """Start answering the first request that waits."""
+        config: Any = self.config
+        task = self.loop.create_task(self._open[0].run_asgi(config.loaded_app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
 
     def on_body(self, body: bytes) -> None:
         """Pass on a part of a body."""
@@ -89,21 +170,21 @@ class HttptoolsConnection(HttpToolsProtocol):
         """End a request."""
         self._overhead = 0
         if not self._is_upgrade:
-            super().on_message_complete()
-            self._is_body = False
+            self._is_body = self.cycle.more_body = False
+            self.cycle.message_event.set()
 
     def on_response_complete(self) -> None:
         """Start the next request that waits, or refuse what follows the last one."""
         self._open.popleft()
-        if self.pipeline:
-            super().on_response_complete()
-            return
-        # uvicorn would set a timer here, though `Server` closes idle connections.
         self.server_state.total_requests += 1
-        if not self.transport.is_closing():
-            self.flow.resume_reading()
-            if self._refusal is not None:
-                super().send_400_response(self._refusal)
+        # uvicorn would set a timer here, though `Server` closes idle connections.
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self._open:
+            self._answer()
+        elif self._refusal is not None:
+            super().send_400_response(self._refusal)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is malformed, after the responses to the requests before it, and never inside one."""
@@ -115,14 +196,11 @@ class HttptoolsConnection(HttpToolsProtocol):
                 self.transport.close()
                 return
             self._open.pop()
-            if self.pipeline:
-                self.pipeline.popleft()
         if not self._open:
             super().send_400_response(msg)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End every request; those that wait do not begin."""
-        self.pipeline.clear()
         for cycle in self._open:
             cycle.disconnected = True
             cycle.message_event.set()

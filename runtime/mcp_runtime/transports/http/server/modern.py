@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +22,7 @@ from mcp_runtime.protocol.names import TOOLS_CALL
 from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.http import mirrored
 from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
-from mcp_runtime.transports.http.server.asgi import Headers, Outlet, Sender
+from mcp_runtime.transports.http.server.asgi import Headers, Sender
 from mcp_runtime.transports.http.server.checks import Shared
 from mcp_runtime.transports.http.server.streams import Stream
 from mcp_runtime.transports.http.statuses import STATUSES
@@ -113,35 +113,7 @@ def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
         raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} differs from {where}")
 
 
-_VERSION: Final = mirrored.VERSION.encode()
-_METHOD: Final = mirrored.METHOD.encode()
-_NAME: Final = mirrored.NAME.encode()
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
-
-
-class SentHeaders(Mapping[str, str]):
-    """The headers of a request, each decoded on first access: most of them are never read.
-
-    Args:
-        headers: the raw headers.
-    """
-
-    __slots__ = ("_headers",)
-
-    def __init__(self, headers: Headers) -> None:
-        self._headers = headers
-
-    def __getitem__(self, name: str) -> str:
-        try:
-            return self._headers[name.encode("latin-1")].decode("latin-1")
-        except (KeyError, UnicodeEncodeError):
-            raise KeyError(name) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return (name.decode("latin-1") for name in self._headers)
-
-    def __len__(self) -> int:
-        return len(self._headers)
 
 
 class ModernStream(Stream):
@@ -159,24 +131,13 @@ class ModernStream(Stream):
     @property
     def sent_headers(self) -> Mapping[str, str]:
         """The headers of its request, as handlers see them."""
-        return SentHeaders(self._headers)
-
-    def sent(self, name: bytes) -> str | None:
-        """Return the value of a header of its request; None if it is absent."""
-        value = self._headers.get(name)
-        return None if value is None else value.decode("latin-1")
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
 
     def leave(self) -> None:
         """Handle that the client closed its connection."""
         if self.outlet is not None:
             self.outlet.leave()
         elif not self.is_finished:
-            self.finish()
-
-    def detach(self, outlet: Outlet) -> None:
-        """Handle the end of the response: it cannot be resumed."""
-        super().detach(outlet)
-        if not self.is_finished:
             self.finish()
 
 
@@ -268,20 +229,22 @@ def _checked(identify: Identify, request: Request, channel: Channel) -> Requeste
         PeerError: they do not match, or the sender information is not valid.
     """
     assert isinstance(channel, ModernStream)
-    params = request.params or {}
+    params, sent = request.params or {}, channel.sent_headers
     revision: Any = meta_of(params).get(modern.VERSION)
-    if isinstance(revision, str) and channel.sent(_VERSION) != revision:
-        raise _mismatch("MCP-Protocol-Version", channel.sent(_VERSION), f"_meta of the body names {revision[:64]!r}")
+    if isinstance(revision, str) and sent.get(mirrored.VERSION) != revision:
+        raise _mismatch(
+            "MCP-Protocol-Version", sent.get(mirrored.VERSION), f"_meta of the body names {revision[:64]!r}"
+        )
     requester = identify(request, channel)
-    if channel.sent(_METHOD) != request.method:
-        raise _mismatch("Mcp-Method", channel.sent(_METHOD), f"the method of the body is {request.method[:64]!r}")
+    if sent.get(mirrored.METHOD) != request.method:
+        raise _mismatch("Mcp-Method", sent.get(mirrored.METHOD), f"the method of the body is {request.method[:64]!r}")
     repeated = mirrored.NAMED.get(request.method)
     if repeated is None and (found := requester.answers.handlers.get(request.method)) is not None:
         repeated = found[0].named
     if repeated and isinstance(named := params.get(repeated), str):
-        _check_name(channel.sent(_NAME), repeated, named)
+        _check_name(sent.get(mirrored.NAME), repeated, named)
     # The last fields; `_replace` would take twice as long.
-    return Requester._make((*requester[:-2], channel.address, channel.sent_headers))
+    return Requester._make((*requester[:-2], channel.address, sent))
 
 
 def _check_name(header: str | None, repeated: str, named: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import socket
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, Final
@@ -17,7 +17,7 @@ from mcp_runtime import sources
 from mcp_runtime.connection.journal import log
 from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.transports.http.server.app import HttpApp
-from mcp_runtime.transports.http.server.asgi import Receive, Reply, Scope, Send
+from mcp_runtime.transports.http.server.asgi import HttpRequest, Receive, Scope, Send
 from mcp_runtime.transports.http.server.checks import LOOPBACK, without_port
 from mcp_runtime.transports.http.server.sse import SseApp
 from mcp_runtime.transports.http.statuses import Case, Refusal
@@ -74,17 +74,16 @@ class Site:
         if sse is not None:
             self._endpoints[sse[1]] = sse[0]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request, or handle the lifespan of the server."""
         path = scope["path"] if scope["type"] == "http" else self.path
         if path in self._metadata:
             path = self.path
         if (endpoint := self._endpoints.get(path)) is not None:
-            await endpoint(scope, receive, send)
-        elif self._health and path == self._health:
-            await self._answer_health(scope, send)
-        else:
-            await Reply(send).refuse(Refusal(Case.NOWHERE, self.path))
+            return endpoint(scope, receive, send)
+        if self._health and path == self._health:
+            return self._answer_health(HttpRequest(scope, receive, send))
+        return HttpRequest(scope, receive, send).refuse(Refusal(Case.NOWHERE, self.path))
 
     @property
     def is_busy(self) -> bool:
@@ -108,21 +107,22 @@ class Site:
         """Leave the lifespans of the servers, when no session is open any more."""
         await asyncio.gather(*(endpoint.aclose() for endpoint in self._endpoints.values()))
 
-    async def _answer_health(self, scope: Scope, send: Send) -> None:
+    async def _answer_health(self, request: HttpRequest) -> None:
+        method = request.scope["method"]
         try:
-            self._endpoints[self.path].checked_headers(scope)
-            if scope["method"] not in ("GET", "HEAD"):
+            self._endpoints[self.path].checked_headers(request.scope)
+            if method not in ("GET", "HEAD"):
                 raise Refusal(Case.HEALTH, headers=[(b"allow", b"GET, HEAD")])
         except Refusal as refusal:
-            await Reply(send).refuse(refusal)
+            await request.refuse(refusal)
             return
         endpoints = self._endpoints.values()
         is_well = not any(endpoint.is_stopping for endpoint in endpoints)
         health: dict[str, Any] = {"status": "ok" if is_well else "stopping"}
         if self._shows_sessions:
             health["sessions"] = sum(len(endpoint.sessions) for endpoint in endpoints)
-        body = dump(health) if scope["method"] == "GET" else b""
-        await Reply(send).respond(
+        body = dump(health) if method == "GET" else b""
+        await request.respond(
             (Case.ANSWERED if is_well else Case.UNHEALTHY).status, body, headers=[(b"cache-control", b"no-store")]
         )
 
@@ -245,6 +245,8 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
         port=port,
         # Its warnings are one line for each malformed request, from anybody.
         log_level="error",
+        access_log=False,
+        interface="asgi3",
         http=fastest_connection(),
         h11_max_incomplete_event_size=MAX_OVERHEAD,
         timeout_graceful_shutdown=1,

@@ -14,7 +14,7 @@ from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notificat
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.transports.http.server.asgi import Delay, Headers, Sender
 from mcp_runtime.transports.http.server.checks import SESSION, VERSION, Shared
-from mcp_runtime.transports.http.server.streams import CommonStream, ResumableStream, Stream
+from mcp_runtime.transports.http.server.streams import CommonStream, Stream
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
@@ -105,8 +105,7 @@ class HttpSession(Transport):
     def stream(self, headers: Headers, sender: Sender) -> Stream:
         """Create the stream of a POST, whose token may allow more than that of the POST that began the session."""
         number, self._next = self._next, self._next + 1
-        class_ = ResumableStream if self.primes else Stream
-        stream = self._streams[number] = class_(self, number, headers, sender)
+        stream = self._streams[number] = Stream(self, number, headers, sender)
         return stream
 
     def skipped(self, reason: str, headers: Headers, start: bytes, end: bytes) -> bytes | None:
@@ -128,11 +127,11 @@ class HttpSession(Transport):
         """Return the stream that an event belongs to, and the number of the event in it.
 
         Raises:
-            LookupError: there is no such event in this session, or what followed it is no longer stored.
+            Refusal: there is no such event in this session, or what followed it is no longer stored.
         """
         stream, _, number = event_id.partition("-")
         if not stream.isdecimal() or not number.isdecimal() or len(event_id) > 40:
-            raise LookupError(event_id)
+            raise Refusal(Case.NO_EVENT)
         found = self.common if stream == "0" else self._streams.get(int(stream))
         if found is None:
             found = await self._ended(int(stream), int(number))
@@ -187,10 +186,10 @@ class HttpSession(Transport):
     async def _ended(self, number: int, after: int) -> Stream:
         """Return a stream that has ended, with its stored messages."""
         if self.shared.events is None or not 0 < number < self._next:
-            raise LookupError(number)
+            raise Refusal(Case.NO_EVENT)
         kept = await self.shared.events.after(self.id, number, after)
         if kept is None and (after or number not in self._silent):
-            raise LookupError(number)
+            raise Refusal(Case.NO_EVENT)
         stream = Stream(self, number, {}, self.sender)
         stream.last = kept[-1][0] if kept else after
         stream.is_finished = True

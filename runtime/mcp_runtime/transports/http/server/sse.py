@@ -157,7 +157,8 @@ class SseApp(Application):
         for session in tuple(self.sessions.values()):
             await session.connection.aclose("the server is shutting down")
         self._silent.clear()
-        self._delays.clear()
+        self._first.clear()
+        self._quiet.clear()
 
     async def _answer(self, request: HttpRequest) -> None:
         id_ = _session_of(request.scope)
@@ -188,7 +189,7 @@ class SseApp(Application):
         self._shares.add(sender.peer, 1)
         self._silent.begin(session)
         try:
-            await pump(session.common, request, self._delays)
+            await pump(session.common, request, self._quiet)
         finally:
             del self.sessions[id_]
             self._shares.add(sender.peer, -1)
@@ -226,9 +227,9 @@ class SseApp(Application):
         if session.connection.state is not State.NEW:
             self._silent.end(session)
         if outcome.is_accepted:
-            await request.reply.respond(Case.ACCEPTED.status)
+            await request.respond(Case.ACCEPTED.status)
         else:
-            await request.reply.respond(Case.VIOLATION.status, outcome.error)
+            await request.respond(Case.VIOLATION.status, outcome.error)
 
     def _find(self, id_: str, sender: Sender) -> SseSession:
         session = self.sessions.get(id_)

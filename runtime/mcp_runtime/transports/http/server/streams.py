@@ -11,7 +11,6 @@ from mcp_runtime.transports.http.server.asgi import (
     EVENTS,
     HIGH_WATER,
     Delay,
-    Delays,
     Headers,
     HttpRequest,
     Message,
@@ -66,9 +65,11 @@ class Stream(Channel):
         "_begun",
         "_early",
         "_headers",
+        "_is_closing",
         "_owner",
         "_waiter",
         "address",
+        "can_resume",
         "code",
         "is_finished",
         "lacking",
@@ -96,6 +97,8 @@ class Stream(Channel):
         self._early: list[bytes] | None = []
         self._waiter: asyncio.Future[None] | None = None
         self._begun: asyncio.Future[None] | None = None
+        self.can_resume = owner.primes
+        self._is_closing = False
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -112,6 +115,11 @@ class Stream(Channel):
         """The only message that waits; None if there are none or several."""
         return self._early[0] if self._early is not None and len(self._early) == 1 else None
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all its messages wait for a response, and are few bytes."""
+        return self.is_finished and bool(self._early) and sum(map(len, self._early or ())) <= HIGH_WATER
+
     def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
         """Whether the sender lacks one of these scopes; then the answer has status 403, if that was not sent yet."""
         if principal is not None and principal.has(scopes):
@@ -126,7 +134,8 @@ class Stream(Channel):
             self._put(message)
         else:
             self._early.append(message)
-            self.wake()
+            if self._waiter is not None:
+                resolve(self._waiter)
 
     async def drain(self) -> None:
         """Wait until the client has read enough, or is gone."""
@@ -149,9 +158,18 @@ class Stream(Channel):
             self.outlet.end()
         self.wake()
 
+    def close_stream(self) -> None:
+        """End the response; messages sent from now on are stored until the client reconnects."""
+        if self._early is not None:
+            # It has not begun yet: it will, with the event that lets the client resume it.
+            self._is_closing = True
+            self.wake()
+        else:
+            self.end_response()
+
     async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
-        """Wait for the first message, or for the end of the stream or of the delay."""
-        if self._early or self.is_finished:
+        """Wait for the first message, or the end of the stream or of the delay, unless the stream is to be closed."""
+        if self._early or self.is_finished or self._is_closing:
             return
         self._waiter = waiter = asyncio.get_running_loop().create_future()
         delay.begin(waiter)
@@ -165,17 +183,17 @@ class Stream(Channel):
         """Return the messages that followed an event, with their numbers.
 
         Raises:
-            LookupError: there was no such event, or what followed it is no longer stored.
+            Refusal: there was no such event, or what followed it is no longer stored.
         """
         if after > self.last:
-            raise LookupError(after)
+            raise Refusal(Case.EVENTS_GONE)
         found: list[tuple[int, bytes]] = []
         events = self._owner.shared.events
         # More may be sent while the store reads.
         while after < self.last:
             more = await events.after(self._owner.id, self.number, after) if events is not None else None
             if not more:
-                raise LookupError(after)
+                raise Refusal(Case.EVENTS_GONE)
             found += more
             after = more[-1][0]
         return found
@@ -190,18 +208,31 @@ class Stream(Channel):
         if self.outlet is not None:
             self.outlet.end()
         self.outlet = outlet
-        if missed is None and self._owner.primes:
-            retry = self._owner.shared.limits.retry * 1000
-            outlet.put(b"id: %b\nretry: %d\ndata: \n\n" % (self._event_id(self.last), retry))
         for number, message in missed or ():
             outlet.put(self._encoded(number, message))
+        for event in self.begin(is_first=missed is None):
+            outlet.put(event)
+        if self.is_finished:
+            outlet.end()
+        if self._is_closing:
+            self._is_closing = False
+            self.detach(outlet)
+
+    def begin(self, *, is_first: bool = True) -> list[bytes]:
+        """Return the events that waited for a response; further ones no longer wait.
+
+        Args:
+            is_first: whether the client has received nothing yet.
+        """
+        events: list[bytes] = []
+        if is_first and self._owner.primes:
+            retry = self._owner.shared.limits.retry * 1000
+            events.append(b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.last, retry))
         early, self._early = self._early, None
         if self._begun is not None:
             resolve(self._begun)
-        for message in early or ():
-            outlet.put(self._event(message))
-        if self.is_finished:
-            outlet.end()
+        events += map(self._event, early or ())
+        return events
 
     def detach(self, outlet: Outlet) -> None:
         """Handle the end of a response."""
@@ -238,10 +269,7 @@ class Stream(Channel):
         # Encoded JSON contains no line ends.
         if self._owner.shared.events is None:
             return b"data: %b\n\n" % message
-        return b"id: %b\ndata: %b\n\n" % (self._event_id(number), message)
-
-    def _event_id(self, number: int) -> bytes:
-        return b"%d-%d" % (self.number, number)
+        return b"id: %d-%d\ndata: %b\n\n" % (self.number, number, message)
 
     def wake(self) -> None:
         """Wake up the waiters for the first message."""
@@ -249,39 +277,6 @@ class Stream(Channel):
             resolve(self._waiter)
         if self.is_finished and self._begun is not None:
             resolve(self._begun)
-
-
-class ResumableStream(Stream):
-    """A stream that its client can resume, so that a handler may close the response early."""
-
-    __slots__ = ("_is_closing",)
-
-    can_resume = True
-
-    def __init__(self, owner: Owner, number: int, headers: Headers, sender: Sender) -> None:
-        super().__init__(owner, number, headers, sender)
-        self._is_closing = False
-
-    async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
-        """Wait for the first message, or the end of the stream or of the delay, unless the stream is to be closed."""
-        if not self._is_closing:
-            await super().first(delay)
-
-    def close_stream(self) -> None:
-        """End the response; messages sent from now on are stored until the client reconnects."""
-        if self._early is not None:
-            # It has not begun yet: it will, with the event that lets the client resume it.
-            self._is_closing = True
-            self.wake()
-        elif self.outlet is not None:
-            self.detach(self.outlet)
-
-    def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
-        """Send events through a response, which ends at once if it was closed before it began."""
-        super().attach(outlet, missed)
-        if self._is_closing:
-            self._is_closing = False
-            self.detach(outlet)
 
 
 class CommonStream(Stream):
@@ -335,7 +330,7 @@ class CommonStream(Stream):
 async def pump(
     stream: Stream,
     request: HttpRequest,
-    delays: Delays,
+    quiet: "Delay[asyncio.Future[None]]",
     *,
     watcher: "asyncio.Task[None] | None" = None,
     after: int | None = None,
@@ -346,7 +341,7 @@ async def pump(
     Args:
         stream: the stream.
         request: the request.
-        delays: timeouts for slow clients.
+        quiet: reports when no event was sent for long.
         watcher: the task that already waits for the client to disconnect; it is cancelled in the end.
         after: the number of the last event that the client received; None if it received none.
         headers: further headers of the response.
@@ -358,18 +353,25 @@ async def pump(
     peer, unread = stream.sender.peer, stream.unread
     if not unread.has_room(peer, 0):
         raise Refusal(Case.UNREAD)
-    try:
-        missed = None if after is None else await stream.missed(after)
-    except LookupError:
-        raise Refusal(Case.EVENTS_GONE) from None
+    missed = None if after is None else await stream.missed(after)
+    # Proxies must neither cache nor buffer events.
+    sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
+    start: Message | None = {
+        "type": "http.response.start",
+        "status": Case.ANSWERED.status,
+        "headers": [*sent, *headers],
+    }
+    if missed is None and stream.is_complete:
+        # Nothing more is sent on it, and its client needs no time to read this.
+        await request.write(start, b"".join(stream.begin()), is_last=True)
+        return
     outlet = Outlet(unread, peer)
     stream.attach(outlet, missed)
     try:
-        start: Message | None = _start(headers)
         while not outlet.was_cut:
             data, is_last = outlet.take()
-            if data or is_last or start is not None:
-                await request.reply.write(start, data, is_last=is_last)
+            if data or is_last or start:
+                await request.write(start, data, is_last=is_last)
                 start = None
                 outlet.written(data)
                 if is_last:
@@ -378,7 +380,7 @@ async def pump(
                     await asyncio.sleep(0)
             else:
                 watcher = watcher or asyncio.ensure_future(watch(request.receive, outlet.leave))
-                if not await outlet.changed(delays.quiet):
+                if not await outlet.changed(quiet):
                     outlet.put(b":\n\n")
     except asyncio.CancelledError:
         task = asyncio.current_task()
@@ -391,9 +393,3 @@ async def pump(
         outlet.close()
         if watcher is not None:
             watcher.cancel()
-
-
-def _start(headers: Iterable[tuple[bytes, bytes]]) -> Message:
-    # Proxies must neither cache nor buffer events.
-    sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
-    return {"type": "http.response.start", "status": Case.ANSWERED.status, "headers": [*sent, *headers]}
