@@ -147,6 +147,11 @@ class Duties:
         return sum(seconds for at, seconds in self._stalled if at + seconds >= since and at <= self._now)
 
 
+def is_away(away: list[float] | None, now: float) -> bool:
+    """Whether a store fails at a time."""
+    return away is not None and away[0] <= now < sum(away)
+
+
 def params_of(message: Any) -> dict[str, Any]:
     """Return the params of a message; empty if it has none."""
     found: dict[str, Any] = message.get("params") or {}

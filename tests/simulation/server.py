@@ -9,9 +9,10 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
 from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.options import CallOptions
-from mcp_runtime.sealed import InputState
+from mcp_runtime.sealed import InputState, MemorySpentStates, SpentStates
 from mcp_runtime.settings import ServerOptions
 from simulation.client import MODERN, World, bindings
+from simulation.duties import is_away
 from simulation.net import History
 
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -88,7 +89,20 @@ async def _change(server: Any, uri: str | None) -> None:
     await (list_changed(server, "tools") if uri is None else resource_updated(server, uri))
 
 
-def make_server(world: World, history: History) -> Any:
+class Spent(MemorySpentStates):
+    """Knows which states were used, and fails for some seconds."""
+
+    def __init__(self, history: History, away: list[float] | None) -> None:
+        super().__init__()
+        self._now, self._away = history.loop.time, away
+
+    async def spend(self, state: str, until: float) -> bool:
+        if is_away(self._away, self._now()):
+            raise OSError("away")
+        return await super().spend(state, until)
+
+
+def make_server(world: World, history: History, spent: SpentStates | None = None) -> Any:
     """Return the server of a world: its tool does what the arguments say."""
     v = bindings(world["server"])
     is_session_with_tasks = "tasks" in world and world["server"] != MODERN
@@ -124,7 +138,7 @@ def make_server(world: World, history: History) -> Any:
     if "tasks" in world:
         more = {"extensions": [Tasks(MemoryTaskStore(ttl=190, poll_interval=world["tasks"]["poll"]))]}
     if "web" in world:
-        more = {"inputs": InputState(keys=[bytes(32)])}
+        more = {"inputs": InputState(keys=[bytes(32)], spent=spent)}
     options = ServerOptions(name="world", revisions=world["speaks"], **world["limits"], **more)
     known = {name: _always(result) for name, result in results.items()}
     return type("Worlds", (v.Server,), {"call_tool": call_tool, **known, "options": options})()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from simulation.duties import MODERN, Call, Connection, Machine
+from simulation.duties import MODERN, Call, Connection, Machine, is_away
 from simulation.judge import Judge
 from simulation.model import STREAM
 
@@ -44,6 +44,8 @@ class Streams(Judge):
         self._requests(stream)
         if self._is_over:
             stream.machine.step("delete")
+        elif data["resumes"] and is_away(self._web.get("away"), self._now):
+            self._makes(call, "answer", -32603)
         else:
             self._must("begin", call.tag)
 

@@ -36,6 +36,7 @@ def make(chance: random.Random, calls: list[dict[str, Any]]) -> dict[str, Any]:
         "stream_after": chance.choice((0.02, 1.0)),
         "slow": chance.choice((0, 0, 0.05)),
         "delete": chance.choice((None, None, chance.uniform(0, 15), soon)),
+        "away": chance.choice((None, [chance.uniform(0, 10), chance.choice((1, 10))])),
     }
 
 
@@ -89,9 +90,12 @@ class Client:
         last_id = ""
         for number_of_worker in plan["workers"]:
             worker = number_of_worker % len(self.workers)
-            self.history.note(WHO, "posts", {"tag": tag, "worker": worker})
+            self.history.note(WHO, "posts", {"tag": tag, "worker": worker, "resumes": "requestState" in params})
             exchange = Exchange(self, tag, *plan["cuts"][:1], worker=worker)
             last_id = await exchange.run("POST", headers, {"id": number, "method": "tools/call", "params": params})
+            if "try again" in exchange.error:
+                await asyncio.sleep(3)
+                continue
             if exchange.result.get("resultType") != "input_required":
                 break
             asked = exchange.result["inputRequests"].items()
@@ -127,6 +131,7 @@ class Exchange:
     def __init__(self, client: Client, tag: str = "", cut: Sequence[Any] = (1e6, 0), *, worker: int = 0) -> None:
         self.headers: dict[str, str] = {}
         self.result: dict[str, Any] = {}
+        self.error = ""
         self._client, self._tag, self._cut, self._app = client, tag, cut, client.workers[worker].app
         self._rest, self._last_id = b"", ""
         self._left: int | None = (*cut, None)[2]
@@ -191,7 +196,7 @@ class Exchange:
         self._last_id = self._event.pop("id", self._last_id)
         if data := self._event.pop("data", "").strip():
             message = json.loads(data)
-            self.result = message.get("result", {})
+            self.result, self.error = message.get("result", {}), message.get("error", {}).get("message", "")
             self._note("hears", message=message)
             self._left = None if self._left is None else self._left - 1
             if self._left == 0 and "method" in message:

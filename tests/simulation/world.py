@@ -14,7 +14,7 @@ from simulation import hostile, web
 from simulation.client import MODERN, World, live
 from simulation.loop import Loop, Stuck, simulate
 from simulation.net import Event, History, Net, Stream, Weather, held
-from simulation.server import LEVELS, make_server
+from simulation.server import LEVELS, Spent, make_server
 
 LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
@@ -208,7 +208,9 @@ def run(world: World) -> tuple[list[Event], Loop]:
                 for number, s in enumerate(streams)
             ]
             if "web" in world:
-                await web.play(world, partial(make_server, world, history), history)
+                await web.play(
+                    world, partial(make_server, world, history, Spent(history, world["web"].get("away"))), history
+                )
             elif "hostile" in world:
                 await _attack(world, history, streams[0])
             else:
