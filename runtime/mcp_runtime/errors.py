@@ -44,16 +44,11 @@ _MAX_SHOWN: Final = 4000
 """The maximum length of a displayed error, in characters. A peer's message may have any length."""
 
 
-def _shown(text: str) -> str:
-    return printable(text[:_MAX_SHOWN]) + ("..." if len(text) > _MAX_SHOWN else "")
-
-
 class McpError(Exception):
     """Base class of all runtime errors. Its text never contains raw control characters, even from the peer."""
 
     def __str__(self) -> str:
-        text = super().__str__()
-        return _shown(text)
+        return clipped(super().__str__(), _MAX_SHOWN)
 
 
 class AuthorError(McpError):
@@ -180,7 +175,7 @@ class ConnectionClosed(McpError):
     """The connection to the peer is closed. The text says why; after a server crash it has several lines."""
 
     def __str__(self) -> str:
-        return "\n".join(map(_shown, Exception.__str__(self).split("\n")))
+        return "\n".join(clipped(line, _MAX_SHOWN) for line in Exception.__str__(self).split("\n"))
 
 
 class AuthorizationError(McpError):

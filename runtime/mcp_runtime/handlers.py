@@ -113,7 +113,7 @@ class Stub:
     @staticmethod
     def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:
         """Build the params of a method from keyword arguments."""
-        return method.params.build(arguments) if method.params else None
+        return method.build(arguments)
 
 
 class Context(Generic[PeerT]):

@@ -185,6 +185,14 @@ class Method(Generic[P]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.direction.value})"
 
+    def build(self, arguments: Mapping[str, Any]) -> P | None:
+        """Build the params; return None if the method declares none.
+
+        Args:
+            arguments: the properties, by Python or wire name.
+        """
+        return self.params.build(arguments) if self.params else None
+
 
 @dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class RequestMethod(Method[P], Generic[P, R]):
@@ -232,6 +240,26 @@ class NotificationMethod(Method[P]):
 AnyMethod: TypeAlias = RequestMethod[Any, Any] | NotificationMethod[Any]
 M = TypeVar("M", bound=Method[Any])
 MethodTable: TypeAlias = Mapping[str, AnyMethod]
+
+
+def request_of(methods: MethodTable, name: str) -> RequestMethod[Any, Any]:
+    """Return the record of a request.
+
+    Args:
+        methods: a table that has it.
+        name: the method.
+    """
+    return cast("RequestMethod[Any, Any]", methods[name])
+
+
+def notification_of(methods: MethodTable, name: str) -> NotificationMethod[Any]:
+    """Return the record of a notification.
+
+    Args:
+        methods: a table that has it.
+        name: the method.
+    """
+    return cast("NotificationMethod[Any]", methods[name])
 
 
 def by_name(methods: Iterable[M]) -> Mapping[str, M]:

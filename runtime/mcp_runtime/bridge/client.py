@@ -11,7 +11,7 @@ from mcp_runtime.bridge.listening import listen_in_session
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import MissingCapability, PeerError, RequestTimeout
 from mcp_runtime.features.listen import Subscription, listen
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.method import RequestMethod, request_of
 from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.dispatch import Side
@@ -60,9 +60,8 @@ class SessionOfClient:
         """Send any request that the server answers."""
         spoken = self._connection.requester.spoken
         assert spoken is not None
-        discover = spoken.methods[names.SERVER_DISCOVER]
-        assert isinstance(discover, RequestMethod) and discover.params is not None
-        asked = discover.params.build({"_meta": dict(self._connection.request_meta())})
+        discover = request_of(spoken.methods, names.SERVER_DISCOVER)
+        asked = discover.build({"_meta": dict(self._connection.request_meta())})
         await self._connection.request(discover, asked, None)
         return self._empty(names.PING)
 
@@ -107,8 +106,7 @@ class SessionOfClient:
 
     def _method(self, name: str) -> RequestMethod[Any, Any]:
         assert self._connection.binding is not None
-        method = self._connection.binding.methods[name]
-        assert isinstance(method, RequestMethod)
+        method = request_of(self._connection.binding.methods, name)
         return method
 
     def _empty(self, name: str) -> Any:
@@ -139,8 +137,7 @@ def stand_alone(
 async def _discover(connection: Connection, params: Any) -> Any:
     """Return what the server sent when the session began."""
     assert connection.binding is not None
-    method, requester = connection.binding.methods[names.SERVER_DISCOVER], connection.requester
-    assert isinstance(method, RequestMethod)
+    method, requester = request_of(connection.binding.methods, names.SERVER_DISCOVER), connection.requester
     result = {
         "supportedVersions": [connection.revision],
         "capabilities": requester.declared[Side.SERVER],

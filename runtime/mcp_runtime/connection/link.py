@@ -201,7 +201,8 @@ class Link:
 
     def close(self, reason: str) -> None:
         """End the conversation."""
-        self._summarise()
+        if self._journal is not None and (text := self._journal.left_out()):
+            self._pass_to_hooks(McpError(text))
         self.closed_because = reason
         self.session.close()
         for channel in self.channels:
@@ -247,11 +248,6 @@ class Link:
         for text in self._journal.all_left_out():
             self._pass_to_hooks(McpError(text))
         return True
-
-    def _summarise(self) -> None:
-        """Log how many lines were omitted."""
-        if self._journal is not None and (text := self._journal.left_out()):
-            self._pass_to_hooks(McpError(text))
 
     def _pass_to_hooks(self, error: McpError) -> None:
         if not self.error_hooks:

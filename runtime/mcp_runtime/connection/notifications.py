@@ -19,7 +19,7 @@ from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.timers import Gate
 from mcp_runtime.connection.transport import MAX_UNREAD, Channel
 from mcp_runtime.errors import ConnectionClosed, clipped
-from mcp_runtime.method import NotificationMethod
+from mcp_runtime.method import NotificationMethod, notification_of
 from mcp_runtime.options import LogLevel
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
 
@@ -304,9 +304,8 @@ def log_message(
     """
     if not wants(requester, level) or requester.binding is None:
         return None
-    method = requester.binding.methods[NOTIFICATIONS_MESSAGE]
-    assert isinstance(method, NotificationMethod) and method.params is not None
+    method = notification_of(requester.binding.methods, NOTIFICATIONS_MESSAGE)
     arguments: dict[str, Any] = {"level": level, "data": data}
     if logger is not None:
         arguments["logger"] = logger
-    return method, method.params.build(arguments)
+    return method, method.build(arguments)

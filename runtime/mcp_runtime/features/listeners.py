@@ -11,7 +11,7 @@ from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.handlers import Context, ServerHandlers
-from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
+from mcp_runtime.method import NotificationMethod, notification_of, request_of
 from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
@@ -184,7 +184,7 @@ class Listeners:
                     agreed.setdefault(_URIS, []).append(uri)
                     self._watched[uri] += 1
             exchange.keep_open(listener)
-            method = self._methods[names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED]
+            method = notification_of(self._methods, names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED)
             await self._notify(listener, method, {"notifications": agreed})
             if exchange.is_open:
                 self._listening[listener] = None
@@ -193,14 +193,14 @@ class Listeners:
         finally:
             if listener not in self._listening:
                 self._left(listener)
-        listen = self._methods[names.SUBSCRIPTIONS_LISTEN]
-        assert isinstance(listen, RequestMethod)
+        listen = request_of(self._methods, names.SUBSCRIPTIONS_LISTEN)
         return listen.result.load()(**{"_meta": _tag(exchange)})
 
     async def changed(self, area: str) -> int:
         """Report a changed list to the listeners; return how many were notified."""
+        method = notification_of(self._methods, names.list_changed(area))
         wanting = [listener for listener in self._listening if listener.agreed.get(_flag(area))]
-        return await flushed([self._put(listener, self._methods[names.list_changed(area)]) for listener in wanting])
+        return await flushed([self._put(listener, method) for listener in wanting])
 
     async def updated(self, uri: str | None = None) -> int:
         """Report a changed resource, or part of one, to the listeners; return how many were notified.
@@ -214,7 +214,7 @@ class Listeners:
             for held in listener.agreed.get(_URIS, ())
             if uri is None or covers(held, uri)
         ]
-        method = self._methods[names.NOTIFICATIONS_RESOURCES_UPDATED]
+        method = notification_of(self._methods, names.NOTIFICATIONS_RESOURCES_UPDATED)
         return await flushed([self._put(each, method, about, {"uri": about}) for each, about in dict.fromkeys(wanting)])
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
@@ -222,7 +222,7 @@ class Listeners:
         for listener in tuple(self._listening):  # Sending may remove one, if its channel turns out to be lost.
             uri = arguments.get("uri")
             if any(covers(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else listener.wants(name):
-                method, params = self._notification(listener, self._methods[name], arguments)
+                method, params = self._notification(listener, notification_of(self._methods, name), arguments)
                 self._connection.post(method, params, exchange=listener.exchange)
 
     def end(self, channel: Channel | None = None) -> None:
@@ -251,21 +251,24 @@ class Listeners:
         if self.subscriber is not None:
             self.subscriber.release(free)
 
-    def _put(self, listener: "_Listener", method: AnyMethod, about: str = "", arguments: Any = None) -> Any:
+    def _put(
+        self, listener: "_Listener", method: NotificationMethod[Any], about: str = "", arguments: Any = None
+    ) -> Any:
         notify = partial(self._notify, listener, method, arguments or {})
         return listener.pending.put(self._connection, (method.name, about), notify)
 
-    async def _notify(self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]) -> None:
+    async def _notify(
+        self, listener: "_Listener", method: NotificationMethod[Any], arguments: Mapping[str, Any]
+    ) -> None:
         if not listener.exchange.is_open:
             return  # Nothing that belongs to it may follow its end.
         method, params = self._notification(listener, method, arguments)
         await self._connection.notify(method, params, exchange=listener.exchange)
 
     def _notification(
-        self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]
+        self, listener: "_Listener", method: NotificationMethod[Any], arguments: Mapping[str, Any]
     ) -> tuple[NotificationMethod[Any], Any]:
-        assert isinstance(method, NotificationMethod) and method.params is not None
-        return method, method.params.build({**arguments, "_meta": _tag(listener.exchange)})
+        return method, method.build({**arguments, "_meta": _tag(listener.exchange)})
 
 
 class _Listener:

@@ -11,7 +11,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import PeerError
 from mcp_runtime.features.listeners import MAX_URI, RESOURCE, Listeners, PendingChanges, flushed, listeners_of
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
-from mcp_runtime.method import NotificationMethod, RequestMethod
+from mcp_runtime.method import RequestMethod, notification_of
 from mcp_runtime.protocol import names
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.dispatch import State
@@ -71,7 +71,7 @@ class Subscriptions:
         uris: set[str] = set()
         connection.features[_FEATURE] = uris
         _follow(connection, names.RESOURCES_SUBSCRIBE, partial(_check_room, uris), uris.add)
-        _follow(connection, names.RESOURCES_UNSUBSCRIBE, _accept, uris.discard)
+        _follow(connection, names.RESOURCES_UNSUBSCRIBE, lambda _: None, uris.discard)
 
 
 def _check_room(uris: set[str], uri: str) -> None:
@@ -84,10 +84,6 @@ def _check_room(uris: set[str], uri: str) -> None:
         raise PeerError(INVALID_PARAMS, f"the URI has more than {MAX_URI:,} characters", {"pointer": "/uri"})
     if uri not in uris and len(uris) >= MAX_SUBSCRIPTIONS:
         raise PeerError(INTERNAL_ERROR, f"the limit of {len(uris):,} subscriptions is reached")
-
-
-def _accept(uri: str) -> None:
-    """Accept any resource."""
 
 
 def _follow(connection: Connection, name: str, check: Callable[[str], None], change: Callable[[str], None]) -> None:
@@ -232,9 +228,8 @@ async def _notify(connections: list[Connection], name: str, arguments: dict[str,
         # Before the handshake is confirmed, a client is sent only pings and log messages (basic/lifecycle).
         if connection.state is not State.READY or connection.binding is None:
             continue
-        method = connection.binding.methods[name]
-        assert isinstance(method, NotificationMethod)
-        params = method.params.build(arguments) if method.params and arguments is not None else None
+        method = notification_of(connection.binding.methods, name)
+        params = None if arguments is None else method.build(arguments)
         pending: PendingChanges = connection.features.setdefault(_PENDING, PendingChanges())
         change = name, arguments["uri"] if arguments else ""
         sending.append(pending.put(connection, change, partial(connection.notify, method, params)))

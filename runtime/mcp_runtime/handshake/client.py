@@ -87,14 +87,9 @@ class Opening:
             self._bridges = bridges
             by_revision = dict.fromkeys(bridges.revisions, clients[0])
             own_handlers = dict.fromkeys(bridges.revisions, handlers[0]) if handlers else {}
-        return await self._open(by_revision, own_handlers, require)
-
-    async def _open(
-        self, clients: Mapping[str, type[ClientT]], own_handlers: Mapping[str, Handlers], require: Sequence[str]
-    ) -> ClientT:
         if self._peer.connection is not None:
             raise ConnectionClosed("this peer has a conversation already; connect again for another one")
-        self._clients = clients
+        self._clients = by_revision
         self._clients, self._handlers = self._allowed(), own_handlers
         try:
             await self._connect()
@@ -302,8 +297,7 @@ class Opening:
     async def _ask(self, revision: str) -> Mapping[str, Any]:
         self._bind(revision)
         method: RequestMethod[Any, Any] = self._method(INITIALIZE)
-        assert method.params is not None
-        params = method.params.build(
+        params = method.build(
             {"protocolVersion": revision, "capabilities": self._offer.capabilities, "clientInfo": self._named()}
         )
         result = await self._connection.request(method, params, CallOptions(timeout=self._options.timeout))

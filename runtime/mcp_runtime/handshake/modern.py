@@ -17,7 +17,7 @@ from mcp_runtime.features.listeners import Listeners
 from mcp_runtime.features.utilities import Logging
 from mcp_runtime.handlers import answer_with
 from mcp_runtime.handshake.offer import Offer, Served, identity_of, server_features
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.method import RequestMethod, request_of
 from mcp_runtime.options import CacheHint
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.dispatch import Side
@@ -140,8 +140,7 @@ class Requesters:
         requester = Requester(Side.SERVER, reader, answers).speaking(server.__binding__, wire, reader)
         with connection.set_up_for(requester):
             own = Offer(connection, server.answered(), server_features(options), options).capabilities
-            discover = spoken.methods[SERVER_DISCOVER]
-            assert isinstance(discover, RequestMethod)
+            discover = request_of(spoken.methods, SERVER_DISCOVER)
             result = {"supportedVersions": self._supported, "capabilities": own, "instructions": options.instructions}
             connection.handle(discover, partial(_discover, discover, result))
             if options.logging:

@@ -21,7 +21,7 @@ from mcp_runtime.errors import PeerError, RemoteProtocolError, RequestTimeout, U
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.features.utilities import KeepAlive, Logging, RelatedTasks
 from mcp_runtime.handlers import Handlers, ServerHandlers
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.method import request_of
 from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.capabilities import derive, merge, put
@@ -268,12 +268,9 @@ async def discover(connection: Connection, meta: Mapping[str, Any], timeout: flo
         ConnectionClosed: the connection ended.
     """
     assert connection.requester.spoken is not None
-    method = connection.requester.spoken.methods[SERVER_DISCOVER]
-    assert isinstance(method, RequestMethod) and method.params is not None
+    method = request_of(connection.requester.spoken.methods, SERVER_DISCOVER)
     try:
-        found = await connection.request(
-            method, method.params.build({"_meta": dict(meta)}), CallOptions(timeout=timeout)
-        )
+        found = await connection.request(method, method.build({"_meta": dict(meta)}), CallOptions(timeout=timeout))
     except PeerError as error:
         if error.code in MODERN_ERRORS:
             raise

@@ -12,7 +12,7 @@ from mcp_runtime.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.features.subscriptions import remember
 from mcp_runtime.handlers import ServerHandlers, answer_with
 from mcp_runtime.handshake.offer import Offer, Served, check_handlers, identity_of, server_features, warn_of_gaps
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.method import request_of
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Request
@@ -101,11 +101,9 @@ def by_era(servers: Sequence[ServerHandlers]) -> Eras:
     return eras
 
 
-def _requesters(
-    connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]
-) -> Callable[[Request, Channel], Requester]:
+def _requesters(connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]) -> Identify:
     @cache
-    def made() -> Callable[[Request, Channel], Requester]:
+    def made() -> Identify:
         from mcp_runtime.handshake.modern import Requesters
 
         return Requesters(connection, servers, legacy).of
@@ -201,7 +199,6 @@ def _result(server: ServerHandlers, spoken: Binding, own: Mapping[str, Any]) -> 
     }
     if options.instructions is not None:
         result["instructions"] = options.instructions
-    method = spoken.methods[INITIALIZE]
-    assert isinstance(method, RequestMethod)
+    method = request_of(spoken.methods, INITIALIZE)
     dumped: Mapping[str, Any] = method.result.build(result).model_dump(mode="json")
     return dumped

@@ -17,7 +17,7 @@ from mcp_runtime.connection.requester import Effect, Handler, Requester, run_onc
 from mcp_runtime.errors import LocalProtocolError, PeerError, clipped
 from mcp_runtime.features.inputs.questions import digest_of, read_answers, unknown_state
 from mcp_runtime.handlers import Context
-from mcp_runtime.method import AnyMethod, RequestMethod, WireType
+from mcp_runtime.method import AnyMethod, RequestMethod, WireType, request_of
 from mcp_runtime.options import CallOptions
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
 from mcp_runtime.sealed.replay import Record, Run
@@ -302,8 +302,7 @@ def _asking_record(method: AnyMethod, requester: Requester) -> RequestMethod[Any
 def _type_of(name: str, requester: Requester) -> tuple[RequestMethod[Any, Any], WireType[Any]]:
     """Return the method of a question, and the type of its answer."""
     assert requester.binding is not None
-    method = requester.binding.methods[name]
-    assert isinstance(method, RequestMethod)
+    method = request_of(requester.binding.methods, name)
     return method, method.result
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mcp_runtime.binding import Binding
 from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import Handlers
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.method import request_of
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, is_object
 from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 from mcp_runtime.testing.heard import Heard
@@ -59,8 +59,7 @@ class Script:
             raise AssertionError("; ".join(reasons))
 
     def _handler(self, name: str) -> Callable[..., Any]:
-        method = self._binding.methods[name]
-        assert isinstance(method, RequestMethod)
+        method = request_of(self._binding.methods, name)
 
         async def handler(handlers: Any, params: Any, ctx: Any) -> Any:
             self._heard.asked.append(params)

@@ -15,7 +15,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Interrupted, write_result
 from mcp_runtime.errors import ConnectionClosed, PeerError, RemoteProtocolError, clipped
-from mcp_runtime.method import AnyMethod, RequestMethod, WireType
+from mcp_runtime.method import AnyMethod, RequestMethod, WireType, request_of
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_object
 
 _NOT_OF_THE_CALL: Final = frozenset(("_meta", "inputResponses", "requestState"))
@@ -166,8 +166,7 @@ async def _fail_at_the_end(connection: Connection) -> None:
 
 async def _one(connection: Connection, request: Any) -> Any:
     assert connection.binding is not None
-    method = connection.binding.methods[request.method]
-    assert isinstance(method, RequestMethod)
+    method = request_of(connection.binding.methods, request.method)
     requester, params = connection.requester, request.params
     wire = requester.wire
     if wire is not None and params is not None and method.params is not None:
