@@ -328,18 +328,10 @@ def text_of(plan: dict[str, Any]) -> str:
 
 def expected_revisions(world: dict[str, Any]) -> set[str]:
     """Return the revisions that the two ends may agree on."""
-    own, server, era, speaks = world["client"], world["server"], world["era"], world["speaks"]
-    wanted: set[str]
-    if era == "legacy":
-        wanted = {own if own != MODERN else "2025-11-25"}
-    elif era == "modern":
-        wanted = {MODERN}
-    else:
-        wanted = {own}
-    if speaks == "own":
-        is_fit = era == "auto" or (era == "modern") == (server == MODERN)
-        wanted = {server} if is_fit else set[str]()
-    slow = world["weather"]["delay"] > 0.5 or world["stalls"]
-    if slow and era == "auto" and speaks == "all":
-        wanted |= {"2025-11-25"}
-    return wanted
+    own, server, era = world["client"], world["server"], world["era"]
+    if world["speaks"] == "own":
+        return {server} if era == "auto" or (era == "modern") == (server == MODERN) else set()
+    if era != "auto":
+        return {MODERN if era == "modern" else "2025-11-25" if own == MODERN else own}
+    is_slow = world["weather"]["delay"] > 0.5 or world["stalls"]
+    return {own, "2025-11-25"} if is_slow else {own}

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count, pairwise
@@ -97,25 +97,6 @@ class _Noting(Receiver):
         self._receiver.connection_lost(reason)
 
 
-class Lines:
-    """Records the messages among the bytes that pass one end of a stream."""
-
-    def __init__(self, history: History, who: str) -> None:
-        self._note, self._who = history.note, who
-        self._rest = b""
-
-    def feed(self, data: bytes) -> None:
-        """Take bytes that are passing."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            if line.strip():
-                self._note(self._who, "sent", parsed(line))
-
-    def broke(self) -> None:
-        """Record that nobody reads any more."""
-        self._note(self._who, "cannot write")
-
-
 def parsed(line: bytes) -> Any:
     """Return a message; the text of what is not JSON."""
     try:
@@ -144,22 +125,23 @@ class Pipe:
     """One direction of a stream: the write end of one process, and the read end of another.
 
     Args:
-        loop: the loop of the world.
+        net: its loop, and the history of what the two processes write and read.
         weather: how it behaves.
-        sent: sees the bytes that the writer has written.
-        note: records what the reader does.
+        writer: the process that writes.
+        reader: the process that reads.
     """
 
-    def __init__(
-        self, loop: Loop, weather: Weather, sent: Lines, note: Callable[[str], None], numbers: Iterator[int]
-    ) -> None:
-        self._loop, self._weather, self._sent, self._note = loop, weather, sent, note
+    def __init__(self, net: "Net", weather: Weather, writer: str, reader: str) -> None:
+        loop = net.loop
+        self._loop, self._weather, self._note = loop, weather, net.history.note
+        self._writer, self._reader = writer, reader
+        self._line = b""
         self._arrived: deque[bytes] = deque()
         self._on_its_way = self._unread = 0
         self.moved = 0
         self._last = 0.0
         self._is_ended = self._is_cut = self._writes = self._reads = self._refused = False
-        self._read_fd, self._write_fd = next(numbers), next(numbers)
+        self._read_fd, self._write_fd = next(net.numbers), next(net.numbers)
         loop.add_descriptor(self._read_fd, lambda: bool(self._arrived) or self._is_ended)
         loop.add_descriptor(self._write_fd, lambda: (self._room > 0 and not self._refused) or not self._has_reader)
 
@@ -189,7 +171,7 @@ class Pipe:
     def write(self, data: bytes | memoryview) -> int:
         """Write some of the bytes; return how many."""
         if not self._has_reader:
-            self._sent.broke()
+            self._note(self._writer, "cannot write")
             raise BrokenPipeError(32, "Broken pipe")
         # A pipe may have room and still take nothing of a short message, until something is read.
         is_short = 0 < self._room < len(data) and self._room < self._weather.capacity
@@ -197,7 +179,9 @@ class Pipe:
             self._refused = True
             raise BlockingIOError
         taken = bytes(data[: self._room])
-        self._sent.feed(taken)
+        *lines, self._line = (self._line + taken).split(b"\n")
+        for line in filter(bytes.strip, lines):
+            self._note(self._writer, "sent", parsed(line))
         self._send(taken)
         return len(taken)
 
@@ -205,7 +189,7 @@ class Pipe:
         """Return some bytes; none at the end."""
         if not self._arrived:
             if self._is_ended:
-                self._note("reads the end")
+                self._note(self._reader, "reads the end")
                 return b""
             raise BlockingIOError
         data = self._arrived.popleft()
@@ -261,14 +245,12 @@ class Stream:
 
     def __init__(self, net: "Net", number: int, weather: Weather) -> None:
         client, server = f"client {number}", f"server {number}"
-        history = net.history
-        self.there = Pipe(net.loop, weather, Lines(history, client), partial(history.note, server), net.numbers)
-        self.back = Pipe(net.loop, weather, Lines(history, server), partial(history.note, client), net.numbers)
+        self.there, self.back = Pipe(net, weather, client, server), Pipe(net, weather, server, client)
         self.client = net.adopt(client, self.back.reader(), self.there.writer())
         self.server = net.adopt(server, self.there.reader(), self.back.writer())
         if weather.cut is not None:
             net.loop.arrive(weather.cut, self.cut)
-        self._history, self._number, self._delay = history, number, weather.delay
+        self._history, self._number, self._delay = net.history, number, weather.delay
 
     def cut(self) -> None:
         """End both directions at once."""
