@@ -1,15 +1,23 @@
 """Without any option, every client reaches every server."""
 
 from copy import copy
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import pytest
+from jsonschema import Draft202012Validator
+from pydantic_core import to_jsonable_python
 
 from bridge.messages import REVISIONS
 from mcp_runtime.transports.memory import connect_memory
 from support.apps import text_of
 from support.talk import bindings
+
+
+@dataclass
+class Loaf:
+    name: str
+    parts: "list[Loaf]"
 
 
 def app_of(revision: str) -> Any:
@@ -75,3 +83,45 @@ def test_a_package_without_conversions_speaks_its_own_revision(package: str) -> 
     assert binding.bridges("all") is None
     with pytest.raises(ValueError, match="has no conversions; generate two revisions or more"):
         binding.bridges(["2025-11-25"])
+
+
+OUTPUTS: tuple[tuple[Any, Any, bool], ...] = (
+    (list[str], ["a"], True),
+    (int, 3, True),
+    (int | None, None, True),
+    (Literal["a", 1], "a", True),
+    (list[Loaf], [Loaf(name="rye", parts=[])], True),
+    (int | dict[str, int], {"a": 1}, False),
+    (Loaf | None, None, False),
+    (dict[str, int], {"a": 1}, True),
+    (Loaf, Loaf(name="rye", parts=[Loaf(name="crust", parts=[])]), True),
+)
+"""What tools return: the type, a value, and whether the type says enough to become a schema of objects."""
+
+
+@pytest.mark.parametrize("client", ["2025-06-18", "2025-11-25"])
+async def test_older_clients_get_every_value_as_an_object_that_its_schema_admits(client: str) -> None:
+    app: Any = bindings("2026-07-28").App("test")
+
+    def tool(number: int) -> None:
+        def give() -> Any:
+            return OUTPUTS[number][1]
+
+        give.__annotations__["return"] = OUTPUTS[number][0]
+        app.tool(name=str(number))(give)
+
+    for number in range(len(OUTPUTS)):
+        tool(number)
+    async with connect_memory(app) as peer:
+        opened = await bindings(client).Client.open(peer)
+        listed = {found.name: found.output_schema for found in (await opened.list_tools()).tools}
+        for number, (_, value, has_schema) in enumerate(OUTPUTS):
+            result = await opened.call_tool(name=str(number))
+            assert len(result.content) == 1
+            plain = to_jsonable_python(value)
+            assert result.structured_content == (plain if isinstance(plain, dict) else {"result": plain})
+            schema = listed[str(number)]
+            assert (schema is not None) is has_schema
+            if schema is not None:
+                validator: Any = Draft202012Validator(schema.model_dump(mode="json", by_alias=True))
+                assert validator.is_valid(result.structured_content)

@@ -18,7 +18,7 @@ from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_sources
 from mcp_bindings.bridges import ERAS
 from mcp_runtime.bridge.convert import Compiled, converter
-from mcp_runtime.bridge.fallbacks import OBJECTS, VALUES
+from mcp_runtime.bridge.fallbacks import OBJECTS, VALUES, WHOLE
 from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
 from support.samples import HANDSHAKE, json_source
 
@@ -94,8 +94,8 @@ def test_a_row_that_fits_nothing_is_stale_and_an_error() -> None:
 
 
 def test_every_conversion_that_a_row_names_exists() -> None:
-    assert {row.convert for row in ROWS} - {"", "split", "session"} <= VALUES.keys() | OBJECTS.keys()
-    assert VALUES.keys() | OBJECTS.keys() <= {row.convert for row in ROWS}
+    assert {row.convert for row in ROWS} - {"", "split", "session"} <= {*VALUES, *OBJECTS, *WHOLE}
+    assert {*VALUES, *OBJECTS, *WHOLE} <= {row.convert for row in ROWS}
 
 
 def test_the_kinds_are_those_of_the_committed_tables() -> None:

@@ -107,7 +107,7 @@ class TestSessionsOfAServerWithTheExtension:
     async def test_its_results_are_those_of_2025_11_25(self) -> None:
         async with converse(bakery(), OLD, handlers=Customer()) as talk:
             result = await run_as_task(talk.client, TOOLS_CALL, order("wait"))
-            assert result.structured_content is None and "1" in text_of(result)
+            assert result.structured_content == {"result": [1, 2]} and "1" in text_of(result)
             with pytest.raises(PeerError, match="can only be called as a task") as refused:
                 await talk.client.call_tool(name="wait")
             assert refused.value.code == -32601

@@ -50,7 +50,6 @@ DATED_EXAMPLES = {
     "sampling": "sampling is deprecated in 2026-07-28",
     "tasks": "records of methods belong to one revision",
     "trace": "it prints the messages of a handshake, which ended with 2025-11-25",
-    "tracker": "clients of 2025-11-25 get its lists and numbers as structured content, which has to be an object there",
 }
 """Why an example does, by the first part of its name."""
 # The environment of the tests, whose packages are the checkout's, and the programs of the system.

@@ -514,7 +514,7 @@ TABLE: _Final = _t.Table(
                 "type": _t.Constants(values=("object",)),
             },
             fill_old={"type": "object"},
-            unfit_old={"type": _t.Fallback(kind="output_schema", convert="leave_out")},
+            unfit_old={"type": _t.Fallback(kind="output_schema", convert="wrap_schema")},
         ),
         "ToolResultContent": _t.Object(
             members={

@@ -5,13 +5,19 @@ English and in brackets, so that a model sees that it was not written by the aut
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_runtime import sources
-from mcp_runtime.bridge.steps import DROPPED
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
+
+_DEFINED: Final = "#/$defs/"
+_DEEPEST: Final = 8
+"""How many references and unions deep a schema is read."""
+_REFERENCE: Final = re.compile(r'"\$(?:ref|dynamicRef|id|anchor|dynamicAnchor)": "([^"]*)"')
+"""What a schema refers to, and what it may be referred to by; found in its JSON."""
 
 
 def describe(block: Any) -> dict[str, Any]:
@@ -73,10 +79,17 @@ def join_strings(values: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class InOtherWords:
-    """How a property is expressed by the rest of its object: whether it already is, and what adds it."""
+    """How a property is expressed by the rest of its object.
+
+    Attributes:
+        is_said: whether it already is.
+        say: adds what expresses it.
+        wrap: returns a value that the older revision admits for one that it does not.
+    """
 
     is_said: Callable[[dict[str, Any]], bool]
     say: Callable[[dict[str, Any]], None]
+    wrap: Callable[[Any], Any]
 
 
 def _structured_is_said(result: dict[str, Any]) -> bool:
@@ -85,6 +98,44 @@ def _structured_is_said(result: dict[str, Any]) -> bool:
     if is_object(structured) and structured.keys() == {"result"}:
         values.append(structured["result"])  # what servers wrap where only objects are allowed
     return not is_array(content) or any(_says(block, value) for block in content for value in values)
+
+
+def _wrap(value: Any) -> dict[str, Any]:
+    return {"result": value}
+
+
+def wrap_schema(schema: dict[str, Any]) -> bool | None:
+    """Make a schema of output that rules out objects one of objects with such a value as `result`.
+
+    Returns:
+        Whether the schema says the same as before, of the wrapped value; None if it rules out what is not an object.
+    """
+    kinds = _kinds(schema, schema.get("$defs"), _DEEPEST)
+    if kinds == {True}:
+        return None
+    references = _REFERENCE.findall(json.dumps(schema))
+    if True in kinds or not all(each.startswith(_DEFINED) for each in references):
+        return False
+    outer = {name: schema.pop(name) for name in ("$schema", "$defs") if name in schema}
+    inner = dict(schema)
+    schema.clear()
+    schema.update(outer, type="object", properties=_wrap(inner), required=["result"])
+    return True
+
+
+def _kinds(schema: Any, defined: Any, depth: int) -> set[bool]:
+    """Return whether a schema admits objects (True), other values (False), or both; objects if it does not say."""
+    held: dict[str, Any] = schema if is_object(schema) else {}
+    if (types := held.get("type")) is not None:
+        return {name == "object" for name in (types if is_array(types) else [types])}
+    if is_array(values := [held["const"]] if "const" in held else held.get("enum")):
+        return {is_object(value) for value in values}
+    reference = held.get("$ref")
+    if depth and isinstance(reference, str) and is_object(defined):
+        return _kinds(defined.get(reference.removeprefix(_DEFINED)), defined, depth - 1)
+    if depth and is_array(branches := held.get("anyOf", held.get("oneOf"))) and branches:
+        return set[bool]().union(*(_kinds(branch, defined, depth - 1) for branch in branches))
+    return {True}
 
 
 def _say_structured(result: dict[str, Any]) -> None:
@@ -135,23 +186,20 @@ def new_id(_: Any) -> str:
     return sources.token_hex(16)
 
 
-def leave_out(_: Any) -> Any:
-    """Return the marker that a value, or the object around it, is dropped."""
-    return DROPPED
-
-
 VALUES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "describe": describe,
     "first_hundred": first_hundred,
     "join": join,
     "join_strings": join_strings,
-    "leave_out": leave_out,
     "name_titles": name_titles,
     "new_id": new_id,
 }
 """The functions that replace one value by another."""
 
 OBJECTS: Final[Mapping[str, InOtherWords]] = {
-    "say_structured": InOtherWords(is_said=_structured_is_said, say=_say_structured)
+    "say_structured": InOtherWords(is_said=_structured_is_said, say=_say_structured, wrap=_wrap)
 }
 """How the rest of an object can express one of its properties."""
+
+WHOLE: Final[Mapping[str, Callable[[dict[str, Any]], bool | None]]] = {"wrap_schema": wrap_schema}
+"""The functions that change a whole object for the sake of one property; on False it is dropped, on None it stays."""

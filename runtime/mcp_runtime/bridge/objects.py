@@ -9,7 +9,7 @@ return.
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
-from mcp_runtime.bridge.fallbacks import OBJECTS, InOtherWords
+from mcp_runtime.bridge.fallbacks import OBJECTS, WHOLE, InOtherWords
 from mcp_runtime.bridge.policy import CAPABILITY, UNDECLARED, Action
 from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Bare, Convert, Place, Run, Step, needles_of
 from mcp_runtime.bridge.table import Fallback, Fit, Node, Object, Shape
@@ -22,8 +22,8 @@ MARKS: Final = frozenset((f'"{PREFIX}'.encode(),))
 
 _Part = Callable[[dict[str, Any], Place, Run], bool]
 """Changes an object; returns whether the object is kept."""
-_Room: TypeAlias = tuple[Callable[[Any], bool], InOtherWords | None, Convert | None]
-"""The check for a value where its name is declared, its fallback, and what happens to values that do not fit."""
+_Room: TypeAlias = tuple[Callable[[Any], bool], InOtherWords | None]
+"""The check for a value where its name is declared, and its fallback."""
 
 
 class Compiled(Protocol):
@@ -120,15 +120,32 @@ class _Maker:
     def _rooms(self, new: Mapping[str, Shape]) -> None:
         """Make room for what only the other side declares."""
         rooms: dict[str, _Room] = {}
+        for name, fallback in () if self._up else self._node.unfit_old.items():
+            self._add(self._unfit(name, new[name], fallback), name)
         for name, shape in new.items():
             otherwise = self._node.said_otherwise.get(name) if self._up else None
             words = None if otherwise is None else OBJECTS[otherwise.convert]
-            unfit = None if self._up else self._node.unfit_old.get(name)
-            replace = None if unfit is None else self._compiled.replacement(unfit)
-            rooms[name] = self._compiled.check(shape, old=not self._up), words, replace
+            rooms[name] = self._compiled.check(shape, old=not self._up), words
         if rooms:
             self.parts.append(_make_room(rooms))
             self.needles.append(frozenset(f'"{name}"'.encode() for name in rooms))
+
+    def _unfit(self, name: str, shape: Shape, fallback: Fallback) -> _Part:
+        """Return what happens to an object whose property does not fit, or is absent."""
+        action, change = self._compiled.action(fallback.kind), WHOLE[fallback.convert]
+        fits, replace = self._compiled.check(shape, old=not self._up), self._compiled.replacement(fallback)
+
+        def change_whole(held: dict[str, Any], at: Place, run: Run) -> bool:
+            if name in held and fits(held[name]):
+                return True
+            if action is not Action.FALLBACK:
+                return name not in held or replace(held, (*at, name), run) is not DROPPED
+            is_kept = change(held)
+            if is_kept is not None:
+                run.report(fallback.kind, action, (*at, name))
+            return is_kept is not False
+
+        return change_whole
 
     def _add(self, part: _Part, name: str) -> None:
         self.parts.append(part)
@@ -179,10 +196,8 @@ def _make_room(rooms: Mapping[str, _Room]) -> _Part:
 
     def make_room(held: dict[str, Any], at: Place, run: Run) -> bool:
         for name in [name for name in rooms if name in held]:
-            fits, words, replace = rooms[name]
+            fits, words = rooms[name]
             if not fits(held[name]):
-                if replace is not None and replace(held[name], (*at, name), run) is DROPPED:
-                    return False
                 held[PREFIX + name] = held.pop(name)
             elif words is not None and not words.is_said(held):
                 held[PREFIX + name] = True
@@ -263,7 +278,7 @@ def _say_unfit(name: str, fits: Callable[[Any], bool], fallback: Fallback) -> _P
             if not words.is_said(held):
                 words.say(held)
             run.report(fallback.kind, Action.FALLBACK, (*at, name))
-            del held[name]
+            held[name] = words.wrap(held[name])
         return True
 
     return say_unfit

@@ -99,7 +99,8 @@ class Object:
         absent_old: what to do if a property is absent that the older side requires and the newer one does not.
         absent_new: the same, in the other direction.
         said_otherwise: added properties whose meaning can be expressed in another way for the older side.
-        unfit_old: what to do if a property that only the older side declares has a value that it does not allow.
+        unfit_old: what to do with the object if a property that only the older side declares has a value that it does
+            not allow.
         rest: the difference between undeclared properties, if any.
         declared: the declared properties of both sides, where `rest` is given.
         is_capabilities: whether the properties are capabilities, which a revision either has or lacks.
