@@ -4,7 +4,7 @@ import re
 import sys
 from functools import cache
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 __all__ = [
     "AuthorizationError",
@@ -50,13 +50,23 @@ class McpError(Exception):
     def __str__(self) -> str:
         return clipped(super().__str__(), _MAX_SHOWN)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _copied, (type(self), self.args), self.__dict__
+
+
+def _copied(kind: type[McpError], arguments: tuple[Any, ...]) -> McpError:
+    """Return an error without the constructor of its class, whose parameters are not its arguments."""
+    error = kind.__new__(kind)
+    error.args = arguments
+    return error
+
 
 class AuthorError(McpError):
     """A mistake in a server's own code. If it ends the program, only its text is shown, which says where to look."""
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
         _show_without_traceback()
+        return super().__new__(cls, *arguments)
 
 
 @cache
@@ -112,9 +122,6 @@ class PeerError(McpError):
         self.code = code
         self.message = message
         self.data = data
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.code, self.message, self.data))
 
 
 class ProtocolViolation(McpError):
@@ -197,9 +204,6 @@ class AuthorizationError(McpError):
         self.problem = problem
         self.remedy = remedy
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.step, self.url, self.problem, self.remedy))
-
 
 class RequestTimeout(McpError, TimeoutError):
     """The peer did not answer in time. The request was cancelled.
@@ -213,9 +217,6 @@ class RequestTimeout(McpError, TimeoutError):
         super().__init__(f"{method}: no answer within {seconds:g} s")
         self.method = method
         self.seconds = seconds
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.method, self.seconds))
 
 
 _MORE_REVISIONS = (
@@ -243,9 +244,6 @@ class UnsupportedRevision(McpError):
         self.offered = offered
         self.because = because
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.wanted, self.offered, self.because))
-
 
 class MissingCapability(McpError):
     """The peer did not declare a capability that is needed.
@@ -262,6 +260,3 @@ class MissingCapability(McpError):
         self.capability = capability
         self.capabilities = (capability, *more)
         self.purpose = purpose
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.capability, self.purpose, *self.capabilities[1:]))

@@ -24,9 +24,6 @@ class DefinitionError(AuthorError, TypeError):
         super().__init__(f"{where}: {what}: {reason}")
         self.where, self.what, self.reason = where, what, reason
 
-    def __reduce__(self) -> tuple[type["DefinitionError"], tuple[str, str, str]]:
-        return (type(self), (self.where, self.what, self.reason))
-
 
 def misuse(calls: int, what: str, reason: str) -> DefinitionError:
     """Return the error for a wrong call of an author, who is so many calls up from the caller of this function."""
@@ -71,7 +68,3 @@ class NotFound(PeerError):
 
     def __init__(self, message: str, uri: str | None = None) -> None:
         super().__init__(_RESOURCE_NOT_FOUND, message, None if uri is None else {"uri": uri})
-        self._given = (message, uri)
-
-    def __reduce__(self) -> tuple[type["NotFound"], tuple[str, str | None]]:
-        return (type(self), self._given)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from mcp_runtime.errors import LocalProtocolError, MissingCapability
 
@@ -94,13 +94,6 @@ class NotExpressible(LocalProtocolError):
         super().__init__(revision=revision, method=method, pointer=pointer, reason=reason)
         self.kind = kind
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_not_expressible, (self.kind, self.revision, self.method, self.pointer))
-
-
-def _not_expressible(kind: str, revision: str, method: str, pointer: str) -> NotExpressible:
-    return NotExpressible(kind=kind, revision=revision, method=method, pointer=pointer)
-
 
 class MissingInRevision(MissingCapability):
     """The negotiated revision does not have a method.
@@ -116,6 +109,3 @@ class MissingInRevision(MissingCapability):
         self.args = (f"{method} does not exist in revision {revision}, which was negotiated with this peer",)
         self.method = method
         self.revision = revision
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.method, self.revision, self.capability))

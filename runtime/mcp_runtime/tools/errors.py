@@ -51,9 +51,6 @@ class ToolArgumentError(McpError, ValueError):
         super().__init__(f"{tool}: arguments{pointer and f' at {pointer}'}: {reason}")
         self.tool, self.pointer, self.reason = tool, pointer, reason
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.tool, self.pointer, self.reason))
-
 
 class ToolOutputError(McpError):
     """The structured content does not match the tool's schema; the tool did run. `content` has its content blocks.
@@ -70,9 +67,6 @@ class ToolOutputError(McpError):
         super().__init__(f"{tool}: structured content{pointer and f' at {pointer}'}: {reason}")
         self.tool, self.pointer, self.reason = tool, pointer, reason
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.tool, self.pointer, self.reason), {"content": self.content})
-
 
 class ToolError(McpError):
     """A tool ran and reported a failure (``isError``).
@@ -86,9 +80,6 @@ class ToolError(McpError):
     def __init__(self, tool: str, content: tuple[Any, ...], structured: Any = None) -> None:
         super().__init__(f"{tool}: {clipped(text_of(content) or 'the tool failed and gave no reason')}")
         self.tool, self.content, self.structured = tool, content, structured
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.tool, self.content, self.structured))
 
 
 class UnknownTool(McpError, LookupError):
@@ -107,9 +98,6 @@ class UnknownTool(McpError, LookupError):
         super().__init__(f"{clipped(tool, 80)}: {client} has no such tool; {hint}")
         self.client, self.tool, self.known = client, tool, names
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.client, self.tool, self.known))
-
 
 class ToolRefused(McpError):
     """The program does not allow a tool; it was not called.
@@ -121,9 +109,6 @@ class ToolRefused(McpError):
     def __init__(self, tool: str) -> None:
         super().__init__(f"{tool}: this program does not allow it")
         self.tool = tool
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.tool,))
 
 
 class ToolDrift(McpError):
@@ -137,9 +122,6 @@ class ToolDrift(McpError):
     def __init__(self, client: str, drift: Drift) -> None:
         super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` shows whether callers break")
         self.client, self.drift = client, drift
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.client, self.drift))
 
 
 def text_of(content: tuple[Any, ...]) -> str:

@@ -41,9 +41,6 @@ class TaskFailed(McpError):
         super().__init__(f"the task is {record.status.value!r} and has no result{words}")
         self.record = record
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.record,))
-
 
 class TaskHandle(Generic[R]):
     """A task that the peer runs; `R` is the type of its result.

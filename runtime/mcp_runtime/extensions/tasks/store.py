@@ -55,9 +55,6 @@ class InvalidTransition(TaskError):
         self.current = current
         self.wanted = wanted
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.current, self.wanted))
-
 
 class TaskStore(Protocol):
     """Stores tasks. An owner sees only its own tasks: an owner is a connection, or the peer behind several of them.
