@@ -9,7 +9,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.features.listeners import MAX_PENDING, MAX_URI
-from mcp_runtime.features.subscriptions import MAX_SUBSCRIPTIONS, is_subscribed, list_changed, resource_updated
+from mcp_runtime.features.subscriptions import MAX_SUBSCRIPTIONS, list_changed, resource_updated
 from mcp_runtime.server import ServerOptions
 from support.talk import Raw, raw
 
@@ -56,22 +56,6 @@ async def test_a_long_uri_is_refused() -> None:
     async with subscribed(Library()) as peer:
         answer = await peer.ask("resources/subscribe", {"uri": f"file:///{'x' * MAX_URI}"})
         assert answer["error"]["data"] == {"pointer": "/uri"}
-
-
-@pytest.mark.parametrize(
-    ("held", "uri", "expected"),
-    [
-        ("file:///a", "file:///a", True),
-        ("file:///a", "file:///a/b/c", True),
-        ("file:///a/", "file:///a/b", True),
-        ("file:///a", "file:///ab", False),
-        ("file:///a/b", "file:///a", False),
-        ("x", "file:///a", False),
-    ],
-)
-async def test_a_resource_is_a_part_of_another(held: str, uri: str, expected: bool) -> None:
-    async with subscribed(Library(), held) as peer:
-        assert is_subscribed(peer.server, uri) is expected
 
 
 async def test_a_slow_subscriber_delays_no_other_and_gets_each_change_once() -> None:
