@@ -5,12 +5,12 @@ import logging
 from collections.abc import Mapping
 from copy import copy
 from functools import lru_cache
-from typing import Any, Final, NoReturn, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from mcp_runtime.connection.calls import Call
-from mcp_runtime.connection.requester import AskInside, Requester
+from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import WrongResult
 from mcp_runtime.errors import (
     LocalProtocolError,
@@ -210,31 +210,15 @@ def carrier(exchange: Call | None, method: AnyMethod, requester: Requester) -> C
     # A message of another client is handled for another requester.
     is_able = exchange is not None and (exchange.is_open or exchange.is_suspended or requester.answers.asks_later)
     if exchange is None or not is_able or exchange.requester is not requester:
-        _refuse(method, requester, "a server can only ask its client while it handles a request, and none is open")
+        raise requester.forbids(method, "a server can only ask its client while it handles a request, and none is open")
     methods: MethodTable = requester.spoken.methods if requester.spoken else {}
     carrying = methods.get(exchange.method.name)
     if not (isinstance(carrying, RequestMethod) and carrying.multi_round_trip):
         able = " or ".join(
             sorted(m.name for m in methods.values() if isinstance(m, RequestMethod) and m.multi_round_trip)
         )
-        _refuse(method, requester, f"the result of {exchange.method.name} cannot ask for input; that of {able} can")
+        raise requester.forbids(method, f"the result of {exchange.name} cannot ask for input; that of {able} can")
     return exchange
-
-
-def asker(method: AnyMethod, requester: Requester) -> AskInside:
-    """Return what asks a client in results.
-
-    Raises:
-        LocalProtocolError: there is nothing to do so.
-    """
-    ask = requester.answers.ask_inside
-    if ask is None:
-        _refuse(method, requester, "cannot ask for input: ServerOptions(inputs=None) leaves that to the handlers")
-    return ask
-
-
-def _refuse(method: AnyMethod, requester: Requester, reason: str) -> NoReturn:
-    raise LocalProtocolError(revision=requester.revision or "MCP", method=method.name, pointer="", reason=reason)
 
 
 UNAVAILABLE: Final = "this method is not available here"

@@ -13,7 +13,7 @@ from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.notifications import NotificationStream, log_message
 from mcp_runtime.connection.requester import Handler, Requester
 from mcp_runtime.connection.transport import Channel, Transport
-from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
+from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.options import CallOptions, Limits, LogLevel, Progress
 from mcp_runtime.protocol.dispatch import Side, State
@@ -92,8 +92,7 @@ class Exchange(Call):
         """
         channel = self.channel
         if not channel.can_resume:
-            revision, reason = self.requester.revision, "this transport cannot resume streams"
-            raise LocalProtocolError(revision=revision, method=self.method.name, pointer="", reason=reason)
+            raise self.requester.forbids(self.method, "this transport cannot resume streams")
         channel.close_stream()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Coroutine
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.calls import CURRENT, AnyMiddleware, Asked, Call, Lasting, first_timeout, through, times_of
-from mcp_runtime.connection.checks import RequestMeta, asker, carrier, check_capabilities, check_sent, is_embedded, read
+from mcp_runtime.connection.checks import RequestMeta, carrier, check_capabilities, check_sent, is_embedded, read
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import Reports
 from mcp_runtime.connection.requester import Requester
@@ -179,8 +179,7 @@ class Outbound:
         if exchange is not None:
             channel, requester = link.channel_for(exchange), link.requester_for(exchange)
         if link.side is _SERVER and requester.is_modern:
-            reason = "a server cannot send requests in the modern era; it asks in its results"
-            raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
+            raise requester.forbids(method, "a server cannot send requests in the modern era; it asks in its results")
         if link.ending is not None:
             raise ConnectionClosed(link.ending)
         if link.limits.check_capabilities:
@@ -208,7 +207,9 @@ class Outbound:
         exchange = carrier(exchange, method, requester)
         if link.limits.check_capabilities:
             check_capabilities(method, params, requester)
-        ask = asker(method, requester)
+        if (ask := requester.answers.ask_inside) is None:
+            reason = "cannot ask for input: ServerOptions(inputs=None) leaves that to the handlers"
+            raise requester.forbids(method, reason)
         return cast("T", await ask(exchange, method, type_, self._encode_params(method, params, requester), options))
 
     async def notify(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> None:
@@ -232,7 +233,7 @@ class Outbound:
                 requester.answers.notify_listeners(method, params)
                 return link.main
             reason = "this notification goes to listening clients only: use list_changed() or resource_updated()"
-            raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
+            raise requester.forbids(method, reason)
         if link.limits.check_capabilities:
             check_capabilities(method, params, requester)
         encoded = self._encode_params(method, params, requester)

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime import sources
 from mcp_runtime.binding import Binding, Wire
+from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.options import CacheHint, CallOptions
 from mcp_runtime.protocol.capabilities import is_open, sendable
@@ -206,6 +207,10 @@ class Requester(NamedTuple):
     def is_open(self, path: str, sender: Side) -> bool:
         """Whether a side may send what needs a capability."""
         return is_open(path, sender, self.declared)
+
+    def forbids(self, method: AnyMethod, reason: str) -> LocalProtocolError:
+        """Return the error for a message that must not be sent to it."""
+        return LocalProtocolError(revision=self.revision or "MCP", method=method.name, reason=reason)
 
     def speaking(self, binding: Binding, wire: Wire | None, reader: Reader) -> "Requester":
         """Return the requester with its revision: that of the binding, or the one at the other end of a bridge."""

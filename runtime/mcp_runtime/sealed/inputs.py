@@ -14,7 +14,7 @@ from mcp_runtime.connection.background import bounded
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.requester import Effect, Handler, Requester, run_once
-from mcp_runtime.errors import LocalProtocolError, PeerError, clipped
+from mcp_runtime.errors import PeerError, clipped
 from mcp_runtime.features.inputs.questions import digest_of, read_answers, unknown_state
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType, request_of
@@ -172,7 +172,7 @@ class SealedInputs:
         run = self._runs.get(work)
         if run is None:
             reason = f"the handler of {work.method.name} has ended, or was added after the connection began"
-            raise LocalProtocolError(revision=work.requester.revision, method=method.name, pointer="", reason=reason)
+            raise work.requester.forbids(method, reason)
         return await run.ask(method, type_, params, options.key if options is not None else None)
 
     def resume(self, received: Call, state: Any) -> bool:

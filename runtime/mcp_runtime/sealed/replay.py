@@ -14,7 +14,6 @@ from pydantic_core import from_json, to_json
 from mcp_runtime import sources
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.requester import Effect, json_of
-from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.features.inputs.questions import Question
 from mcp_runtime.method import RequestMethod, WireType
 
@@ -122,12 +121,13 @@ class Run:
             LocalProtocolError: the key was used for another question, or recorded work asks.
             RemoteProtocolError: the answer has the wrong type.
         """
+        forbids = self._work.requester.forbids
         if name := _RECORDING.get():
-            raise self._misused(method, f"recorded({name!r}) cannot ask the client; ask before it, or after it")
+            raise forbids(method, f"recorded({name!r}) cannot ask the client; ask before it, or after it")
         question = Question(method, type_, params, self._never())
         key = self._key(question) if key is None else key
         if key in self._keys:
-            raise self._misused(method, f"the key {key!r} belongs to another question of this call")
+            raise forbids(method, f"the key {key!r} belongs to another question of this call")
         self._keys.add(key)
         known = self.record.questions.get(key)
         if known is not None and known.digest != question.digest:
@@ -234,7 +234,3 @@ class Run:
         """Return a future on which a question waits until the run ends."""
         self._waiting.append(waiting := self._loop.create_future())
         return waiting
-
-    def _misused(self, method: RequestMethod[Any, Any], reason: str) -> LocalProtocolError:
-        revision = self._work.requester.revision
-        return LocalProtocolError(revision=revision, method=method.name, pointer="", reason=reason)

@@ -17,7 +17,7 @@ from mcp_runtime import sources
 from mcp_runtime.connection.calls import Call
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.journal import log
-from mcp_runtime.errors import LocalProtocolError, RequestTimeout
+from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.handlers import ServerHandlers
 from mcp_runtime.method import RequestMethod, WireType
@@ -199,9 +199,8 @@ class _Asking:
             LocalProtocolError: the given key belongs to another question.
         """
         if given in self._keys:
-            revision = self.exchange.requester.revision
             reason = f"the key {given!r} belongs to another question of this call"
-            raise LocalProtocolError(revision=revision, method=method.name, pointer="", reason=reason)
+            raise self.exchange.requester.forbids(method, reason)
         area, number = method.name.partition("/")[0], len(self._keys) + 1
         while given is None and f"{area}-{number}" in self._keys:
             number += 1
