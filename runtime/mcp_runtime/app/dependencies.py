@@ -1,6 +1,6 @@
 """Parameters that clients do not pass: the context, roots, and values provided by other functions of the server."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
@@ -43,12 +43,13 @@ class Injected:
         self._context = [name for name, way in self._ways.items() if way is _context]
         self._others = {name: way for name, way in self._ways.items() if way is not _context}
 
-    async def call(self, run: Callable[..., Any], values: dict[str, Any], ctx: Context[Any]) -> Any:
+    def call(self, run: Callable[..., Any], values: dict[str, Any], ctx: Context[Any]) -> Awaitable[Any]:
         """Call a function with the client's arguments and the provided values."""
         for name in self._context:
             values[name] = ctx
-        if not self._others:
-            return await run(**values)
+        return self._provided(run, values, ctx) if self._others else run(**values)
+
+    async def _provided(self, run: Callable[..., Any], values: dict[str, Any], ctx: Context[Any]) -> Any:
         async with AsyncExitStack() as stack:
             call = _Call(ctx, stack, {})
             for name, way in self._others.items():

@@ -64,7 +64,7 @@ class Function:
         """The first paragraph of its docstring."""
         return summary(self.signature.function)
 
-    @property
+    @cached_property
     def scopes(self) -> tuple[str, ...]:
         """The scopes that its callers need, whichever decorator came first."""
         return scopes_of(self.signature.function)
@@ -120,10 +120,8 @@ class Function:
         from mcp_runtime.app.blocking import watched
 
         def run_watched(**values: Any) -> Awaitable[Any]:
-            running: Awaitable[Any] = run(**values)
-            if not isinstance(running, CoroutineType):
-                return running
-            return watched(cast("Coroutine[Any, Any, Any]", running), self._blocked)
+            running: Any = run(**values)
+            return watched(running, self._blocked) if running.__class__ is CoroutineType else running
 
         return run_watched
 

@@ -124,14 +124,14 @@ class Tool(Function):
         return Output(signature, _takes_any_json(self._result))
 
     def _succeeded(self, returned: Any) -> Any:
-        from mcp_runtime.app.content import blocks_of, is_result
+        from mcp_runtime.app.content import blocks_of, is_result, text_block
 
         if is_result(returned, self._result):
             return returned
         if self._output is None:
             return self._result(content=blocks_of(returned))
         structured, text = self._output.write(returned)
-        return self._result(content=blocks_of(text), structured_content=structured)
+        return self._result(content=[text_block(text)], structured_content=structured)
 
     def _failed(self, text: str) -> Any:
         return self._result(content=[{"type": "text", "text": text}], is_error=True)

@@ -49,26 +49,30 @@ class Pool:
 
     def has_room(self, peer: str | None, amount: int = 1) -> bool:
         """Whether a peer may use more."""
-        return self.used + amount <= self.size and not self.exceeds_share(peer, amount)
+        if self.used + amount > self.size:
+            return False
+        return peer is None or self._by_peer.get(peer, 0) + amount <= self._share
 
-    def exceeds_share(self, peer: str | None, amount: int = 1) -> bool:
-        """Whether a peer would have more than its share, with more."""
-        return peer is not None and self._by_peer.get(peer, 0) + amount > self._share
+    def has_its_share(self, peer: str | None) -> bool:
+        """Whether a peer may not use more, however much there is."""
+        return peer is not None and self._by_peer.get(peer, 0) >= self._share
 
     def take(self, peer: str | None, amount: int = 1) -> bool:
         """Use more for a peer if there is room; return whether there was."""
         if not self.has_room(peer, amount):
             return False
-        self.add(peer, amount)
+        self.used += amount
+        if peer is not None:
+            self._by_peer[peer] = self._by_peer.get(peer, 0) + amount
         return True
 
     def add(self, peer: str | None, amount: int) -> None:
         """Use more for a peer, even if there is no room; or less, if negative."""
         self.used += amount
         if peer is not None:
-            left = self._by_peer.pop(peer, 0) + amount
-            if left:  # only peers that use something are remembered
-                self._by_peer[peer] = left
+            self._by_peer[peer] = left = self._by_peer.get(peer, 0) + amount
+            if not left:  # only peers that use something are remembered
+                del self._by_peer[peer]
 
 
 class ReservedBytes(Pool):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict
 from mcp_runtime import sources
 from mcp_runtime.connection.journal import log
 from mcp_runtime.connection.requester import Principal
-from mcp_runtime.errors import AuthorizationError, InvalidToken, LifespanError
+from mcp_runtime.errors import AuthorizationError, InvalidToken, LifespanError, clipped
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.server import lifespans
 from mcp_runtime.transports.http.events import EventStore, HttpLimits
@@ -25,7 +25,7 @@ from mcp_runtime.transports.http.server.asgi import (
     Sender,
     resolve,
 )
-from mcp_runtime.transports.http.server.checks import Arriving, Places, RefusedHosts, headers_of
+from mcp_runtime.transports.http.server.checks import Arriving, Places, headers_of
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _TOKEN: Final = re.compile(rb"[A-Za-z0-9\-._~+/]+=*")
 """An access token (RFC 6750, 2.1)."""
 _AUTHORIZATION: Final = b"authorization"
+MAX_REFUSED_HOSTS: Final = 20
+"""How many hosts that are not allowed an endpoint logs: clients name any."""
 WARNING_EVERY: Final = 60.0
 """Seconds between two log lines about an issuer that cannot be reached."""
 
@@ -229,7 +231,7 @@ class Application(ABC):
         self._first: Delay[asyncio.Future[None]] = Delay(self.limits.stream_after, resolve)
         self._quiet: Delay[asyncio.Future[None]] = Delay(self.limits.keepalive, resolve)
         self.arriving = Arriving(self.limits)
-        self._refused = RefusedHosts()
+        self._refused: set[bytes] = set()
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opened = AsyncExitStack()
@@ -255,12 +257,19 @@ class Application(ABC):
             request.headers, request.sender = headers, Sender(principal, self._places.address(headers, host))
             await self._answer(request)
         except Refusal as refusal:
-            if refusal.case is Case.HOST:
-                self._refused.report(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
+            if refusal.case is Case.HOST and len(self._refused) < MAX_REFUSED_HOSTS:
+                self._report(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
             with suppress(Disconnected):
                 await request.refuse(refusal)
         except Disconnected:
             pass
+
+    def _report(self, host: bytes) -> None:
+        """Log a host that is not allowed, as a client sent it: each one once."""
+        if host not in self._refused:
+            self._refused.add(host)
+            shown = clipped(repr(host)[1:], 100)
+            log.warning("requests to the host %s are refused; hosts= names those that are allowed", shown)
 
     def checked_headers(self, scope: Scope) -> tuple[Headers, str | None]:
         """Return the headers of a request, and the address that it comes from.

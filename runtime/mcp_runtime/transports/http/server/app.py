@@ -235,7 +235,7 @@ class HttpApp(Application):
 
     def _post_in_session(self, session: HttpSession, body: bytes, request: HttpRequest) -> Awaitable[None]:
         """Process a message of a session."""
-        if session.open_streams >= self.limits.max_session_requests:
+        if len(session.streams) >= self.limits.max_session_requests:
             raise Refusal(Case.BUSY)
         self.sessions.unused.end(session)
         # Answers are still accepted: a handler may be waiting for one.

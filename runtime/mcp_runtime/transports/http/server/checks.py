@@ -10,15 +10,11 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from mcp_runtime.connection.calls import Pool
-from mcp_runtime.connection.journal import Journal, endpoint_journal, log
-from mcp_runtime.errors import clipped
+from mcp_runtime.connection.journal import Journal, endpoint_journal
 from mcp_runtime.json_text import ENDS
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope, within
 from mcp_runtime.transports.http.statuses import Case, Refusal
-
-MAX_REFUSED_HOSTS: Final = 20
-"""How many hosts that are not allowed an endpoint logs."""
 
 _CLOSE: Final = ((b"connection", b"close"),)
 """The header of an answer to a body that is not read to its end: the connection cannot be used again."""
@@ -240,20 +236,6 @@ def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:
     if not decoder.eof or decoder.unused_data:
         raise Refusal(Case.COMPRESSION)
     return found
-
-
-class RefusedHosts:
-    """Logs each host that is refused once, and not more than `MAX_REFUSED_HOSTS`: clients name any."""
-
-    def __init__(self) -> None:
-        self._seen: set[bytes] = set()
-
-    def report(self, host: bytes) -> None:
-        """Log a host that is not allowed, as a client sent it."""
-        if host not in self._seen and len(self._seen) < MAX_REFUSED_HOSTS:
-            self._seen.add(host)
-            shown = clipped(repr(host)[1:], 100)
-            log.warning("requests to the host %s are refused; hosts= names those that are allowed", shown)
 
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")

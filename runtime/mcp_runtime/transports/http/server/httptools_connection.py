@@ -129,8 +129,9 @@ class HttptoolsConnection(HttpToolsProtocol):
             self._is_upgrade = True
             return
         url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
         scope["method"], scope["http_version"] = method.decode("ascii"), version
-        scope["path"], scope["raw_path"] = unquote(url.path.decode("ascii")), url.path
+        scope["path"], scope["raw_path"] = unquote(path) if "%" in path else path, url.path
         scope["query_string"] = url.query or b""
         self.cycle = _Exchange(
             scope=scope,
@@ -141,7 +142,7 @@ class HttptoolsConnection(HttpToolsProtocol):
             access_log=False,
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
-            expect_100_continue=(b"expect", b"100-continue") in headers,
+            expect_100_continue=dict(headers).get(b"expect", b"").lower() == b"100-continue",
             keep_alive=version != "1.0" and parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )

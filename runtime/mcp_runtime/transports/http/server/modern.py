@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -32,20 +32,24 @@ if TYPE_CHECKING:
 
 
 class _Tool:
-    """A listed tool, whose schema is read at its first call."""
+    """A listed tool, whose schema is read at its first call.
 
-    __slots__ = ("_model", "_parameters")
+    Attributes:
+        wanted: the parameters that have headers; None before they are read.
+    """
+
+    __slots__ = ("_model", "wanted")
 
     def __init__(self, tool: Any) -> None:
         self._model = tool.input_schema
-        self._parameters: tuple[Parameter, ...] | None = None
+        self.wanted: tuple[Parameter, ...] | None = None
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the parameters that have headers; raises ValueError once if the schema's headers are invalid."""
-        if self._parameters is None:
-            self._parameters = ()
-            self._parameters = parameters(self._model.model_dump(mode="json"))
-        return self._parameters
+        if self.wanted is None:
+            self.wanted = ()
+            self.wanted = parameters(self._model.model_dump(mode="json"))
+        return self.wanted
 
 
 class ParameterHeaders:
@@ -58,27 +62,34 @@ class ParameterHeaders:
     def __init__(self) -> None:
         self._known: dict[str, Catalogue[_Tool]] = {}
 
-    async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
+    def __call__(self, exchange: Exchange, proceed: Proceed) -> Awaitable[Any]:
         """Check a call; raises PeerError if it is refused."""
+        # What is known of the tools of the server for a revision.
+        if (tools := self._known.get(revision := exchange.requester.revision)) is None:
+            tools = self._known[revision] = Catalogue("tools", _Tool)
+        if exchange.method.name == TOOLS_CALL:
+            tool = tools.get(exchange.params.name)
+            if tool is not None and tool.wanted == ():
+                return proceed()  # as with most tools
+        return self._checked(exchange, tools, proceed)
+
+    async def _checked(self, exchange: Exchange, tools: Catalogue[_Tool], proceed: Proceed) -> Any:
         name = exchange.method.name
         if name == TOOLS_CALL:
-            await self._check(exchange)
-            return await proceed()
+            await self._check(exchange, tools)
         result = await proceed()
-        tools = self._tools_of(exchange)
         if name == tools.list_method and exchange.way is Way.RECEIVED:
             tools.learn(result)
         elif name == tools.changed_method:
             tools.forget()
         return result
 
-    async def _check(self, exchange: Exchange) -> None:
+    async def _check(self, exchange: Exchange, tools: Catalogue[_Tool]) -> None:
         headers, arguments = exchange.requester.headers, exchange.params.arguments
         if not arguments and not any(name.startswith(PARAMETER) for name in headers):
             return
         try:
-            tools, name = self._tools_of(exchange), exchange.params.name
-            tool = tools.get(name) or await tools.find(exchange, name)
+            tool = await tools.find(exchange, exchange.params.name)
             wanted = tool.parameters() if tool is not None else ()
         except Exception as error:
             name = clipped(exchange.params.name, 100)
@@ -86,13 +97,6 @@ class ParameterHeaders:
             return
         for parameter in wanted:
             _compare(parameter, headers.get(parameter.header), parameter.value_in(arguments))
-
-    def _tools_of(self, exchange: Exchange) -> Catalogue[_Tool]:
-        """Return what is known of the tools of the server for a revision."""
-        revision = exchange.requester.revision
-        if revision not in self._known:
-            self._known[revision] = Catalogue("tools", _Tool)
-        return self._known[revision]
 
 
 _UNCHECKED: Final = "the headers of calls of tool %s are not checked: %s"

@@ -71,6 +71,7 @@ class HttpSession(Transport):
         receiver: receives the messages.
         common: the stream of messages that belong to no request.
         primes: whether streams begin with an event without data, so that clients can resume them from the start.
+        streams: those of the POSTs that are not answered yet, even if the client no longer waits for them, by number.
         exchanges: how many of its HTTP requests are being answered.
         last_used: when the last request ended, by the event loop's clock in seconds.
     """
@@ -89,7 +90,7 @@ class HttpSession(Transport):
         self._loop = asyncio.get_running_loop()
         self.last_used = self._loop.time()
         self.common: Stream = CommonStream(self, sender)
-        self._streams: dict[int, Stream] = {}
+        self.streams: dict[int, Stream] = {}
         self._next = 1
         self._silent: tuple[int, ...] = ()  # the last that ended without a message: their calls were cancelled
 
@@ -97,15 +98,10 @@ class HttpSession(Transport):
         """Handle that the handshake has succeeded."""
         self.primes = self.shared.events is not None and self.connection.revision >= PRIMES_SINCE
 
-    @property
-    def open_streams(self) -> int:
-        """How many POSTs are not answered yet, including those that the client no longer waits for."""
-        return len(self._streams)
-
     def stream(self, headers: Headers, sender: Sender) -> Stream:
         """Create the stream of a POST, whose token may allow more than that of the POST that began the session."""
         number, self._next = self._next, self._next + 1
-        stream = self._streams[number] = Stream(self, number, headers, sender)
+        stream = self.streams[number] = Stream(self, number, headers, sender)
         return stream
 
     def skipped(self, reason: str, headers: Headers, start: bytes, end: bytes) -> bytes | None:
@@ -132,14 +128,14 @@ class HttpSession(Transport):
         stream, _, number = event_id.partition("-")
         if not stream.isdecimal() or not number.isdecimal() or len(event_id) > 40:
             raise Refusal(Case.NO_EVENT)
-        found = self.common if stream == "0" else self._streams.get(int(stream))
+        found = self.common if stream == "0" else self.streams.get(int(stream))
         if found is None:
             found = await self._ended(int(stream), int(number))
         return found, int(number)
 
     def finished(self, stream: Stream) -> None:
         """Forget a stream that has ended; its events are stored for a while."""
-        if self._streams.pop(stream.number, None) is not None:
+        if self.streams.pop(stream.number, None) is not None:
             if stream.outlet is not None and not stream.last:
                 self._silent = (*self._silent[-99:], stream.number)
             self.receiver.channel_lost(stream, None)
@@ -176,9 +172,9 @@ class HttpSession(Transport):
         if self.is_closed:
             return
         self.is_closed = True
-        for stream in (self.common, *self._streams.values()):
+        for stream in (self.common, *self.streams.values()):
             stream.close()
-        self._streams.clear()
+        self.streams.clear()
         self.receiver.connection_lost(None)
         if self.shared.events is not None:
             await self.shared.events.forget(self.id)
@@ -215,7 +211,7 @@ def oldest_unused(sessions: Iterable[S], pool: Pool, peer: str | None) -> S:
     Raises:
         Refusal: there is none.
     """
-    has_its_share = pool.exceeds_share(peer)
+    has_its_share = pool.has_its_share(peer)
     for session in sessions:
         if not has_its_share or session.sender.peer == peer:
             return session

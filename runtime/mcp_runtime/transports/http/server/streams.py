@@ -156,7 +156,8 @@ class Stream(Channel):
         self.is_finished = True
         if self.outlet is not None:
             self.outlet.end()
-        self.wake()
+        if self._waiter is not None or self._begun is not None:
+            self.wake()
 
     def close_stream(self) -> None:
         """End the response; messages sent from now on are stored until the client reconnects."""
