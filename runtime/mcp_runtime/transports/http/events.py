@@ -152,24 +152,28 @@ class MemoryEventStore:
 
     async def append(self, events: Sequence[Event]) -> None:
         """Store messages, and drop the oldest ones beyond the limits; see `EventStore.append`."""
-        self.append_now(events)
+        for event in events:
+            self.append_now(*event)
 
-    def append_now(self, events: Sequence[Event]) -> None:
-        """Do the same without a coroutine, since nothing is waited for.
+    def append_now(self, session: str, stream: int, number: int, message: bytes) -> None:
+        """Store one message without a coroutine, since nothing is waited for; see `Event`.
 
         Args:
-            events: the messages, in order.
+            session: the id of the session.
+            stream: the number of the stream in the session.
+            number: the number of the message in the stream.
+            message: the message as JSON.
         """
-        now = self._clock()
-        for session, stream, number, message in events:
-            held = self._sessions.get(session)
-            if held is None:
-                held = self._sessions[session] = _Session()
-            held.append(stream, number, message)
-            self._bytes += len(message)
-            self._order.append((now, session, stream, number))
-            while held.size > self._max_session_bytes:
-                self._bytes -= held.drop_oldest()
+        now, held = self._clock(), self._sessions.get(session)
+        if held is None:
+            held = self._sessions[session] = _Session()
+        held.streams.setdefault(stream, {})[number] = message
+        held.order.append((stream, number))
+        held.size += len(message)
+        self._bytes += len(message)
+        self._order.append((now, session, stream, number))
+        while held.size > self._max_session_bytes:
+            self._bytes -= held.drop_oldest()
         self._drop(now)
 
     async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
@@ -206,11 +210,6 @@ class _Session:
         self.streams: dict[int, dict[int, bytes]] = {}  # by number, the oldest first
         self.order: deque[tuple[int, int]] = deque()
         self.size = 0
-
-    def append(self, stream: int, number: int, message: bytes) -> None:
-        self.streams.setdefault(stream, {})[number] = message
-        self.order.append((stream, number))
-        self.size += len(message)
 
     def drop_oldest(self) -> int:
         """Drop the oldest message; return its size."""
@@ -250,10 +249,10 @@ class EventLog:
 
     def append(self, session: str, stream: int, number: int, message: bytes) -> None:
         """Store one message, asynchronously unless the store is in memory."""
-        waiting, event = self._waiting, Event(session, stream, number, message)
         if self._append_now is not None:
-            self._append_now((event,))
+            self._append_now(session, stream, number, message)
             return
+        waiting, event = self._waiting, Event(session, stream, number, message)
         if self._resting_until and sources.now() < self._resting_until:
             self._lose(event)
             return

@@ -6,9 +6,11 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
+from unittest.mock import Mock
 
 import pytest
 import uvicorn
+from uvicorn.server import ServerState
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.transports.http import asgi_app
@@ -39,6 +41,10 @@ class Echo:
         self.seen.append(scope["path"])
         if scope["path"] == "/header":
             await self.answer(send, b"<%b>" % dict(scope["headers"])[b"x-a"])
+            return
+        if scope["path"] == "/inject":
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"x-a", b"1\r\nx-b: 2")]})
+            await send({"type": "http.response.body", "body": b""})
             return
         if scope["path"] == "/early":
             await self.answer(send, b"early")
@@ -214,6 +220,26 @@ async def test_a_lost_connection_ends_every_pipelined_request(parser: type[async
         writer.transport.abort()
         await eventually(lambda: not site.server.server_state.tasks and not site.server.server_state.connections)
         assert (site.echo.seen, site.echo.ended) == (["/wait"], 1)
+
+
+async def test_httptools_writes_the_start_of_a_response_with_its_body() -> None:
+    config = uvicorn.Config(Echo(), lifespan="off", ws="none", log_level="critical")
+    config.load()
+    connection = HttptoolsConnection(config, ServerState(), {})
+    transport = Mock(spec=asyncio.Transport)
+    transport.get_extra_info.return_value = None
+    transport.is_closing.return_value = False
+    connection.connection_made(transport)
+    connection.data_received(POST + b"5\r\nhello\r\n0\r\n\r\n")
+    await eventually(lambda: not connection.server_state.tasks)
+    ((written,),) = [call.args for call in transport.write.call_args_list]
+    assert written.startswith(b"HTTP/1.1 200 OK\r\n") and b"[hello|" in written
+
+
+@each_parser
+async def test_a_header_of_a_response_contains_no_line_end(parser: type[asyncio.Protocol]) -> None:
+    async with running(parser) as site:
+        assert await site.answers(GET.replace(b" / ", b" /inject ")) == b"", "the connection is closed instead"
 
 
 async def test_httptools_refuses_more_pipelined_requests_than_it_should_keep() -> None:

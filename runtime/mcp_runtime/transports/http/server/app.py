@@ -316,14 +316,14 @@ class HttpApp(Application):
             if stream.lacking and stream.code:
                 status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
             # A long answer counts as unread until it is written.
-            unread, peer, size = stream.unread, request.sender.peer, len(answer) if len(answer) > HIGH_WATER else 0
-            if size and not unread.take(peer, size):
+            size = len(answer) if len(answer) > HIGH_WATER else 0
+            if size and not stream.unread.take(request.sender.peer, size):
                 raise Refusal(Case.UNREAD)
             try:
                 await request.respond(status, answer, headers=headers)
             finally:
                 if size:
-                    unread.add(peer, -size)
+                    stream.unread.add(request.sender.peer, -size)
         finally:
             if watcher is not None:
                 watcher.cancel()

@@ -183,7 +183,9 @@ class HttpRequest:
         self.scope, self.receive = scope, receive
         self._send, self._limit = send, limit
 
-    async def respond(self, status: int, body: bytes = b"", *, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    def respond(
+        self, status: int, body: bytes = b"", *, headers: Iterable[tuple[bytes, bytes]] = ()
+    ) -> Coroutine[Any, Any, None]:
         """Send a response with a complete body, which is JSON.
 
         Raises:
@@ -193,11 +195,11 @@ class HttpRequest:
         sent = [(b"content-length", b"%d" % len(body)), *headers]
         if body:
             sent.append((b"content-type", JSON))
-        await self.write({"type": "http.response.start", "status": status, "headers": sent}, body, is_last=True)
+        return self.write({"type": "http.response.start", "status": status, "headers": sent}, body, is_last=True)
 
-    async def refuse(self, refusal: Refusal) -> None:
+    def refuse(self, refusal: Refusal) -> Coroutine[Any, Any, None]:
         """Send the response to a request that is refused; raises Disconnected."""
-        await self.respond(refusal.status, refusal.body, headers=refusal.headers)
+        return self.respond(refusal.status, refusal.body, headers=refusal.headers)
 
     async def write(self, start: Message | None, data: bytes, *, is_last: bool) -> None:
         """Send a part of a response, in pieces: ASGI servers accept the first one, however large it is.
