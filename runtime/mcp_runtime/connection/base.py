@@ -1,6 +1,5 @@
 """What a connection knows of its peer and reports to the program, from the link that all its parts share."""
 
-from abc import ABC
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,7 @@ from mcp_runtime.errors import McpError
 from mcp_runtime.protocol.dispatch import Side
 
 
-class KnowsPeer(ABC):
+class KnowsPeer:
     """Has a requester: that of the handshake, in the legacy era."""
 
     link: Link
