@@ -119,7 +119,7 @@ def wrap_schema(schema: dict[str, Any]) -> bool | None:
     outer = {name: schema.pop(name) for name in ("$schema", "$defs") if name in schema}
     inner = dict(schema)
     schema.clear()
-    schema.update(outer, type="object", properties=_wrap(inner), required=["result"])
+    schema |= {**outer, "type": "object", "properties": _wrap(inner), "required": ["result"]}
     return True
 
 
