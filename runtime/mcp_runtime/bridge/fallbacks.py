@@ -116,7 +116,7 @@ def wrap_schema(schema: dict[str, Any]) -> bool | None:
     references = _REFERENCE.findall(json.dumps(schema))
     if True in kinds or not all(each.startswith(_DEFINED) for each in references):
         return False
-    outer = {name: schema.pop(name) for name in ("$schema", "$defs") if name in schema}
+    outer: dict[str, Any] = {name: schema.pop(name) for name in ("$schema", "$defs") if name in schema}
     inner = dict(schema)
     schema.clear()
     schema |= {**outer, "type": "object", "properties": _wrap(inner), "required": ["result"]}
