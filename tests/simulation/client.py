@@ -5,23 +5,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 from mcp_runtime.errors import McpError
 from mcp_runtime.extensions.tasks import Tasks, start_task
 from mcp_runtime.options import CallOptions
 from mcp_runtime.peer import Peer
 from mcp_runtime.settings import ClientOptions
+from simulation.duties import MODERN
 from simulation.net import History, Stream, held
+from support.talk import bindings
 
-MODERN: Final = "2026-07-28"
 World = dict[str, Any]
 """What `world.make` returns, `world.run` plays and the oracle judges: JSON, so that it can be kept and made smaller."""
-
-
-def bindings(revision: str) -> Any:
-    """Import the bindings of a revision."""
-    return import_module(f"mcp_bindings.v{revision.replace('-', '_')}")
 
 
 def make_handlers(world: World, history: History, who: str) -> Any:

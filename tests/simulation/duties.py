@@ -16,6 +16,7 @@ LINGER: Final = 1.0
 """Seconds in which requests may still be answered after the client has closed its end."""
 WRITE_LINGER: Final = 0.5
 """Seconds for the end of the input to arrive after writing has failed."""
+LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN: Final = "2026-07-28"
 PREFIX: Final = "io.modelcontextprotocol/"
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")

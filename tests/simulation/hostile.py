@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from simulation.duties import EPSILON, MODERN, PREFIX, Event
+from simulation.duties import EPSILON, LEGACY, MODERN, PREFIX, Event
 
 BATCHES: Final = "2025-03-26"
 OMITS_IDS: Final = ("2025-11-25", MODERN)
@@ -59,8 +59,7 @@ class Reference:
 
     def __init__(self, world: dict[str, Any]) -> None:
         hostile, own = world["hostile"], world["server"]
-        legacy = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-        self.spoken = (own,) if world["speaks"] == "own" else (*legacy, MODERN)
+        self.spoken = (own,) if world["speaks"] == "own" else (*LEGACY, MODERN)
         self.begins: str | None = hostile["begins"]
         self.kinds: list[str] = hostile["kinds"]
         self._stumbles: bool = hostile.get("stumbles", False)

@@ -11,9 +11,10 @@ from mcp_runtime.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.options import CallOptions
 from mcp_runtime.sealed import InputState, MemorySpentStates, SpentStates
 from mcp_runtime.settings import ServerOptions
-from simulation.client import MODERN, World, bindings
-from simulation.duties import is_away
+from simulation.client import World
+from simulation.duties import MODERN, is_away
 from simulation.net import History
+from support.talk import bindings
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 

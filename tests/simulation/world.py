@@ -11,12 +11,11 @@ from typing import Any, Final
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 from mcp_runtime.server import serving
 from simulation import hostile, web
-from simulation.client import MODERN, World, live
+from simulation.client import World, live
+from simulation.duties import LEGACY, MODERN
 from simulation.loop import Loop, Stuck, simulate
 from simulation.net import Event, History, Net, Stream, Weather, held
 from simulation.server import LEVELS, Spent, make_server
-
-LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 CALM: Final[dict[str, Any]] = {"clients": 1, "stalls": 0, "limits": {}}
 """What differs in a world with a hostile client."""
