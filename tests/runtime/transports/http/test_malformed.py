@@ -242,6 +242,15 @@ async def test_a_header_of_a_response_contains_no_line_end(parser: type[asyncio.
         assert await site.answers(GET.replace(b" / ", b" /inject ")) == b"", "the connection is closed instead"
 
 
+@each_parser
+@pytest.mark.parametrize("path", [b"/early", b"/started"])
+async def test_an_answer_to_head_has_no_body(parser: type[asyncio.Protocol], path: bytes) -> None:
+    async with running(parser) as site:
+        head = b"HEAD %b HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n" % path
+        start, _, body = (await site.answers(head)).partition(b"\r\n\r\n")
+        assert start.startswith(b"HTTP/1.1 200") and body == b""
+
+
 async def test_httptools_refuses_more_pipelined_requests_than_it_should_keep() -> None:
     async with running(HttptoolsConnection) as site:
         answers = asyncio.create_task(site.answers(GET.replace(b" / ", b" /wait ") * 1000))

@@ -31,8 +31,8 @@ class _Exchange(RequestResponseCycle):
             await self.flow.drain()
         if self.disconnected:
             return
-        data, is_last = message["body"], not message.get("more_body", False)
-        head = b"" if self.response_started else self._head()
+        is_last, head = not message.get("more_body", False), b"" if self.response_started else self._head()
+        data = b"" if self.scope["method"] == "HEAD" else message.get("body", b"")
         if self.chunked_encoding:
             end = b"0\r\n\r\n" if is_last else b""
             data = b"%x\r\n%b\r\n%b" % (len(data), data, end) if data else end
@@ -54,7 +54,7 @@ class _Exchange(RequestResponseCycle):
             self.keep_alive = False
         elif not self.keep_alive:
             headers.append((b"connection", b"close"))
-        self.chunked_encoding = b"content-length" not in dict(headers)
+        self.chunked_encoding = b"content-length" not in dict(headers) and self.scope["method"] != "HEAD"
         if self.chunked_encoding:
             headers.append((b"transfer-encoding", b"chunked"))
         lines = [b"%b: %b\r\n" % header for header in headers]
