@@ -59,3 +59,8 @@ def test_a_fault_is_detected(fault: Fault) -> None:
 @pytest.mark.parametrize("fault", sample()[:: SAMPLE - 1], ids=lambda fault: fault.root)
 def test_the_same_tests_pass_without_a_fault(fault: Fault) -> None:
     assert run_with(fault.root, None, fault.circles()[0], Tier.QUICK) == ""
+
+
+@pytest.mark.slow
+def test_a_copy_of_the_generator_has_all_its_files() -> None:
+    assert run_with("codegen", None, ("tests/cli/test_help.py",), Tier.QUICK) == ""

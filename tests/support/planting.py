@@ -29,7 +29,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 TABLES: Final = ROOT / "tests" / "planted"
 PACKAGES: Final = {"runtime": "mcp_runtime", "codegen": "mcp_bindgen"}
 """The source roots that have a table of faults, and the package in each."""
-DATA: Final = ("templates", "schema")
+DATA: Final = ("templates", "schema", "docs")
 """The folders of the repository that the generator looks for in its package first, as in a wheel."""
 SECONDS: Final = 1800
 """The timeout of one run of tests."""
