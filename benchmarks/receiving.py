@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import messages
 
 from mcp_bindings import v2025_11_25 as bindings
-from mcp_runtime.connection.calls import Call
+from mcp_runtime.connection.calls import Call, Lasting
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
 from mcp_runtime.method import AnyMethod, RequestMethod
@@ -102,7 +102,7 @@ class Receive:
         session, conversation = self._session, self._end.conversation
         session.incoming.clear()
         conversation.link.main.unread_bytes = 0
-        conversation.outbound.expect_progress(messages.TOKEN, _ignore)
+        session.lasting[messages.TOKEN] = Lasting(_ignore)
         numbers = range(session.next_id, session.next_id + number)
         for _ in numbers if self._is_result else ():
             self._ask()

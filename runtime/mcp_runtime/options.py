@@ -1,6 +1,6 @@
 """Options of calls and connections: timeouts, limits, caching; and the protocol of what sends a call."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
@@ -170,7 +170,7 @@ def call_options(options: object) -> CallOptions:
 class Caller(Protocol):
     """Sends requests and notifications to the peer."""
 
-    async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
+    def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> Awaitable[R]:
         """Send a request and wait for its result.
 
         Args:
@@ -180,9 +180,9 @@ class Caller(Protocol):
         """
         ...
 
-    async def request_as(
+    def request_as(
         self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
-    ) -> T:
+    ) -> Awaitable[T]:
         """Send a request and wait for a result of a type other than the usual one.
 
         Args:

@@ -24,7 +24,7 @@ class Judge(Wire):
             self._overdue()
             kind, _, number = who.partition(" ")
             take = getattr(self, f"{kind}_{what.replace(' ', '_')}")
-            call = self._calls.get(data.get("tag")) if data.__class__ is dict else None
+            call = self._calls.get(str(data.get("tag"))) if data.__class__ is dict else None
             if what in ("sends", "sent", "received") and data.__class__ is not dict:
                 self.fault(f"not a message: {data}")
             elif call is not None:

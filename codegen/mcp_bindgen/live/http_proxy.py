@@ -16,7 +16,7 @@ from mcp_runtime.protocol.dispatch import Side
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.transports.http.events import HttpLimits
 from mcp_runtime.transports.http.server.access import Application
-from mcp_runtime.transports.http.server.asgi import HttpRequest, Reply
+from mcp_runtime.transports.http.server.asgi import HttpRequest
 from mcp_runtime.transports.http.server.checks import SESSION, read_body
 
 if TYPE_CHECKING:
@@ -127,14 +127,14 @@ class UrlRelay(HttpRelay):
             try:
                 response = await client.send(sent, stream=True)
             except httpx2.HTTPError as error:
-                await unreachable(request.reply, f"the server cannot be reached: {type(error).__name__}")
+                await unreachable(request, f"the server cannot be reached: {type(error).__name__}")
                 return
             try:
-                await self._back(response, observer, request.reply)
+                await self._back(response, observer, request)
             finally:
                 await response.aclose()
 
-    async def _back(self, response: "httpx2.Response", observer: Observer | None, reply: Reply) -> None:
+    async def _back(self, response: "httpx2.Response", observer: Observer | None, reply: HttpRequest) -> None:
         headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in _HOP]
         if (session := dict(headers).get(SESSION)) and observer and len(self._sessions) < MAX_SESSIONS:
             self._sessions.setdefault(session, observer)
@@ -189,7 +189,7 @@ def listening(app: Any, port: int, by: str) -> "tuple[uvicorn.Server, Callable[[
     return server, lambda: server.serve([listener]), f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
 
 
-async def unreachable(reply: Reply, reason: str) -> None:
+async def unreachable(reply: HttpRequest, reason: str) -> None:
     """Answer a request for which there is no server."""
     await reply.respond(502, jsonrpc.write_error(None, jsonrpc.INTERNAL_ERROR, reason, null_id=False))
 

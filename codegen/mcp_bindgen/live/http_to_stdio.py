@@ -186,7 +186,7 @@ class StdioRelay(HttpRelay):
             raise Refusal(Case.METHOD, "POST")
         elif method == "DELETE":
             await self._sessions.pop(id_).close()
-            await request.reply.respond(Case.ENDED.status)
+            await request.respond(Case.ENDED.status)
         else:
             await self._get(request, session)
 
@@ -199,19 +199,16 @@ class StdioRelay(HttpRelay):
         stream: Stream = session.common
         after: int | None = None
         if last := request.headers.get(b"last-event-id"):
-            try:
-                stream, after = await session.find(last.decode("latin-1"))
-            except LookupError:
-                raise Refusal(Case.NO_EVENT) from None
+            stream, after = await session.find(last.decode("latin-1"))
         with session:
-            await pump(stream, request, self._delays, after=after)
+            await pump(stream, request, self._quiet, after=after)
 
     async def _post(self, request: HttpRequest, body: bytes, process: _Process | None) -> None:
         messages = messages_in(body)
         if not messages:
             self.judge(self.follow(is_session=False), Side.CLIENT, body)
             error = jsonrpc.write_error(None, jsonrpc.PARSE_ERROR, "the body is not a message", null_id=False)
-            await request.reply.respond(Case.NOT_JSON.status, error)
+            await request.respond(Case.NOT_JSON.status, error)
             return
         is_stateless = process is None and is_modern(messages[0])
         observer = (process and process.observer) or self.follow(is_session=not is_stateless)
@@ -224,7 +221,7 @@ class StdioRelay(HttpRelay):
                 process = await self._begin(messages[0], observer, request.sender)
                 headers = [(SESSION, process.id.encode())]
         except TransportError as error:
-            await unreachable(request.reply, str(error))
+            await unreachable(request, str(error))
             return
         with process:
             stream = process.stream(request.headers, request.sender)
@@ -234,19 +231,19 @@ class StdioRelay(HttpRelay):
                 await self._respond(request, stream, headers)
             else:
                 stream.finish()
-                await request.reply.respond(Case.ACCEPTED.status)
+                await request.respond(Case.ACCEPTED.status)
 
     async def _respond(self, request: HttpRequest, stream: Stream, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Answer with the result alone if it comes soon, or else with a stream."""
         left: Callable[[], None] | None = getattr(stream, "leave", None)
         watcher = None if left is None else asyncio.ensure_future(watch(request.receive, left))
         try:
-            await stream.first(self._delays.first)
+            await stream.first(self._first)
             if stream.is_finished and (answer := stream.sole) is not None:
                 status = stream.statuses.get(stream.code, Case.ANSWERED.status)
-                await request.reply.respond(status, answer, headers=headers)
+                await request.respond(status, answer, headers=headers)
             else:
-                await pump(stream, request, self._delays, watcher=watcher, headers=headers)
+                await pump(stream, request, self._quiet, watcher=watcher, headers=headers)
         finally:
             if watcher is not None:
                 watcher.cancel()

@@ -217,7 +217,7 @@ async def running(**limits: Any) -> AsyncGenerator[tuple[serving.Server, int]]:
     told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     site = serving.Site(asgi_app(mcp.Server(), limits=HttpLimits(**limits)), "/mcp", "/health")
     # Its clients send more requests at once than the other parser keeps.
-    config = uvicorn.Config(site, port=0, log_level="critical", http=serving.H11Connection)
+    config = uvicorn.Config(site, port=0, log_level="critical", http=serving.H11Connection, interface="asgi3")
     server = serving.Server(config, site, 1, told.set_result)
     task = asyncio.create_task(server.serve())
     try:
