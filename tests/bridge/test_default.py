@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from pydantic_core import to_jsonable_python
 
 from bridge.messages import REVISIONS
+from mcp_runtime.bridge.fallbacks import wrap_schema
 from mcp_runtime.transports.memory import connect_memory
 from support.apps import text_of
 from support.talk import bindings
@@ -125,3 +126,11 @@ async def test_older_clients_get_every_value_as_an_object_that_its_schema_admits
             if schema is not None:
                 validator: Any = Draft202012Validator(schema.model_dump(mode="json", by_alias=True))
                 assert validator.is_valid(result.structured_content)
+
+
+@pytest.mark.timeout(20)
+def test_a_schema_of_a_peer_is_read_once_however_often_it_refers_to_itself() -> None:
+    union: dict[str, Any] = {"anyOf": [{"$ref": f"#/$defs/{number}"} for number in range(200)]}
+    schema = {"$defs": {str(number): union for number in range(199)} | {"199": {"type": "string"}}, "$ref": "#/$defs/0"}
+    assert wrap_schema(schema)
+    assert schema["properties"] == {"result": {"$ref": "#/$defs/0"}}

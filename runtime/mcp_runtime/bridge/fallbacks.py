@@ -14,8 +14,6 @@ from mcp_runtime import sources
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 _DEFINED: Final = "#/$defs/"
-_DEEPEST: Final = 8
-"""How many references and unions deep a schema is read."""
 _REFERENCE: Final = re.compile(r'"\$(?:ref|dynamicRef|id|anchor|dynamicAnchor)": "([^"]*)"')
 """What a schema refers to, and what it may be referred to by; found in its JSON."""
 
@@ -110,7 +108,7 @@ def wrap_schema(schema: dict[str, Any]) -> bool | None:
     Returns:
         Whether the schema says the same as before, of the wrapped value; None if it rules out what is not an object.
     """
-    kinds = _kinds(schema, schema.get("$defs"), _DEEPEST)
+    kinds = _kinds(schema, schema.get("$defs"))
     if kinds == {True}:
         return None
     references = _REFERENCE.findall(json.dumps(schema))
@@ -123,19 +121,29 @@ def wrap_schema(schema: dict[str, Any]) -> bool | None:
     return True
 
 
-def _kinds(schema: Any, defined: Any, depth: int) -> set[bool]:
-    """Return whether a schema admits objects (True), other values (False), or both; objects if it does not say."""
-    held: dict[str, Any] = schema if is_object(schema) else {}
-    if (types := held.get("type")) is not None:
-        return {name == "object" for name in (types if is_array(types) else [types])}
-    if is_array(values := [held["const"]] if "const" in held else held.get("enum")):
-        return {is_object(value) for value in values}
-    reference = held.get("$ref")
-    if depth and isinstance(reference, str) and is_object(defined):
-        return _kinds(defined.get(reference.removeprefix(_DEFINED)), defined, depth - 1)
-    if depth and is_array(branches := held.get("anyOf", held.get("oneOf"))) and branches:
-        return set[bool]().union(*(_kinds(branch, defined, depth - 1) for branch in branches))
-    return {True}
+def _kinds(schema: Any, defined: Any) -> set[bool]:
+    """Return whether a schema admits objects (True), other values (False), or both; objects where it does not say."""
+    found: set[bool] = set()
+    waiting, followed = [schema], set[str]()  # each reference is followed once: a peer may have written the schema
+    while waiting:
+        each = waiting.pop()
+        held: dict[str, Any] = each if is_object(each) else {}
+        values, branches = [held["const"]] if "const" in held else held.get("enum"), held.get(
+            "anyOf", held.get("oneOf")
+        )
+        if (types := held.get("type")) is not None:
+            found |= {name == "object" for name in (types if is_array(types) else [types])}
+        elif is_array(values):
+            found |= {is_object(value) for value in values}
+        elif isinstance(reference := held.get("$ref"), str) and is_object(defined):
+            if reference not in followed:
+                followed.add(reference)
+                waiting.append(defined.get(reference.removeprefix(_DEFINED)))
+        elif is_array(branches):
+            waiting += branches
+        else:
+            found.add(True)
+    return found or {True}
 
 
 def _say_structured(result: dict[str, Any]) -> None:
