@@ -181,7 +181,11 @@ class NeedsDatabase(Odd):
 
     def notified(self, method: str) -> None:
         if method == "notifications/initialized":
-            threading.Timer(0.2, os._exit, [1]).start()
+            threading.Timer(0.8, os._exit, [1]).start()
+
+    def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(5)  # however fast its client is, it waits here when the server gives up
+        return text("too late")
 
 
 class Mute(Odd):
