@@ -1,6 +1,5 @@
 """Requests and their answers, between a real client and server."""
 
-import asyncio
 import logging
 from typing import Any, cast
 
@@ -34,18 +33,6 @@ class Listing(Tools):
 
 
 class TestHandlers:
-    async def test_sampling_inside_a_tool_call(self) -> None:
-        """Other calls, and a cancellation, happen in the meantime."""
-        async with talk(Tools(), handlers=Host()) as both:
-            others = [asyncio.create_task(both.client.call_tool(name="echo")) for _ in range(20)]
-            slow = asyncio.create_task(both.client.call_tool(name="slow"))
-            sampling = asyncio.create_task(both.client.call_tool(name="sample"))
-            await asyncio.sleep(0)
-            slow.cancel()
-            assert await sampling == text_result("!")
-            assert [await other for other in others] == [text_result("None")] * 20
-            with pytest.raises(asyncio.CancelledError):
-                await slow
 
     async def test_the_text_of_an_unexpected_error_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
         async with talk(Tools()) as both:
@@ -120,9 +107,7 @@ class TestValidation:
             line.tell(method="notifications/no/such")
             assert (await line.ask("ping", id_=9))["result"] == {}
 
-    @pytest.mark.parametrize(
-        ("revision", "has_id"), [("2024-11-05", True), ("2025-06-18", True), ("2025-11-25", False)]
-    )
+    @pytest.mark.parametrize(("revision", "has_id"), [("2025-06-18", True), ("2025-11-25", False)])
     async def test_unreadable_messages_are_answered_as_the_revision_specifies(
         self, revision: str, has_id: bool
     ) -> None:
@@ -152,11 +137,6 @@ class TestValidation:
             assert isinstance(error, RemoteProtocolError) and error.pointer == "/tools/0/description"
         async with talk(listing, strict=True) as both:
             with pytest.raises(RemoteProtocolError, match="/tools/0/description"):
-                await both.client.list_tools()
-
-    async def test_null_that_no_leniency_repairs(self) -> None:
-        async with talk(Listing({"name": None, "inputSchema": {"type": "object"}})) as both:
-            with pytest.raises(RemoteProtocolError, match="/tools/0/name"):
                 await both.client.list_tools()
 
     async def test_sent_messages_can_be_checked(self) -> None:

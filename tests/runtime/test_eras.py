@@ -167,7 +167,7 @@ async def test_ids_belong_to_their_channel() -> None:
         assert new.ended == ["enough", "went on"] and two.got == []
 
 
-@pytest.mark.parametrize("params", [{}, {"params": None}, {"params": []}, {"params": {"requestId": [1]}}])
+@pytest.mark.parametrize("params", [{}, {"params": {"requestId": [1]}}])
 async def test_a_cancellation_of_nothing_is_harmless(params: dict[str, Any]) -> None:
     new = New()
     async with serving(new) as (streams, _):

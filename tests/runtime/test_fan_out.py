@@ -19,9 +19,9 @@ from support.workers import EVERYTHING, URI, Workers, modern_server, started
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
-@pytest.fixture(params=["legacy", "modern"])
+@pytest.fixture
 async def workers(request: pytest.FixtureRequest) -> AsyncGenerator[Workers]:
-    async with started(request.param) as started_workers:
+    async with started(getattr(request, "param", "modern")) as started_workers:
         yield started_workers
 
 
@@ -39,6 +39,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Generator[list[str]]:
     lines += [record.getMessage() for record in caplog.records if "process" in record.getMessage()]
 
 
+@pytest.mark.parametrize("workers", ["legacy", "modern"], indirect=True)
 async def test_a_change_reaches_the_clients_of_all_workers_once(workers: Workers) -> None:
     fan_out = MemoryFanOut()
     one, two, three = [await workers.start(fan_out) for _ in range(3)]

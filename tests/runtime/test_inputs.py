@@ -55,7 +55,7 @@ class Modern:
             await connection.aclose()
 
 
-@pytest.mark.parametrize("revision", LEGACY)
+@pytest.mark.parametrize("revision", [LEGACY[0], LEGACY[-1]])
 async def test_legacy_questions_are_separate_requests(revision: str) -> None:
     answers = {
         "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
@@ -128,7 +128,7 @@ async def test_asking_outside_of_a_request_is_an_error() -> None:
     await connection.aclose()
 
 
-@pytest.mark.parametrize("revision", [*LEGACY, MODERN])
+@pytest.mark.parametrize("revision", [LEGACY[-1], MODERN])
 async def test_recorded_work_runs_once_without_replay(revision: str) -> None:
     keys: list[str] = []
 

@@ -54,9 +54,7 @@ class TestSchemas:
         assert mismatch is not None
         assert "does not match" in mismatch.reason
 
-    @pytest.mark.parametrize(
-        "piece", ["[", "{1,", *(pytest.param(p, marks=pytest.mark.slow) for p in ("[^", "[\\", "{", "{1", "("))]
-    )
+    @pytest.mark.parametrize("piece", ["[", "{1,", *(pytest.param(p, marks=pytest.mark.slow) for p in ("[\\", "("))])
     def test_a_pattern_that_is_cut_off_takes_linear_time(self, piece: str) -> None:
         for pattern in (piece * 300_000, piece + "1" * 300_000, piece + "1" * 300_000 + "}"):
             with pytest.raises(UnusableSchema):
@@ -127,12 +125,18 @@ LARGE: list[dict[str, Any]] = [
 
 
 class TestCost:
-    @pytest.mark.parametrize("is_trusted", [pytest.param(True, marks=pytest.mark.slow), False])
     @pytest.mark.parametrize("name", [pytest.param(name, marks=VERY_COSTLY.get(name, ())) for name in COSTLY])
-    def test_costly_schemas_are_aborted(self, name: str, is_trusted: bool) -> None:
+    def test_costly_schemas_are_aborted(self, name: str) -> None:
         schema, value = COSTLY[name]
         with pytest.raises(UnusableSchema, match=r"too many steps|const and enum"):
-            Check(schema, is_trusted=is_trusted).find(value)
+            Check(schema, is_trusted=False).find(value)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", ["errors that print a large value", "nested repetitions"])
+    def test_so_are_those_of_the_program_itself(self, name: str) -> None:
+        schema, value = COSTLY[name]
+        with pytest.raises(UnusableSchema, match="too many steps"):
+            Check(schema).find(value)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("schema", LARGE, ids=["properties", "names"])

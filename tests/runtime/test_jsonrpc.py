@@ -22,12 +22,9 @@ NOT_I_JSON = {
     b'{"a":{"b":1,"c":2,"b":3}}': "the same name twice",
     b"NaN": "not JSON: expected value",
     b"[Infinity]": "not JSON: expected value",
-    b"[-Infinity]": "not JSON: invalid number",
     b"1e999": "too large",
-    b"-1e999": "too large",
     b"9" * 5000: "number out of range",
     b"{} {}": "trailing characters",
-    b"[1] x": "trailing characters",
     b'"\xff"': "invalid unicode",
     b'"\\ud800"': "not JSON: unexpected end of hex escape",
     b'["\\ud800\\u0041"]': "lone leading surrogate",
@@ -161,7 +158,7 @@ def test_all_readers_agree() -> None:
             assert read == json.loads(form) and repr(read) == repr(json.loads(form))
 
 
-WEIGHTS = {b"1": 1, b'""': 1, b"[]": 3, b"[[]]": 5, b"{}": 4, b'{"":[]}': 7, b'"a,b"': 1, b'"\\\\"': 1}
+WEIGHTS = {b"1": 1, b"[]": 3, b'{"":[]}': 7, b'"a,b"': 1, b'"\\\\"': 1}
 """What values in a list count, with the comma before them."""
 
 

@@ -110,8 +110,10 @@ def fastapi(endpoint: Any) -> Any:
     return api
 
 
-@pytest.mark.parametrize("client", [v2025_11_25.Client, v2026_07_28.Client])
-@pytest.mark.parametrize("mounted", [alone, starlette, fastapi])
+@pytest.mark.parametrize(
+    ("mounted", "client"),
+    [(alone, v2025_11_25.Client), (starlette, v2026_07_28.Client), (fastapi, v2026_07_28.Client)],
+)
 async def test_it_lasts_as_long_as_the_application_over_http(mounted: Callable[[Any], Any], client: Any) -> None:
     shop = Shop()
     async with served(mounted(asgi_app(shop.app))) as url:

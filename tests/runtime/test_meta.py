@@ -83,7 +83,7 @@ async def test_passed_metadata_is_checked() -> None:
         await arrived(MODERN, {f"{PREFIX}logLevel": "loud"})
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", [LEGACY[0], LEGACY[-1], MODERN])
 async def test_a_progress_token_is_added_to_the_metadata(revision: str) -> None:
     passed = {"x": 1} if revision in WITH_META else None
     meta = await arrived(revision, passed, progress=ignore)
@@ -92,7 +92,7 @@ async def test_a_progress_token_is_added_to_the_metadata(revision: str) -> None:
     assert meta == {**every, **(passed or {})}
 
 
-@pytest.mark.parametrize("revision", WITH_META)
+@pytest.mark.parametrize("revision", [LEGACY[-1], MODERN])
 async def test_progress_tokens_are_unique(revision: str) -> None:
     """A gateway forwards params unchanged, with a token that other clients may have chosen as well."""
     assert (await arrived(revision, {"progressToken": "mine"}))["progressToken"] == "mine"

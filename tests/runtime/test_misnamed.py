@@ -46,7 +46,7 @@ def test_a_near_miss_is_a_warning_at_the_class(name: str, meant: str) -> None:
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("revision", released())
+@pytest.mark.parametrize("revision", [*released()][::4])
 def test_other_names_are_free(revision: str) -> None:
     package = bindings(revision)
     with warnings.catch_warnings():

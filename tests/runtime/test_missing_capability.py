@@ -10,17 +10,16 @@ from mcp_runtime.errors import MissingCapability
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.server import ServerOptions
 from support.roles import make_server
-from support.talk import LEGACY, raw
+from support.talk import raw
 
 
 async def ask_the_model(self: Any, params: Any, ctx: Any) -> Any:
     await ctx.client.create_message(messages=[], max_tokens=5)
 
 
-@pytest.mark.parametrize("revision", LEGACY)
-async def test_the_client_learns_what_it_lacks(revision: str, caplog: pytest.LogCaptureFixture) -> None:
-    async with raw(make_server(revision, call_tool=ask_the_model)) as line:
-        await line.shake_hands(revision)
+async def test_the_client_learns_what_it_lacks(caplog: pytest.LogCaptureFixture) -> None:
+    async with raw(make_server("2025-11-25", call_tool=ask_the_model)) as line:
+        await line.shake_hands("2025-11-25")
         caplog.clear()
         error = (await line.ask("tools/call", {"name": "x"}))["error"]
     assert error == {

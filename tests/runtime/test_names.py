@@ -3,9 +3,6 @@
 import ast
 import re
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from mcp_runtime.protocol import names
 from support.samples import REVISIONS
@@ -17,16 +14,16 @@ TABLES = [__import__(f"{bindings(revision).__name__}.methods", fromlist=["METHOD
 METHODS = {method for table in TABLES for method in table.METHODS}
 
 
-@pytest.mark.parametrize("constant", CONSTANTS)
-def test_each_constant_is_the_name_of_its_method(constant: str) -> None:
-    records: list[Any] = [record for table in TABLES if (record := getattr(table, constant, None)) is not None]
-    assert records
-    assert {record.name for record in records} == {CONSTANTS[constant]}
+def test_each_constant_is_the_name_of_its_method() -> None:
+    found = {
+        name: {record.name for table in TABLES if (record := getattr(table, name, None)) is not None}
+        for name in CONSTANTS
+    }
+    assert found == {name: {value} for name, value in CONSTANTS.items()}
 
 
-@pytest.mark.parametrize("area", names.AREAS)
-def test_names_derived_from_an_area_are_methods(area: str) -> None:
-    assert {names.listing(area), names.list_changed(area)} <= METHODS
+def test_names_derived_from_an_area_are_methods() -> None:
+    assert {name for area in names.AREAS for name in (names.listing(area), names.list_changed(area))} <= METHODS
 
 
 def test_no_other_file_of_the_runtime_spells_a_method_name() -> None:

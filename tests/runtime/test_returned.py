@@ -68,7 +68,7 @@ async def test_the_author_gets_a_log_line_and_the_client_an_error(name: str, cap
         await both.client.ping()
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", ["nothing", "infinity", "no exception"])
 async def test_a_task_fails(name: str) -> None:
     async with talk(Returning(WRONG[name][0])) as both:
         created = await both.client.call_tool(name="t", task=v.TaskMetadata())

@@ -15,7 +15,6 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.client_features.url_elicitation import inspect_url
 from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
 from mcp_runtime.method import Direction, RequestMethod, WireType
 from mcp_runtime.protocol.binary import BINARY, is_base64, wrong_binary
@@ -27,26 +26,8 @@ from support.talk import talk
 from support.together import together
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
-HIDDEN = [
-    "javascript:alert(1)",
-    "file:///etc/passwd",
-    "data:text/html,x",
-    "https://user@example.org/",
-    "https://user:pass@example.org/",
-    "https://:pass@example.org/",
-    "https://exa%6dple.org/",
-    "https://exa\uff056dple.org/",
-    "https://example.org/\u202egnp.exe",
-    "https://example.org/\u200b",
-    "https://example.org/\x00",
-    "https://example.org/\n",
-    " https://example.org/",
-    "https://example.org\\@evil.org/",
-    "https:///evil.org",
-    "https://",
-    "//example.org/",
-]
-NUMBERS = ["0x7f.1", "2130706433", "017700000001", "[::ffff:127.0.0.1]", "127.1", "0x7f000001", "127.0.0.1", "[::1]"]
+DISGUISED = "https://user@example.org/"
+"""`test_elicitation` has the other URLs that are refused."""
 
 
 class Host:
@@ -65,17 +46,6 @@ class Host:
 
 def client_options(**more: Any) -> ClientOptions:
     return ClientOptions(capabilities={"elicitation": {"url": {}, "form": {}}}, **more)
-
-
-@pytest.mark.parametrize("url", HIDDEN)
-def test_disguised_urls_are_invalid(url: str) -> None:
-    with pytest.raises(ValueError, match="URL"):
-        inspect_url(url)
-
-
-@pytest.mark.parametrize("host", NUMBERS)
-def test_numeric_hosts_have_a_warning(host: str) -> None:
-    assert "its host is a number, not a name" in inspect_url(f"https://{host}/").warnings
 
 
 class Raw(BaseModel):
@@ -98,27 +68,26 @@ RAW: RequestMethod[Any, Any] = RequestMethod(
 )
 
 
-@pytest.mark.parametrize("url", HIDDEN)
 @pytest.mark.parametrize("way", ["stub", "raw", "own record", "middleware"])
-async def test_unsafe_urls_are_not_sent(way: str, url: str) -> None:
+async def test_unsafe_urls_are_not_sent(way: str) -> None:
     errors: list[LocalProtocolError] = []
 
     async def change(exchange: Any, proceed: Any) -> Any:
         if exchange.method.name == "elicitation/create":
-            exchange.params = v.ElicitRequestURLParams(message="m", elicitation_id="i", url=url)
+            exchange.params = v.ElicitRequestURLParams(message="m", elicitation_id="i", url=DISGUISED)
         return await proceed()
 
     async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:
         good = v.ElicitRequestURLParams(message="m", elicitation_id="i", url="https://example.org/")
-        bad = good.model_copy(update={"url": url})
+        bad = good.model_copy(update={"url": DISGUISED})
         try:
             match way:
                 case "stub":
-                    await ctx.client.elicit(mode="url", message="m", elicitation_id="i", url=url)
+                    await ctx.client.elicit(mode="url", message="m", elicitation_id="i", url=DISGUISED)
                 case "raw":
                     await ctx.connection.request(methods.ELICITATION_CREATE, bad, None)
                 case "own record":
-                    await ctx.connection.request(RAW, Raw(link=url), None)
+                    await ctx.connection.request(RAW, Raw(link=DISGUISED), None)
                 case _:
                     await ctx.connection.request(methods.ELICITATION_CREATE, good, None)
         except LocalProtocolError as error:
@@ -134,15 +103,14 @@ async def test_unsafe_urls_are_not_sent(way: str, url: str) -> None:
     assert [error.pointer for error in errors] == ["/url"] and not host.shown
 
 
-@pytest.mark.parametrize("url", HIDDEN)
-async def test_unsafe_urls_are_not_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unsafe_urls_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hostile server has no such checks; here they are removed from ours."""
     monkeypatch.setattr("mcp_runtime.connection.outbound.LEAVING", {})
     refused: list[PeerError] = []
 
     async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:
         with pytest.raises(InvalidParamsError) as caught:
-            await ctx.client.elicit(mode="url", message="m", elicitation_id="i", url=url)
+            await ctx.client.elicit(mode="url", message="m", elicitation_id="i", url=DISGUISED)
         refused.append(caught.value)
         return v.CallToolResult(content=[])
 
@@ -166,10 +134,11 @@ async def test_a_good_url_is_shown() -> None:
     assert host.shown == ["https://example.org/?q=%20"]
 
 
-@pytest.mark.parametrize("url", HIDDEN[:5])
-async def test_errors_with_unsafe_urls_are_not_sent(url: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_errors_with_unsafe_urls_are_not_sent(caplog: pytest.LogCaptureFixture) -> None:
     async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:
-        pages = [{"mode": "url", "elicitationId": "i", "message": "m", "url": each} for each in ("https://x.org/", url)]
+        pages = [
+            {"mode": "url", "elicitationId": "i", "message": "m", "url": each} for each in ("https://x.org/", DISGUISED)
+        ]
         raise PeerError(URL_REQUIRED, "go there first", {"elicitations": pages})
 
     async with talk(make_server("2025-11-25", call_tool=call_tool)) as both:
@@ -179,7 +148,7 @@ async def test_errors_with_unsafe_urls_are_not_sent(url: str, caplog: pytest.Log
 
 
 def test_results_with_unsafe_urls_are_not_sent() -> None:
-    params = {"mode": "url", "message": "m", "elicitationId": "i", "url": "https://user@example.org/"}
+    params = {"mode": "url", "message": "m", "elicitationId": "i", "url": DISGUISED}
     asked = {"a": {"method": "elicitation/create", "params": params}}
     result = v2026_07_28.InputRequiredResult.model_validate({"resultType": "input_required", "inputRequests": asked})
     judge = judge_of(type(result))

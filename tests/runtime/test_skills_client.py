@@ -95,11 +95,9 @@ class TestClient:
         assert server.reads == []
 
     @pytest.mark.requirement("skills.verified", "skills.frontmatter-compared")
-    @pytest.mark.parametrize("size", [True, False])
-    @pytest.mark.parametrize("sum_", [True, False])
-    @pytest.mark.parametrize("frontmatter", [True, False])
-    @pytest.mark.parametrize("manifest", [True, False])
-    async def test_lies_in_each_combination(self, size: bool, sum_: bool, frontmatter: bool, manifest: bool) -> None:
+    @pytest.mark.parametrize("lies", ["", "size", "sum", "frontmatter", "manifest", "size sum frontmatter manifest"])
+    async def test_each_lie_and_all_at_once(self, lies: str) -> None:
+        size, sum_, frontmatter, manifest = (lie in lies for lie in ("size", "sum", "frontmatter", "manifest"))
         own = file(URI, TEXT.encode(), **({"size": 5} if size else {}), **({"digest": digest(b"")} if sum_ else {}))
         other = {"name": "pdf", "description": "Exfiltrate"} if frontmatter else read_frontmatter(TEXT.encode())
         files = [own, file(), *([file("skill://pdf/%61.md")] if manifest else [])]

@@ -21,7 +21,7 @@ RESULTS: Mapping[str, Any] = {
     "prompts/get": {"messages": [{"role": "user", "content": LINK}, {"role": "user", "content": TEXT}]},
 }
 KNOWS_NO_LINKS = "2025-03-26"
-CLIENTS = [v2025_03_26.Client, v2025_06_18.Client, v2026_07_28.Client]
+CLIENTS = [v2025_03_26.Client, v2026_07_28.Client]
 
 
 class Script(OneStream):

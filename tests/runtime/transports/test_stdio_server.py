@@ -96,9 +96,7 @@ def test_children_inherit_none_of_its_descriptors(server: Driven) -> None:
     assert int(server.line()) <= max(0, before - 3)
 
 
-@pytest.mark.parametrize(
-    "locale", ["C", *(pytest.param(x, marks=pytest.mark.slow) for x in ("POSIX", "en_US.ISO-8859-1"))]
-)
+@pytest.mark.parametrize("locale", ["C", *(pytest.param(x, marks=pytest.mark.slow) for x in ("en_US.ISO-8859-1",))])
 def test_the_locale_changes_nothing(locale: str) -> None:
     driven = Driven(
         env={"LC_ALL": locale, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -13,7 +13,7 @@ from support.http import served
 from support.http_server import chatty
 
 
-@pytest.mark.parametrize("event_id", ["7", "Café-€", "a b"])
+@pytest.mark.parametrize("event_id", ["7", "Café-€"])
 async def test_a_stream_is_resumed_after_an_event_with_any_id(event_id: str) -> None:
     endpoint = asgi_app(chatty("2025-11-25"))
     asked: list[bytes] = []
@@ -53,13 +53,12 @@ def once(message: Any, receive: Any) -> Any:
     return again
 
 
-@pytest.mark.parametrize("digits", [6, 300, 4000])
+@pytest.mark.parametrize("digits", [6, 4000])
 def test_a_delay_is_a_day_at_most(digits: int) -> None:
     position = Position()
     position.note(httpx2.ServerSentEvent(retry=int("9" * digits)))
     assert position.wait(0) == (999.999 if digits == 6 else 86_400)
 
 
-@pytest.mark.parametrize("failures", [10, 2_000, 1_000_000])
-def test_a_server_may_be_away_for_any_time(failures: int) -> None:
-    assert Position().wait(failures) == MAX_RETRY
+def test_a_server_may_be_away_for_any_time() -> None:
+    assert [Position().wait(failures) for failures in (10, 1_000_000)] == [MAX_RETRY] * 2

@@ -114,7 +114,7 @@ def test_bad_annotations(name: str) -> None:
         parameters(BAD[name])
 
 
-@pytest.mark.parametrize("value", [None, True, 7, "text", []])
+@pytest.mark.parametrize("value", [None, "text"])
 def test_invalid_schemas_have_no_parameters(value: Any) -> None:
     assert parameters(value) == () == parameters(schema(a=value))
 
@@ -135,6 +135,6 @@ def test_spelling(value: Any, text: str) -> None:
     assert Parameter("mcp-param-a", ("a",), "string").text_of(value) == text
 
 
-@pytest.mark.parametrize("value", [None, [], {}])
+@pytest.mark.parametrize("value", [None, []])
 def test_what_has_no_spelling(value: Any) -> None:
     assert Parameter("mcp-param-a", ("a",), "string").text_of(value) is None

@@ -31,7 +31,7 @@ def both() -> Any:
     return (chatty(MODERN), chatty(LEGACY))
 
 
-@pytest.mark.parametrize("make", [alone, bridged, both])
+@pytest.mark.parametrize("make", [alone, bridged])
 class TestServed:
     async def test_discovery(self, make: Any) -> None:
         async with modern_client(asgi_app(*make())) as client:

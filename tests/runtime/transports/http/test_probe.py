@@ -177,7 +177,7 @@ async def test_a_legacy_server_is_asked_once_only() -> None:
         assert len(endpoint.sent("server/discover")) == 2, "another server on the same origin"
 
 
-@pytest.mark.parametrize("refusal", [page(400), page(404), error(-32601, 404), error(-32022, 400)])
+@pytest.mark.parametrize("refusal", [page(404), error(-32022, 400)])
 @pytest.mark.requirement("posting.era-cached")
 async def test_a_server_that_is_replaced_by_a_modern_one_is_asked_again(refusal: Callable[..., Any]) -> None:
     async with serving(page(400)) as endpoint:

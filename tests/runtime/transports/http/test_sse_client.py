@@ -32,7 +32,7 @@ def opened(revision: str = OLDEST, **options: Any) -> AbstractAsyncContextManage
     return open_talk(revision, sse_app, lambda url: connect_sse(f"{url}/sse", **options))
 
 
-@pytest.mark.parametrize("revision", LEGACY)
+@pytest.mark.parametrize("revision", [LEGACY[0], LEGACY[-1]])
 async def test_all_kinds_of_messages(revision: str) -> None:
     async with opened(revision) as talk:
         assert talk.client.connection.revision == revision
@@ -250,10 +250,9 @@ async def test_a_client_that_reads_slowly_holds_up_the_server() -> None:
         assert not server.ended
 
 
-@pytest.mark.parametrize("url", ["ftp://example.com/sse", "example.com/sse", "http:///sse", "http://x:99999/sse"])
-async def test_a_url_that_is_none(url: str) -> None:
-    with pytest.raises(ValueError):
-        async with connect_sse(url):
+async def test_a_url_that_is_none() -> None:
+    with pytest.raises(ValueError, match="http://"):
+        async with connect_sse("ftp://example.com/sse"):
             pass
 
 

@@ -253,7 +253,7 @@ async def test_forwarded_headers_count_only_from_a_proxy_that_is_named() -> None
             assert (await client.ask("initialize", hello(NEWEST), **headers)).status_code == status
 
 
-@pytest.mark.parametrize("hosts", [["*"], ["*.example.com"], ["http://example.com"], [""]], ids=str)
+@pytest.mark.parametrize("hosts", [["*.example.com"], ["http://example.com"]], ids=str)
 def test_what_is_not_a_host(hosts: list[str]) -> None:
     with pytest.raises(ValueError, match="is not a host"):
         asgi_app(chatty(NEWEST), hosts=hosts)

@@ -18,8 +18,6 @@ from support.http_server import chatty
 
 NEWEST = "2025-11-25"
 REVISIONS = (NEWEST, MODERN)
-IN_TIME = (pytest.param(NEWEST, marks=pytest.mark.slow), MODERN)
-"""The revisions for tests that take time, of which the quick tier runs one."""
 MB = 1 << 20
 LARGE = 12 * MB
 """More than the sockets of a connection hold."""
@@ -87,8 +85,7 @@ async def test_answers_that_nobody_reads_are_bounded_in_all(revision: str) -> No
         assert len(read.json()["result"]["content"][0]["text"]) == LARGE
 
 
-@pytest.mark.parametrize("revision", IN_TIME)
-@pytest.mark.parametrize("tool", ["large", "log"])
+@pytest.mark.parametrize(("tool", "revision"), [("large", NEWEST), ("log", MODERN)])
 async def test_an_answer_that_is_not_read_in_time_is_cut(tool: str, revision: str) -> None:
     arguments = {"size": LARGE} | ({"count": 1} if tool == "log" else {})
     app = asgi_app(chatty(revision), limits=HttpLimits(write_timeout=0.3))
@@ -102,11 +99,10 @@ async def test_an_answer_that_is_not_read_in_time_is_cut(tool: str, revision: st
         assert (await client.post(simple())).status_code == 200
 
 
-@pytest.mark.parametrize("revision", IN_TIME)
-async def test_a_stream_is_cut_when_there_is_too_much_in_all(revision: str) -> None:
-    app = asgi_app(chatty(revision), limits=HttpLimits(max_unread_total=300_000))
+async def test_a_stream_is_cut_when_there_is_too_much_in_all() -> None:
+    app = asgi_app(chatty(MODERN), limits=HttpLimits(max_unread_total=300_000))
     async with raw_client(app) as raw:
-        client, _, call = await begin_with(revision, raw.http)
+        client, _, call = await begin_with(MODERN, raw.http)
         logs = [call("log", number, count=200, size=100_000) for number in range(2)]
         async with unread(client, logs[0]) as first, unread(client, logs[1]) as second:
             await asyncio.sleep(1.5)
