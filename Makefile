@@ -67,6 +67,9 @@ BENCH_READY := $(BENCH_VENV)/.ready $(BENCH_NODE)/.ready
 PEERS_READY := $(PEER_OLD_VENV)/.ready $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(AGENTS_VENV)/.ready \
 	$(TASKS_VENV)/.ready $(PEERS)/.ready
 
+# Makes the other environments with the uv of the first, where there is none on PATH.
+WITH_UV := PATH="$$PATH:$(abspath $(BIN))"
+
 SOURCES := $(wildcard codegen runtime generated tests benchmarks examples scripts)
 # mypy refuses a folder without a Python file.
 TYPED := $(foreach folder,$(SOURCES),$(if $(shell find $(folder) -name '*.py' -print -quit 2>/dev/null),$(folder)))
@@ -83,8 +86,8 @@ $(READY): pyproject.toml requirements/dev.txt scripts/venv.sh
 	@scripts/venv.sh $(VENV) requirements/dev.txt .
 	@touch $@
 
-$(BENCH_VENV)/.ready: requirements/bench-mcp.txt scripts/venv.sh
-	@scripts/venv.sh $(BENCH_VENV) requirements/bench-mcp.txt
+$(BENCH_VENV)/.ready: requirements/bench-mcp.txt scripts/venv.sh | $(READY)
+	@$(WITH_UV) scripts/venv.sh $(BENCH_VENV) requirements/bench-mcp.txt
 	@touch $@
 
 $(BENCH_NODE)/.ready: benchmarks/npm/package.json benchmarks/npm/package-lock.json
@@ -93,8 +96,8 @@ $(BENCH_NODE)/.ready: benchmarks/npm/package.json benchmarks/npm/package-lock.js
 	@npm ci --prefix $(BENCH_NODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-$(SITE_VENV)/.ready: requirements/site.txt scripts/venv.sh
-	@scripts/venv.sh $(SITE_VENV) requirements/site.txt
+$(SITE_VENV)/.ready: requirements/site.txt scripts/venv.sh | $(READY)
+	@$(WITH_UV) scripts/venv.sh $(SITE_VENV) requirements/site.txt
 	@touch $@
 
 $(SITE_CHECK)/.ready: scripts/site/npm/package.json scripts/site/npm/package-lock.json
@@ -103,24 +106,24 @@ $(SITE_CHECK)/.ready: scripts/site/npm/package.json scripts/site/npm/package-loc
 	@npm ci --prefix $(SITE_CHECK) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-$(PEER_OLD_VENV)/.ready: requirements/interop-mcp-old.txt scripts/venv.sh
-	@scripts/venv.sh $(PEER_OLD_VENV) requirements/interop-mcp-old.txt
+$(PEER_OLD_VENV)/.ready: requirements/interop-mcp-old.txt scripts/venv.sh | $(READY)
+	@$(WITH_UV) scripts/venv.sh $(PEER_OLD_VENV) requirements/interop-mcp-old.txt
 	@touch $@
 
-$(PEER1_VENV)/.ready: requirements/interop-mcp1.txt scripts/venv.sh
-	@scripts/venv.sh $(PEER1_VENV) requirements/interop-mcp1.txt
+$(PEER1_VENV)/.ready: requirements/interop-mcp1.txt scripts/venv.sh | $(READY)
+	@$(WITH_UV) scripts/venv.sh $(PEER1_VENV) requirements/interop-mcp1.txt
 	@touch $@
 
-$(PEER2_VENV)/.ready: requirements/interop-mcp2.txt scripts/venv.sh
-	@scripts/venv.sh $(PEER2_VENV) requirements/interop-mcp2.txt
+$(PEER2_VENV)/.ready: requirements/interop-mcp2.txt scripts/venv.sh | $(READY)
+	@$(WITH_UV) scripts/venv.sh $(PEER2_VENV) requirements/interop-mcp2.txt
 	@touch $@
 
-$(AGENTS_VENV)/.ready: requirements/interop-agents.txt scripts/venv.sh
-	@scripts/venv.sh $(AGENTS_VENV) requirements/interop-agents.txt
+$(AGENTS_VENV)/.ready: requirements/interop-agents.txt scripts/venv.sh | $(READY)
+	@$(WITH_UV) scripts/venv.sh $(AGENTS_VENV) requirements/interop-agents.txt
 	@touch $@
 
-$(TASKS_VENV)/.ready: requirements/interop-tasks.txt scripts/venv.sh
-	@scripts/venv.sh $(TASKS_VENV) requirements/interop-tasks.txt
+$(TASKS_VENV)/.ready: requirements/interop-tasks.txt scripts/venv.sh | $(READY)
+	@$(WITH_UV) scripts/venv.sh $(TASKS_VENV) requirements/interop-tasks.txt
 	@touch $@
 
 # The packages are servers that need no build step, so their install scripts stay off.
@@ -205,15 +208,15 @@ simulate-planted: $(READY) ## Plant bugs in the runtime, one at a time, and prin
 
 # Each resolution has an environment of its own; the lock file has no say in it.
 .PHONY: test-lowest
-test-lowest: ## Run the quick tests of MEETING on the oldest release of each dependency that pyproject.toml admits.
-	scripts/resolve.sh .venv-lowest lowest-direct
+test-lowest: $(READY) ## Run the quick tests of MEETING on the oldest release of each dependency that pyproject.toml admits.
+	$(WITH_UV) scripts/resolve.sh .venv-lowest lowest-direct
 	.venv-lowest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(MEETING)
 
 # The newest releases are close to those of the lock file, so fewer tests are enough for them.
 .PHONY: test-newest
 test-newest: MEETING = tests/functional
-test-newest: ## Run the quick tests of MEETING on the newest release of each dependency.
-	scripts/resolve.sh .venv-newest highest
+test-newest: $(READY) ## Run the quick tests of MEETING on the newest release of each dependency.
+	$(WITH_UV) scripts/resolve.sh .venv-newest highest
 	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(MEETING)
 
 .PHONY: lint

@@ -10,9 +10,11 @@ cd "$(dirname "$0")/.."
 venv=$1 resolution=$2
 
 rm -rf "$venv"
-"${PYTHON:-python3}" -m venv "$venv"
 uv=$(command -v uv || true)
-if [ -z "$uv" ]; then
+if [ -n "$uv" ]; then
+    "$uv" venv --quiet --python "${PYTHON:-python3}" "$venv"
+else
+    "${PYTHON:-python3}" -m venv "$venv"
     "$venv/bin/python" -m pip --disable-pip-version-check install -qq uv
     uv=$venv/bin/uv
 fi

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from interop import forks
+
 TESTS = Path(__file__).parents[1]
 PEERS = TESTS / "interop" / "peers"
 SECONDS = 100
@@ -65,17 +67,35 @@ SDK_OLD = Side(name="mcp-1.12.4", runs="MCP_PEER_OLD", client=(str(PEERS / "sdk_
 TYPESCRIPT = Side(name="typescript-1.32.2", runs="MCP_PEER_NODE", client=(str(PEERS / "ts_client.mjs"),), tasks=True)
 
 
+_SDK = (
+    *("argparse", "sdk", "starlette.responses", "uvicorn", "mcp.client.sse", "mcp.client.stdio"),
+    *("mcp.client.streamable_http", "mcp.server.lowlevel", "mcp.server.sse", "mcp.server.stdio"),
+    *("mcp.server.streamable_http", "mcp.server.streamable_http_manager"),
+)
+FORKED = {
+    "": (
+        *(f"interop.{name}" for name in ("our_client", "our_server", "bridged_client", "bridged_server")),
+        *(f"interop.{name}" for name in ("modern_server", "our_bakery")),
+        *(f"mcp_bindgen.{name}" for name in ("__main__", "cli.inspect")),
+    ),
+    "MCP_PEER_OLD": ("argparse", "mcp.client.stdio"),
+    "MCP_PEER_1": _SDK,
+    "MCP_PEER_2": (*_SDK, "mcp.client", "mcp.server.mcpserver"),
+}
+"""What many programs of an interpreter import, by the variable that names the interpreter."""
+
+
 def interpreter(variable: str) -> str:
-    """Return the interpreter for the programs of a side; the test fails without one."""
+    """Return the interpreter for the programs of a side, one that forks where it can; the test fails without one."""
     if not variable:
-        return sys.executable
+        return forks.command(sys.executable, *FORKED[variable])
     if variable == TYPESCRIPT.runs:
         node_package("@modelcontextprotocol/sdk")
         return "node"
     path = os.environ.get(variable, "")
     if not Path(path).is_file():
         pytest.fail(f"no peer: {variable}={path!r} names no file; run `make interop`", pytrace=False)
-    return path
+    return forks.command(path, *FORKED[variable]) if variable in FORKED else path
 
 
 def node_package(name: str) -> Path:
