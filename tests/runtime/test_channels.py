@@ -22,12 +22,10 @@ from support.posting import answer, post, shake_hands
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
 REVISION = "2025-11-25"
-LOGS = 200
-MANY = 64
 
 
 class Busy(v.Server):
-    """Reports, logs and asks, from its handler, from a timer, and from a separate task."""
+    """Waits or logs."""
 
     options = ServerOptions(progress_rate=None, log_rate=None)
 
@@ -35,7 +33,6 @@ class Busy(v.Server):
         self.begun = asyncio.Event()
         self.gate = asyncio.Event()
         self.ended: list[str] = []
-        self.background: set[asyncio.Task[None]] = set()
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
         return v.ListToolsResult(tools=[])
@@ -43,23 +40,8 @@ class Busy(v.Server):
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
         if params.name == "wait":
             return await self.wait(ctx)
-        done = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_later(0.01, self.from_timer, ctx, done)
-        for number in range(LOGS):
-            await ctx.log("info", f"{params.name} {number}")
-        await ctx.report_progress(1)
-        message = v.SamplingMessage(role="user", content=v.TextContent(text=params.name))
-        result = await ctx.client.create_message(messages=[message], max_tokens=5)
-        await done
-        assert isinstance(result.content, v.TextContent)
-        return v.CallToolResult(content=[result.content])
-
-    def from_timer(self, ctx: v.Context, done: "asyncio.Future[None]") -> None:
-        self.background.add(task := asyncio.create_task(self.beside(ctx)))
-        task.add_done_callback(lambda _: done.set_result(None))
-
-    async def beside(self, ctx: v.Context) -> None:
-        await ctx.connection.log("warning", "from a task that a timer began")
+        await ctx.log("info", params.name)
+        return v.CallToolResult(content=[])
 
     async def wait(self, ctx: v.Context) -> v.CallToolResult:
         self.begun.set()
@@ -87,33 +69,6 @@ async def serving(server: Any, **capabilities: Any) -> AsyncGenerator[tuple[Stre
 def call(streams: Streams, id_: Any, name: str, **meta: Any) -> Stream:
     params = {"name": name, **({"_meta": meta} if meta else {})}
     return post(streams, id=id_, method="tools/call", params=params)
-
-
-async def test_everything_that_belongs_to_a_request_is_sent_on_its_channel() -> None:
-    async with serving(Busy(), sampling={}) as (streams, connection):
-        before = len(streams.got)
-
-        async def one(number: int) -> Stream:
-            channel = call(streams, number, f"call {number}", progressToken=f"token {number}")
-            asked = await channel.until(lambda message: message.get("method") == "sampling/createMessage")
-            content = asked["params"]["messages"][0]["content"]
-            result = {"role": "assistant", "model": "m", "content": content}
-            # The answer comes over its own channel, as each message of a client does.
-            assert streams.deliver(Stream(), id=asked["id"], result=result).is_accepted
-            assert (await answer(channel, number))["result"]["content"] == [{"type": "text", "text": f"call {number}"}]
-            return channel
-
-        for number, channel in enumerate(await asyncio.gather(*map(one, range(MANY)))):
-            logged = [m["params"]["data"] for m in channel.got if m.get("method") == "notifications/message"]
-            assert sorted(logged) == sorted(
-                [*(f"call {number} {index}" for index in range(LOGS)), "from a task that a timer began"]
-            )
-            [report] = [m for m in channel.got if m.get("method") == "notifications/progress"]
-            assert report["params"]["progressToken"] == f"token {number}"
-            assert len(channel.got) == LOGS + 4
-            assert channel.got[-1]["id"] == number
-        assert len(streams.got) == before, "nothing left on the common channel"
-        assert connection.open_requests == 0
 
 
 async def test_an_earlier_worker_sends_on_the_channel_of_its_request() -> None:
@@ -175,28 +130,6 @@ async def test_a_refusal_is_sent_on_the_channel_of_the_request() -> None:
         large = Stream()
         assert streams.receiver.message_refused("too large", large).verdict is Verdict.MALFORMED
         assert large.got[0]["error"]["message"] == "too large"
-
-
-async def test_legacy_work_survives_its_channel() -> None:
-    server = Busy()
-    async with serving(server) as (streams, connection):
-        channel = call(streams, 1, "wait")
-        await server.begun.wait()
-        streams.receiver.channel_lost(channel, None)
-        server.gate.set()
-        await asyncio.sleep(0.01)
-        assert server.ended == ["went on"]
-        assert connection.closed_because is None and connection.open_requests == 0
-
-
-async def test_losing_the_only_channel_closes_the_connection() -> None:
-    server = Busy()
-    async with serving(server) as (streams, connection):
-        call(streams, 1, "wait")
-        await server.begun.wait()
-        streams.receiver.channel_lost(streams, None)
-        assert await connection.wait_closed() == "the peer closed the connection"
-        assert server.ended == ["the peer closed the connection"]
 
 
 class Stuck(Stream):
@@ -267,19 +200,6 @@ async def test_a_duplicate_id_on_another_channel_is_refused_with_the_id() -> Non
         assert len(first.got) == 1
 
 
-async def test_a_cancellation_may_come_over_another_channel() -> None:
-    server = Busy()
-    async with serving(server) as (streams, connection):
-        channel = call(streams, 1, "wait")
-        await server.begun.wait()
-        outcome = streams.deliver(
-            Stream(), method="notifications/cancelled", params={"requestId": 1, "reason": "changed my mind"}
-        )
-        assert outcome.is_accepted
-        await asyncio.sleep(0.01)
-        assert server.ended == ["changed my mind"] and channel.got == [] and connection.open_requests == 0
-
-
 @pytest.mark.parametrize(
     ("message", "verdict", "reason"),
     [
@@ -313,30 +233,6 @@ async def test_a_notification_with_wrong_params_is_rejected() -> None:
     async with serving(Listening(), roots={"listChanged": True}) as (streams, _):
         outcome = streams.deliver(Stream(), method="notifications/roots/list_changed", params={"_meta": 1})
         assert outcome.verdict is Verdict.REJECTED and outcome.code == -32602
-
-
-class Kept(Stream):
-    """A channel that can be resumed."""
-
-    can_resume = True
-    is_closed = False
-
-    def close_stream(self) -> None:
-        self.is_closed = True
-
-
-async def test_a_stream_that_can_be_resumed_is_closed_early_and_work_goes_on() -> None:
-    class Patient(v.Server):
-        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
-            ctx.exchange.close_stream()
-            await asyncio.sleep(0)
-            return v.CallToolResult(content=[])
-
-    async with serving(Patient()) as (streams, _):
-        kept = Kept()
-        streams.deliver(kept, id=1, method="tools/call", params={"name": "x"})
-        assert "result" in await answer(kept, 1)
-        assert kept.is_closed
 
 
 async def test_closing_early_needs_a_resumable_channel() -> None:

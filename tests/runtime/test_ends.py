@@ -11,7 +11,6 @@ from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.extensions.vendor import vendor_request
 from mcp_runtime.peer import Peer
-from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
 from support.talk import talk
 from support.tools_server import Tools, text_result
@@ -35,37 +34,12 @@ class Leaving(Tools):
 
 
 class TestTime:
-    async def test_a_timeout_is_sent_and_raised(self) -> None:
-        server = Tools()
-        async with talk(server) as both:
-            with pytest.raises(RequestTimeout, match=r"tools/call: no answer within 0\.05 s"):
-                await both.client.call_tool(name="slow", options=CallOptions(timeout=0.05))
-            assert both.sent[-1]["params"]["reason"] == "no answer within 0.05 s"
-            await both.client.ping()
-            assert server.ended == ["True no answer within 0.05 s"]
-            assert both.client.connection.open_requests == both.server.open_requests == 0
 
     async def test_a_server_that_never_answers_the_handshake(self) -> None:
         here, there = memory_pair()
         with pytest.raises(RequestTimeout, match="initialize"):
             await v.Client.open(Peer(here), options=ClientOptions(timeout=0.05))
         await there.close()
-
-
-class TestCancellation:
-    async def test_the_reason_reaches_the_handler(self) -> None:
-        server = Tools()
-        async with talk(server) as both:
-            call = asyncio.create_task(both.client.call_tool(name="slow"))
-            await server.begun.wait()
-            call.cancel("the user went home")
-            with pytest.raises(asyncio.CancelledError):
-                await call
-            assert both.sent[-1]["method"] == "notifications/cancelled"
-            await both.client.ping()
-            assert server.ended == ["True the user went home"]
-            # A cancelled request gets no answer.
-            assert [message["id"] for message in both.received if "result" in message] == [1, 3]
 
 
 class TestTheEnd:

@@ -12,12 +12,11 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection import Connection, Exchange
 from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
-from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
+from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.peer import Peer
 from mcp_runtime.protocol.dispatch import State
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.settings import Proceed
-from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
 from mcp_runtime.transports.stdio import connect_stdio
 from support.talk import raw
@@ -127,18 +126,6 @@ class TestClient:
         transport.clog()
         reason, _ = await closed(client.connection)
         assert reason == SILENT
-        await server.wait_closed()
-
-    async def test_a_request_still_times_out(self) -> None:
-        here, there = memory_pair()
-        server = await start_server(there, Idle())
-        transport = Clogged(here)
-        client = await v.Client.open(Peer(transport))
-        transport.clog()
-        async with asyncio.timeout(5):
-            with pytest.raises(RequestTimeout):
-                await client.ping(options=CallOptions(timeout=0.1))
-        await client.connection.aclose()
         await server.wait_closed()
 
     async def test_a_responsive_server_is_not_disconnected(self) -> None:

@@ -125,16 +125,6 @@ class TestReplay:
         await again(server, "same", **answered(message))
         assert seen == ["InputRequiredResult", "InputRequiredResult", "CallToolResult"]
 
-    async def test_a_cancelled_request_ends_its_handler(self) -> None:
-        server = Till()
-        async with line(server) as client:
-            channel, request_params = Stream(), {"name": "sleeps", "_meta": meta()}
-            client.streams.deliver(channel, id=1, method="tools/call", params=request_params)
-            await asyncio.sleep(0.01)
-            client.streams.deliver(channel, method="notifications/cancelled", params={"requestId": 1, "reason": "late"})
-            await asyncio.sleep(0.01)
-            assert len(server.ended) == 1 and client.connection.open_requests == 0
-
     async def test_a_handler_that_fails_while_its_request_is_cancelled_leaves_nothing_in_the_log(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:

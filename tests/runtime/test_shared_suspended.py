@@ -14,7 +14,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions, connections_of, start_server
 from mcp_runtime.settings import Suspended
 from support.asking import FORM, YES, Known, Line, asked, meta, text
-from support.channels import Stream, Streams
+from support.channels import Streams
 from support.stdio_peers import eventually
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -121,29 +121,6 @@ async def test_a_handler_may_log_and_ask_without_a_connection() -> None:
     assert list(asked(message)[0]) == ["second"]
     assert text(await once(server, "meanwhile", **answered(message))) == "first accept second accept"
     assert server.done == ["talked"]
-
-
-async def test_errors_are_sent_over_the_connection_of_the_retry() -> None:
-    server = Desk()
-    message = await once(server, "fails")
-    assert (await once(server, "fails", **answered(message)))["error"]["code"] == -7
-
-
-async def test_a_retry_can_be_cancelled_and_ends_with_its_own_connection() -> None:
-    server = Desk()
-    for _ in range(2):
-        retry = answered(await once(server, "slow"))
-        async with connected(server) as client:
-            channel, request_params = Stream(), {"name": "slow", "_meta": meta(), **retry}
-            client.streams.deliver(channel, id=1, method="tools/call", params=request_params)
-            await asyncio.sleep(0.01)
-            assert client.connection.open_requests == 1
-            if not server.ended:
-                params = {"requestId": 1, "reason": "enough"}
-                client.streams.deliver(channel, method="notifications/cancelled", params=params)
-                await asyncio.sleep(0.01)
-                assert server.ended == ["enough"] and client.connection.open_requests == 0
-    assert server.ended == ["enough", "closed by this side"]
 
 
 async def test_a_suspended_request_is_bound_to_its_principal_and_used_once() -> None:

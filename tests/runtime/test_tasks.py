@@ -246,19 +246,3 @@ class TestHostile:
             for number, method in enumerate(("tasks/get", "tasks/result", "tasks/cancel")):
                 answer = await line.ask(method, params, id_=number)
                 assert answer["error"]["code"] == -32602 and len(str(answer)) < 1000
-
-    @pytest.mark.slow
-    async def test_a_thousand_concurrent_tasks(self) -> None:
-        server = Worker(quick(max_tasks=1000))
-        async with talk(server) as conversation:
-
-            handles = await asyncio.gather(
-                *(start_task(conversation.client, methods.TOOLS_CALL, call(do="wait")) for _ in range(999))
-            )
-            waiting = [asyncio.create_task(handle.result()) for handle in handles[333:]]
-            ended = await asyncio.gather(*(handle.cancel() for handle in handles[:333]))
-            server.gate.set()
-            assert {record.status for record in ended} == {Status.CANCELLED}
-            assert {result.content[0].type for result in await asyncio.gather(*waiting)} == {"text"}
-            states = [task.status async for task in conversation.client.iter_tasks()]
-            assert states == ["cancelled"] * 333 + ["completed"] * 666

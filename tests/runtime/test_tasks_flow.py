@@ -195,19 +195,6 @@ class TestRelatedMessages:
             result = await run_as_task(client, methods.ELICITATION_CREATE, form)
             assert result.action == "decline"
 
-    async def test_non_increasing_progress_is_dropped(self, caplog: pytest.LogCaptureFixture) -> None:
-        server = Worker()
-        async with talk(server) as conversation:
-            options = CallOptions(progress=lambda progress, total, message: None)
-            await start_task(conversation.client, methods.TOOLS_CALL, call(do="wait"), options=options)
-            await server.begun.wait()
-            assert server.context is not None
-            await server.context.report_progress(1)
-            for wrong in (1, 0.5, float("inf")):
-                await server.context.report_progress(wrong)
-        (line,) = [record.getMessage() for record in caplog.records if "reported" in record.getMessage()]
-        assert "progress that does not increase (1 after 1)" in line
-
     async def test_a_client_runs_tasks_for_its_server(self) -> None:
         model = Model()
         async with talk(Worker(), handlers=model, extensions=[Tasks(quick())]) as conversation:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import random
 import socket
 import time
 from collections.abc import Iterator
@@ -90,21 +89,6 @@ async def test_it_carries_messages_both_ways_and_ends_with_its_input(wires: Wire
     assert seen.messages == [b"1", b"2", b"3"]
     await transport.close()
     assert await wires.read(1) == b""
-
-
-async def test_chunks_may_be_cut_anywhere(wires: Wires) -> None:
-    rng = random.Random(7)
-    transport, seen = await started(wires)
-    sent = [rng.randbytes(rng.choice([1, 10, 5000])).replace(b"\n", b"_").strip() or b"0" for _ in range(50)]
-    data = b"".join(message + b"\n" for message in sent)
-    while data:
-        size = rng.choice([1, 2, 7, 1000, 9000])
-        await wires.write(data[:size])
-        data = data[size:]
-    assert await seen.count(50) == [message.strip(b" \t\r") for message in sent]
-    wires.hang_up()
-    await seen.end()
-    await transport.close()
 
 
 async def test_a_pause_holds_everything_even_the_end(wires: Wires) -> None:

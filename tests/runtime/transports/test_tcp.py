@@ -12,7 +12,6 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.methods import NOTIFICATIONS_MESSAGE
 from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.peer import Peer
 from mcp_runtime.server import connections_of
 from support.stdio_peers import Collector, soon
 from support.tcp import TcpTransport, connect_tcp, serve_tcp
@@ -189,19 +188,6 @@ class TestPressure:
                 await here.close()
                 assert await ours.end() is None
                 await here.close()
-
-
-async def test_open_calls_fail_when_the_server_ends() -> None:
-    server = Tools()
-    async with serve_tcp(server) as port:
-        peer = Peer(TcpTransport(("127.0.0.1", port)))
-        client = await v.Client.open(peer)
-        call = asyncio.create_task(client.call_tool(name="slow"))
-        await server.begun.wait()
-    assert connections_of(server) == ()
-    with pytest.raises(ConnectionClosed, match="the peer closed the connection"):
-        await call
-    await peer.aclose()
 
 
 async def test_nothing_is_read_before_the_transport_starts() -> None:

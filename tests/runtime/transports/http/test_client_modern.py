@@ -100,14 +100,6 @@ async def test_answers_as_json_and_as_streams() -> None:
     assert steps == [1, 2]
 
 
-async def test_many_calls_at_once() -> None:
-    async def one(number: int) -> str:
-        return said(await client.call_tool(name=f"tool {number}"))
-
-    async with opened(tools__call=lambda posted: text(posted.params["name"])) as (client, _):
-        assert await asyncio.gather(*map(one, range(64))) == [f"tool {number}" for number in range(64)]
-
-
 @pytest.mark.parametrize("how", ["timeout", "cancelled"])
 @pytest.mark.requirement("posting.cancel")
 async def test_to_cancel_a_call_closes_its_stream(how: str) -> None:
@@ -275,26 +267,6 @@ async def test_a_request_on_a_stream_is_not_answered(caplog: pytest.LogCaptureFi
         await client.call_tool(name="brew")
         assert endpoint.methods == ["server/discover", "tools/call"]
     assert "must not send requests" in caplog.text
-
-
-async def test_input_is_given_by_another_post() -> None:
-    def call(posted: Posted) -> Any:
-        if "inputResponses" in posted.params:
-            assert posted.params["requestState"] == "state"
-            return text(posted.params["inputResponses"]["q"]["action"])
-        form: dict[str, Any] = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
-        asked: dict[str, Any] = {"method": "elicitation/create", "params": form}
-        return {"resultType": "input_required", "inputRequests": {"q": asked}, "requestState": "state"}
-
-    class Host(v.ClientHandlers):
-        async def elicit(self, params: v.ElicitRequestParams, ctx: v.ClientContext) -> v.ElicitResult:
-            return v.ElicitResult(action="decline")
-
-    async with modern_endpoint(tools__call=call) as endpoint, connect_http(endpoint.url) as peer:
-        client = await v.Client.open(peer, handlers=Host())
-        assert said(await client.call_tool(name="brew")) == "decline"
-    first, second = endpoint.sent("tools/call")
-    assert first.message["id"] != second.message["id"]
 
 
 async def test_a_version_that_is_not_spoken() -> None:

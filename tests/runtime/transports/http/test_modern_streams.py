@@ -149,17 +149,6 @@ async def test_listeners_are_counted_as_streams_and_let_go_at_the_end() -> None:
         assert (await client.post(called("echo"))).status_code == 503
 
 
-async def test_the_end_of_the_application_cancels_what_runs() -> None:
-    server = chatty(MODERN)
-    app = asgi_app(server, limits=SOON)
-    async with modern_client(app) as client:
-        async with client.stream(called("wait")) as events:
-            await server.begun.wait()
-            await app.aclose()
-            assert await events.message() is None
-        assert server.ended
-
-
 class Curious(v.Server):
     """Asks its client twice."""
 

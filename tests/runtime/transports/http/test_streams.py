@@ -211,17 +211,6 @@ async def test_without_a_store_events_have_no_ids() -> None:
         assert len(events) == 2 and not any("id" in event for event in events)
 
 
-async def test_what_is_cancelled_is_not_answered() -> None:
-    server = chatty(NEWEST)
-    async with raw_client(asgi_app(server, limits=QUICK)) as client:
-        await client.shake_hands(NEWEST)
-        async with client.stream(call("wait", "w")) as waiting:
-            await server.begun.wait()
-            await client.tell("notifications/cancelled", {"requestId": "w", "reason": "tea is ready"})
-            assert await waiting.message() is None
-        assert server.ended == ["tea is ready"]
-
-
 async def test_the_stream_of_a_cancelled_call_can_be_resumed_and_ends() -> None:
     server = chatty(NEWEST)
     async with raw_client(asgi_app(server, limits=QUICK)) as client:
