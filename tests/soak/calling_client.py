@@ -1,19 +1,19 @@
-"""A client of one era that calls its server endlessly; it first prints the server's process id."""
+"""A client that calls its server endlessly; it first prints the server's process id."""
 
 import asyncio
 import sys
 from pathlib import Path
 
+from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.peer import Peer
 from mcp_runtime.transports.stdio import StdioClientTransport
-from soak.echo_server import CLIENTS
 
 AT_ONCE = 1000
 
 
 async def main() -> None:
     transport = StdioClientTransport(sys.executable, Path(__file__).with_name("echo_server.py"))
-    client = await CLIENTS[sys.argv[1]].open(Peer(transport))
+    client = await v.Client.open(Peer(transport))
     print(transport.pid, flush=True)
 
     async def call() -> None:

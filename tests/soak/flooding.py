@@ -43,11 +43,10 @@ class Flood:
         self._begin = self.memory
         self._begun = time.monotonic()
 
-    async def hello(self, revision: str = "2025-11-25") -> None:
+    async def hello(self) -> None:
         """Do the handshake; memory and log are measured from then on."""
         info = {"name": "x", "version": "0"}
-        capabilities = {"roots": {"listChanged": True}}
-        hello = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info}
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
         await self.ask("hello", "initialize", hello)
         await self.send([b'{"jsonrpc":"2.0","method":"notifications/initialized"}'])
         await self.ask("first", "ping")
@@ -176,7 +175,6 @@ def request(id_: Any, method: str, params: dict[str, Any] | None = None) -> byte
     ).encode()
 
 
-def call(id_: Any, tool: str, *, task: bool = False, **arguments: Any) -> bytes:
-    """Write a call of a tool, as a task or not."""
-    params: dict[str, Any] = {"name": tool, "arguments": arguments} | ({"task": {}} if task else {})
-    return request(id_, "tools/call", params)
+def call(id_: Any, tool: str, **arguments: Any) -> bytes:
+    """Write a call of a tool."""
+    return request(id_, "tools/call", {"name": tool, "arguments": arguments})

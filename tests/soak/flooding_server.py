@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import time
 from typing import Any
 
 TEXT = "x" * 100_000
@@ -39,8 +38,6 @@ def main() -> None:
         if asked["method"] == "tools/call":
             for number in range(count):
                 send(flood(kind, number))
-        if asked["method"] == "tools/list" and kind == "lists":
-            time.sleep(3600)
         send({"id": asked["id"], "result": result(asked["method"])})
 
 

@@ -26,7 +26,6 @@ from support.stdio_peers import descriptors, eventually
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(scaled(300, 3600)), pytest.mark.usefixtures("nothing_left")]
 
 REVISION = "2025-11-25"
-REVISIONS = (REVISION, MODERN)
 BYTES_PER_SESSION = 12 * 1024
 EXPIRY = 3600.0
 """Seconds until an abandoned session ends: the test moves the clock."""
@@ -73,12 +72,11 @@ async def test_abandoned_sessions_leave_nothing(monkeypatch: pytest.MonkeyPatch)
         await eventually(lambda: descriptors().items() <= open_before.items())
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-async def test_requests_cut_at_any_byte_do_no_harm(revision: str) -> None:
+async def test_requests_cut_at_any_byte_do_no_harm() -> None:
     chance, cuts = random.Random(SEED), scaled(2_000, 50_000)
     app = asgi_app(*servers(), limits=HttpLimits(stream_after=0.01, session_idle=60))
     async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
-        client, simple, called = await begin_with(revision, http)
+        client, simple, called = await begin_with(MODERN, http)
         assert (await client.post(simple(id_="first"))).status_code == 200
         tasks = len(asyncio.all_tasks())
         messages = [simple(), called("echo", text="x" * 3000), called("log", count=20), called("echo", delay=0.05)]
@@ -91,12 +89,11 @@ async def test_requests_cut_at_any_byte_do_no_harm(revision: str) -> None:
         await eventually(lambda: len(asyncio.all_tasks()) <= tasks)
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-async def test_slow_and_unreading_clients_hold_up_no_other(revision: str) -> None:
+async def test_slow_and_unreading_clients_hold_up_no_other() -> None:
     limits = HttpLimits(body_timeout=4, write_timeout=0.5, max_unread=200_000, stream_after=0.01)
     app = asgi_app(*servers(), limits=limits)
     async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
-        client, simple, called = await begin_with(revision, http)
+        client, simple, called = await begin_with(MODERN, http)
         slow = [slowly(url, post(client, simple(id_=f"slow-{number}"))) for number in range(scaled(200, 2_000))]
         deaf = [
             deaf_client(url, post(client, called("log", f"deaf-{number}", count=100, size=100_000)))

@@ -58,7 +58,7 @@ async def test_idle_sessions_are_small() -> None:
 
 @pytest.mark.parametrize("era", CLIENTS)
 async def test_memory_is_flat_over_many_calls(era: str) -> None:
-    calls = scaled(100_000, 2_000_000)
+    calls = scaled(30_000, 2_000_000)
     async with connect_memory(SERVERS[era]()) as peer:
         client: v.Client | modern.Client = await CLIENTS[era].open(peer)
         for _ in range(calls // 5):
@@ -103,12 +103,6 @@ async def test_queued_requests() -> None:
         most = MOST_QUEUED_KB * number // 10_000
         assert their_peak - theirs <= most, f"the server needed {their_peak - theirs} KB more"
         assert own_peak - own <= most, f"the client needed {own_peak - own} KB more"
-
-
-async def test_slow_requests_are_worked_on_up_to_the_limit() -> None:
-    async with _over_stdio() as client:
-        await asyncio.gather(*(_call(client, "wait", seconds=0.05) for _ in range(3000)))
-        assert int(await _call(client, "most")) == Settings().max_in_flight
 
 
 async def test_a_large_message() -> None:
