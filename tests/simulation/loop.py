@@ -8,13 +8,12 @@ together: the seed decides the latter.
 import asyncio
 import heapq
 import random
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import Context
 from functools import partial
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack, cast
 
 from mcp_runtime import sources
-from mcp_runtime.connection.background import THREADS
 from mcp_runtime.sources import Sources
 
 T = TypeVar("T")
@@ -152,7 +151,7 @@ class Loop(asyncio.BaseEventLoop):
 
 
 def simulate(main: Callable[[Loop], Coroutine[Any, Any, T]], seed: int, stalls: float = 0.0) -> T:
-    """Run a coroutine in a world of its own: time, randomness and threads of the runtime are part of it.
+    """Run a coroutine in a world of its own: time and randomness of the runtime are part of it.
 
     Args:
         main: returns the coroutine.
@@ -161,19 +160,11 @@ def simulate(main: Callable[[Loop], Coroutine[Any, Any, T]], seed: int, stalls: 
     """
     # The runtime's own draws do not disturb the rest: some happen once per process.
     loop, own = Loop(seed, stalls), random.Random(f"runtime {seed}")
-    before, run = sources.in_use, THREADS.run
+    before = sources.in_use
     clocks: dict[str, Any] = {"now": loop.time, "wall": lambda: EPOCH + loop.time()}
     sources.in_use = Sources(**clocks, token=own.randbytes, jitter=own.uniform)
-    setattr(THREADS, "run", partial(_in_the_loop, loop))  # noqa: B010 - a method, for as long as the world lasts
     try:
         return loop.run_until_complete(main(loop))
     finally:
         sources.in_use = before
-        setattr(THREADS, "run", run)  # noqa: B010
         loop.close()
-
-
-async def _in_the_loop(loop: Loop, function: Callable[..., Awaitable[Any]], *args: Any) -> Any:
-    """Run a plain handler on the loop instead of in a thread, after the thread would have started."""
-    await asyncio.sleep(loop.random.choice((0.0, 0.0, 0.01)))
-    return function(*args)

@@ -6,21 +6,17 @@ Run by `python -m simulation.plant` in tests/.
 import argparse
 import os
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from support.planting import ROOT, Fault
+from support.planting import Fault, copied
 
 HERE: Final = Path(__file__).parent
-RUNTIME: Final = ROOT / "runtime" / "mcp_runtime"
-
 
 Planted = tuple[Fault, tuple[int, ...]]
 """A bug, and the seed of the kept world that found it, if one did."""
@@ -43,10 +39,7 @@ def search(seconds: float, planted: Planted) -> str:
     The line is empty if none does.
     """
     fault, kept = planted
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / RUNTIME.name
-        shutil.copytree(RUNTIME, copy)
-        (copy / fault.file).write_text(fault.planted(), "utf-8")
+    with copied("runtime", fault) as folder:
         command = [sys.executable, "-m", "simulation.simulate", "--seconds", str(seconds), "--as-it-is"]
         command += ["--kept", *map(str, kept)]
         environment = {**os.environ, "PYTHONPATH": f"{folder}:{HERE.parent}"}

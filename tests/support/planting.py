@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -112,15 +113,9 @@ def _fault(root: str, row: dict[str, Any]) -> Fault:
     return Fault(root=root, tests=tuple(row.pop("tests", ())), **row)
 
 
-def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -> str:
-    """Run tests against a copy of a package, with a fault in it or none, until the first of them fails.
-
-    Returns:
-        The line that reports the failure; empty if all tests pass.
-
-    Raises:
-        RuntimeError: the tests could not be run.
-    """
+@contextmanager
+def copied(root: str, fault: Fault | None) -> Generator[str]:
+    """Copy a package, with a fault in it or none; yields the folder for PYTHONPATH."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / PACKAGES[root]
         # With the byte code, which stays valid for the files that do not change.
@@ -130,6 +125,19 @@ def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -
                 shutil.copytree(ROOT / name, copy / name)
         if fault is not None:
             (copy / fault.file).write_text(fault.planted(), "utf-8")
+        yield folder
+
+
+def run_with(root: str, fault: Fault | None, tests: Sequence[str], tier: Tier) -> str:
+    """Run tests against a copy of a package, with a fault in it or none, until the first of them fails.
+
+    Returns:
+        The line that reports the failure; empty if all tests pass.
+
+    Raises:
+        RuntimeError: the tests could not be run.
+    """
+    with copied(root, fault) as folder:
         # Nothing else: the Makefile's relative folder fails tests that start programs elsewhere.
         environment = {**os.environ, "PYTHONPATH": folder}
         environment.pop("PYTEST_ADDOPTS", None)
