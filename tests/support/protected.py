@@ -1,8 +1,9 @@
 """A protected endpoint that is written by hand: it answers as its attributes say."""
 
+import asyncio
 import base64
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -102,3 +103,10 @@ async def protected(server: Any, issuer: Issuer, app: Any = None) -> AsyncGenera
         guard.url = f"{url}/mcp"
         guard.metadata = {"resource": guard.url, "authorization_servers": [issuer.url]}
         yield guard
+
+
+async def duration(work: Awaitable[Any]) -> float:
+    """Return how many seconds something takes on this machine; tests choose their timeouts by it."""
+    began = asyncio.get_running_loop().time()
+    await work
+    return asyncio.get_running_loop().time() - began

@@ -13,7 +13,7 @@ from mcp_runtime.testing import Issuer
 from mcp_runtime.transports.http import connect_http, connect_sse, sse_app
 from mcp_runtime.transports.http.client import streamable
 from mcp_runtime.transports.http.client.signing import Patience
-from support.protected import Protected, protected
+from support.protected import Protected, duration, protected
 
 
 class Tea(v2024_11_05.Server):
@@ -22,16 +22,18 @@ class Tea(v2024_11_05.Server):
 
 
 async def test_opening_http_sse_may_take_as_long_as_a_sign_in(issuer: Issuer) -> None:
-    async def slow(url: str) -> str:
-        await asyncio.sleep(0.4)
-        return await issuer.visit(url)
+    async def list_prompts(timeout: float, thinks: float = 0) -> None:
+        async def visit(url: str) -> str:
+            await asyncio.sleep(thinks)
+            return await issuer.visit(url)
 
-    async with (
-        protected(None, issuer, sse_app(Tea())) as server,
-        connect_sse(server.url, auth=OAuth(visit=slow), endpoint_timeout=0.2) as peer,
-    ):
-        client = await v2024_11_05.Client.open(peer)
-        assert (await client.list_prompts()).prompts == []
+        async with connect_sse(server.url, auth=OAuth(visit=visit), endpoint_timeout=timeout) as peer:
+            client = await v2024_11_05.Client.open(peer)
+            assert (await client.list_prompts()).prompts == []
+
+    async with protected(None, issuer, sse_app(Tea())) as server:
+        seconds = await duration(list_prompts(60))
+        await list_prompts(3 * seconds, 4 * seconds)
 
 
 async def test_a_failed_sign_in_of_http_sse_is_reported(issuer: Issuer) -> None:
@@ -47,19 +49,20 @@ async def test_a_failed_sign_in_of_http_sse_is_reported(issuer: Issuer) -> None:
 async def test_renewing_a_session_may_take_as_long_as_a_sign_in(
     server: Protected, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamable, "RENEW_TIMEOUT", 0.2)
-    is_slow = False
+    thinks = 0.0
 
     async def visit(url: str) -> str:
-        if is_slow:
-            await asyncio.sleep(0.4)
+        await asyncio.sleep(thinks)
         return await issuer.visit(url)
 
     async with connect_http(server.url, auth=OAuth(visit=visit)) as peer:
-        client = await v2025_11_25.Client.open(peer)
+        opening = asyncio.ensure_future(v2025_11_25.Client.open(peer))
+        seconds = await duration(opening)
+        client = opening.result()
+        monkeypatch.setattr(streamable, "RENEW_TIMEOUT", 3 * seconds)
         await client.ping()
         server.scopes_of = lambda body: {"more"} if b'"initialize"' in body else set()
-        is_slow, inner = True, server.app
+        thinks, inner = 4 * seconds, server.app
         forgotten = False
 
         async def forgetful(scope: Any, receive: Any, send: Any) -> None:

@@ -13,7 +13,7 @@ from mcp_runtime.errors import AuthorizationError
 from mcp_runtime.options import CallOptions
 from mcp_runtime.testing import Issuer
 from mcp_runtime.transports.http import connect_http, connect_sse, sse_app
-from support.protected import Protected, protected
+from support.protected import Protected, duration, protected
 
 WRITE = b'"kind":"white"'
 
@@ -211,16 +211,20 @@ async def test_a_refused_sign_in_is_an_error(server: Protected, issuer: Issuer) 
 async def test_a_sign_in_may_take_longer_than_any_timeout(server: Protected, issuer: Issuer) -> None:
     """Neither the call nor the question about the era times out, which would make the server a legacy one."""
 
-    async def slow(url: str) -> str:
-        await asyncio.sleep(0.4)
-        return await issuer.visit(url)
+    async def brew_white(timeout: float, thinks: float = 0) -> None:
+        async def visit(url: str) -> str:
+            await asyncio.sleep(thinks)
+            return await issuer.visit(url)
+
+        async with connect_http(server.url, auth=OAuth(visit=visit)) as peer:
+            client = await v2026_07_28.Client.open(peer, options=ClientOptions(probe_timeout=timeout, timeout=timeout))
+            assert client.connection.revision == "2026-07-28"
+            await client.call_tool(name="brew", arguments={"kind": "white"}, options=CallOptions(timeout=timeout))
 
     server.scopes_of = lambda body: {"write"} if WRITE in body else set()
-    async with connect_http(server.url, auth=OAuth(visit=slow)) as peer:
-        client = await v2026_07_28.Client.open(peer, options=ClientOptions(probe_timeout=0.2, timeout=0.2))
-        assert client.connection.revision == "2026-07-28"
-        await client.call_tool(name="brew", arguments={"kind": "white"}, options=CallOptions(timeout=0.2))
-    assert issuer.count("/authorize") == 2
+    seconds = await duration(brew_white(60))
+    await brew_white(3 * seconds, 4 * seconds)
+    assert issuer.count("/authorize") == 4
 
 
 async def test_other_calls_continue_during_a_sign_in_and_a_cancelled_one_cancels_no_other(
