@@ -16,7 +16,7 @@ from support.samples import REVISIONS
 from support.verdict_cases import Figures, cases, is_confirmed, run, side, untouched
 
 QUICK = 150
-SLOW = int(os.environ.get("CASES", "500"))
+SLOW = int(os.environ.get("CASES", "300"))
 CHUNKS = 12
 """The quick cases run in parts, which workers share."""
 MIN_CLASSES = 60

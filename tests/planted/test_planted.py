@@ -12,7 +12,7 @@ FEWEST_BROKEN_REQUIREMENTS = 40
 FEWEST_IN_A_FOLDER = 10
 FOLDERS = ("ingest", "merge", "emit", "diff")
 """The folders of the generator that need the most faults."""
-SAMPLE = 6
+SAMPLE = 3
 """How many faults a run of the slow tests plants."""
 
 

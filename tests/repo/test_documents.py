@@ -2,13 +2,15 @@
 
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
 import tomllib
 from dataclasses import fields
-from functools import cache
+from fcntl import LOCK_EX, flock
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -16,7 +18,7 @@ from mcp_runtime import errors
 from mcp_runtime.options import Limits
 from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
 from support.documents import ROOT, Program, pages, programs, session
-from support.programs import run_program
+from support.programs import quick_commands, run_program
 from support.sessions import Played, play
 
 PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in pages() for program in programs(page)]
@@ -52,24 +54,36 @@ DATED_EXAMPLES = {
     "trace": "it prints the messages of a handshake, which ended with 2025-11-25",
 }
 """Why an example does, by the first part of its name."""
-# The environment of the tests, whose packages are the checkout's, and the programs of the system.
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
+"""The environment of the tests, whose packages are the checkout's, and the programs of the system."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of all sessions, with one for each page."""
-    return tmp_path_factory.mktemp("sessions")
+    """The folder of all sessions, with one for each page; the workers of xdist share it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sessions"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def _folder_of(page: str, folder: Path) -> Path:
     return folder / page.removesuffix(".md").replace("/", "-")
 
 
-@cache
 def played(page: str, folder: Path) -> list[Played]:
-    """Play a page in its own folder; once, since the types are checked where it was played."""
-    return play(session(page), _folder_of(page, folder), PATH, environment_is_made=True)
+    """Play a page in its own folder; once in all workers, since the types are checked where it was played."""
+    place = _folder_of(page, folder)
+    with place.with_suffix(".played").open("a+b") as record:
+        flock(record, LOCK_EX)
+        record.seek(0)
+        if text := record.read():
+            return pickle.loads(text)
+        with TemporaryDirectory() as programs:
+            path = os.pathsep.join([quick_commands(Path(programs)), PATH])
+            commands = play(session(page), place, path, environment_is_made=True)
+        record.write(pickle.dumps(commands))
+    return commands
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, NoReturn
 
+from interop import forks
 from support import times
 
 TIMEOUT = 60
@@ -70,6 +71,20 @@ def run_program(path: Path, *words: str | Path, folder: Path | None = None, **en
 def _text(file: IO[str]) -> str:
     file.seek(0)
     return file.read()
+
+
+def quick_python() -> str:
+    """Return an executable that stands for the interpreter of the tests, and starts quickly, with our packages."""
+    return forks.command(sys.executable, *PRELOADED, "mcp_bindgen.cli.run")
+
+
+def quick_commands(folder: Path) -> str:
+    """Return a folder, for PATH, with `mcp-bindgen` and `python` that start quickly."""
+    for name, words in (("mcp-bindgen", " -m mcp_bindgen"), ("python", ""), ("python3", "")):
+        path = folder / name
+        path.write_text(f'#!/bin/sh\nexec {quick_python()}{words} "$@"\n', "utf-8")
+        path.chmod(0o755)
+    return str(folder)
 
 
 @cache
