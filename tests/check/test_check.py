@@ -14,6 +14,7 @@ import pytest
 from check.odd_http import Breaks, serving
 from support.command import Cli
 from support.documents import ROOT
+from support.programs import quick_python
 
 UNDESCRIBED = {
     "sum_server.py": {"sum"},
@@ -37,7 +38,7 @@ def serious(found: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("name", UNDESCRIBED)
 def test_our_servers_have_no_finding(cli: Cli, name: str, tmp_path: Path) -> None:
     """A note says which tools have undescribed parameters; nothing else is found, and everything is judged."""
-    words = ("--tools", "*", "--cwd", tmp_path, "--format", "json", "--", sys.executable, ROOT / "examples" / name)
+    words = ("--tools", "*", "--cwd", tmp_path, "--format", "json", "--", quick_python(), ROOT / "examples" / name)
     found = cli("check", *words).json
     assert found_in(found) == {("contract.described", tool) for tool in UNDESCRIBED[name]}
     assert [each for each in found["not_judged"] if "out of time" not in each] == [] and len(found["revisions"]) >= 2
@@ -51,7 +52,7 @@ def found_in(found: dict[str, Any]) -> set[tuple[str, str]]:
 @contextmanager
 def over_http(*words: str, cwd: Path) -> Generator[str]:
     """Run an example over HTTP; yields its URL."""
-    command = [sys.executable, "-m", "mcp_bindgen", "run", str(ROOT / "examples" / "tracker.py"), "--http"]
+    command = [quick_python(), "-m", "mcp_bindgen", "run", str(ROOT / "examples" / "tracker.py"), "--http"]
     with subprocess.Popen([*command, "--port", "0", *words], stderr=subprocess.PIPE, text=True, cwd=cwd) as process:
         assert process.stderr is not None
         try:
@@ -79,7 +80,7 @@ def test_a_server_that_dies_of_a_hostile_line_is_found(cli: Cli, revision: str) 
 
 @pytest.mark.slow
 def test_our_server_survives_hostile_clients(cli: Cli) -> None:
-    words = ("--", sys.executable, ROOT / "examples" / "sum_server.py")
+    words = ("--", quick_python(), ROOT / "examples" / "sum_server.py")
     only = [word for name in ("survives", "memory", "many", "ends") for word in ("--only", f"robust.{name}")]
     found = cli("check", "--robust", *only, "--format", "json", *words).json
     assert serious(found) == []

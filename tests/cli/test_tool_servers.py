@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.command import Cli
+from support.programs import quick_python
 from tools.talking import objects, saved, tool
 
 PROGRAM = Path(__file__).parents[1] / "tools" / "asking_server.py"
@@ -15,7 +16,7 @@ SAY = tool("say", objects({"text": {"type": "string"}}, "text"))
 
 
 def program(what: str) -> tuple[object, ...]:
-    return ("--", sys.executable, PROGRAM, what)
+    return ("--", quick_python(), PROGRAM, what)
 
 
 class TestListing:
@@ -91,7 +92,7 @@ def project(tmp_path: Path, **servers: dict[str, Any]) -> None:
 class TestProject:
     def prepare(self, tmp_path: Path) -> None:
         saved([SAY], tmp_path, "one.json")
-        command = [sys.executable, str(PROGRAM), "env"]
+        command = [quick_python(), str(PROGRAM), "env"]
         project(
             tmp_path,
             one={"from": "one.json", "module": "src/one.py", "class": "First"},
@@ -116,7 +117,7 @@ class TestProject:
     def test_variables_come_from_the_environment(
         self, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        command = [sys.executable, str(PROGRAM), "env"]
+        command = [quick_python(), str(PROGRAM), "env"]
         text = f"[tool.mcp-bindgen.tools.x]\ncommand = {json.dumps(command)}\nenv = {{TOOL_NAME = '$SECRET'}}\n"
         (tmp_path / "pyproject.toml").write_text(text)
         monkeypatch.delenv("SECRET", raising=False)

@@ -12,6 +12,7 @@ from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindings.v2025_06_18 import Client
 from mcp_runtime.transports.stdio import connect_stdio
 from support.command import Cli
+from support.programs import quick_python
 from tools.talking import check_types, load, objects, saved, tool
 
 TESTS = Path(__file__).parents[1]
@@ -29,7 +30,7 @@ LISTED = [
 
 def serve(path: Path) -> tuple[object, ...]:
     """Return the command line that serves the tools of a file."""
-    return ("--", sys.executable, SERVED, path)
+    return ("--", quick_python(), SERVED, path)
 
 
 class TestGenerate:
@@ -43,7 +44,7 @@ class TestGenerate:
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == "wrote src/acme.py (EchoTools, 3 tools)\nwrote src/tools.lock.json (the contract)\n"
         module = load((tmp_path / "src" / "acme.py").read_text("utf-8"), tmp_path)
-        async with connect_stdio(sys.executable, SERVED, path) as peer:
+        async with connect_stdio(quick_python(), SERVED, path) as peer:
             tools = module.EchoTools(await Client.open(peer))
             assert json.loads((await tools.say(text="hi")).text) == {"text": "hi", "loud": False}
             assert json.loads((await tools.count()).text) == {}

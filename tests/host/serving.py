@@ -1,6 +1,5 @@
 """Servers of the tests of the host: a program that does what its arguments say, and servers in memory."""
 
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -12,13 +11,14 @@ from mcp_runtime.handlers import ServerHandlers
 from mcp_runtime.host import ServerEntry
 from mcp_runtime.peer import Peer
 from mcp_runtime.transports.memory import connect_memory
+from support.programs import quick_python
 
 PROGRAM = Path(__file__).with_name("program.py")
 
 
 def program(*words: str, **more: Any) -> dict[str, Any]:
     """Return the entry of a server that runs the program."""
-    return {"command": sys.executable, "args": [str(PROGRAM), *words], **more}
+    return {"command": quick_python(), "args": [str(PROGRAM), *words], **more}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

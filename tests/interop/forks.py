@@ -146,7 +146,7 @@ def _become(files: Sequence[int], order: tuple[list[str], str, dict[str, str]], 
         os.dup2(file, target)
     os.closerange(3, 4096)
     # The one of the process that forks may be a file, and files keep a position.
-    sys.stderr = open(2, "w", errors="backslashreplace", buffering=1, closefd=False)
+    sys.stderr = open(2, "w", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -1,7 +1,6 @@
 """A mock made from a lock file lists its tools, checks arguments, and makes results that fit the output schemas."""
 
 import json
-import sys
 import time
 from pathlib import Path
 from random import Random
@@ -19,6 +18,7 @@ from mcp_runtime.testing import connect
 from mock.locks import CITY, FORECAST, tool, write_lock
 from support.command import Cli
 from support.documents import ROOT
+from support.programs import quick_python
 
 PACKAGES = (v2024_11_05, v2025_06_18, v2025_11_25, v2026_07_28)
 HOSTILE: dict[str, Any] = {
@@ -240,9 +240,9 @@ def test_bad_input_is_one_line(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tracker_server.py", "sum_server.py", "elicitation_server.py", "tasks_server.py"])
 def test_a_mock_of_our_servers_keeps_their_contract_and_breaks_no_rule(cli: Cli, name: str, tmp_path: Path) -> None:
-    lock, real = tmp_path / "tools.lock.json", (sys.executable, ROOT / "examples" / name)
+    lock, real = tmp_path / "tools.lock.json", (quick_python(), ROOT / "examples" / name)
     cli("tools", "generate", "--out", tmp_path / "client.py", "--cwd", tmp_path, "--", *real)
-    words = ("--", sys.executable, "-m", "mcp_bindgen", "mock", "--lock", lock)
+    words = ("--", quick_python(), "-m", "mcp_bindgen", "mock", "--lock", lock)
     assert "The contract is kept." in cli("tools", "check", "--lock", lock, *words).out
     found = cli("check", "--format", "json", *words).json
     broken = [finding for finding in found["findings"] if finding["severity"] != "note"]
