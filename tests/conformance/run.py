@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from support import forks
+
 TESTS: Final = Path(__file__).parents[1]
 EXTENSION: Final = "extension"
 """In place of a revision: the scenarios of extensions."""
@@ -39,8 +41,8 @@ NOT_OURS: Final = ("authorization-", "tasks-status-notifications", "auth/dpop")
 not run here."""
 
 _LINE: Final = re.compile(r"^\s+- (\S+) \[([^\]]*)\]$")
-_RESULT: Final = re.compile(r"server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
-"""The folder in which the suite writes the checks of a scenario of a server."""
+_RESULT: Final = re.compile(r"(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+"""The folder in which the suite writes the checks of a scenario."""
 
 
 class Suite:
@@ -74,15 +76,15 @@ class Suite:
 
     def problems(self, side: str, revision: str, scenarios: Sequence[str], url: str) -> dict[str, str]:
         """Run scenarios; returns why each failed, empty for one that passed."""
-        if side == "client" or revision == EXTENSION or len(scenarios) == 1:
+        if revision == EXTENSION or len(scenarios) == 1:
             return {name: self._problem(side, revision, name, url) for name in scenarios}
-        # One process for all scenarios of a server: most of the time of one for each would be its start.
+        # One process for all scenarios: most of the time of one for each would be its start.
         with tempfile.TemporaryDirectory() as folder:
-            done = self._run("server", "--url", url, "--suite", "all", *_within(revision), "-o", folder)
+            done = self._run(*_target(side, url), "--suite", "all", *_within(revision), "-o", folder)
             found = {
                 match[1]: problem_of(json.loads(path.read_text()))
-                for path in Path(folder).glob("*/checks.json")
-                if (match := _RESULT.fullmatch(path.parent.name))
+                for path in Path(folder).rglob("checks.json")
+                if (match := _RESULT.fullmatch(path.parent.relative_to(folder).as_posix()))
             }
         problems = {name: found.get(name, "no result") for name in scenarios}
         if done.returncode and not any(problems.values()):
@@ -90,13 +92,11 @@ class Suite:
         return problems
 
     def _problem(self, side: str, revision: str, scenario: str, url: str) -> str:
-        side = _ROLES.get(side, side)
         with tempfile.TemporaryDirectory() as folder:
-            target = ("--url", url) if side == "server" else ("--command", f"{sys.executable} -m conformance.client")
             scenario_of = ("--scenario", scenario, *_within(revision))
-            if revision == EXTENSION and side == "server":  # by default the suite asks in an older revision
+            if revision == EXTENSION and side != "client":  # by default the suite asks in an older revision
                 scenario_of = (*scenario_of, "--spec-version", NEWEST, "--force")
-            done = self._run(side, *target, *scenario_of, "-o", folder)
+            done = self._run(*_target(side, url), *scenario_of, "-o", folder)
             checks = [check for path in Path(folder).rglob("checks.json") for check in json.loads(path.read_text())]
         return _ended(done) if done.returncode else problem_of(checks)
 
@@ -105,6 +105,14 @@ class Suite:
         return subprocess.run(
             command, cwd=TESTS, env=self._env, capture_output=True, text=True, timeout=SECONDS, check=False
         )
+
+
+def _target(side: str, url: str) -> tuple[str, ...]:
+    """Return the arguments that choose what the suite talks to."""
+    if side != "client":
+        return "server", "--url", url
+    python = forks.command(sys.executable, "conformance.client", path=(TESTS,))
+    return "client", "--command", f"{python} -m conformance.client"
 
 
 def _ended(done: "subprocess.CompletedProcess[str]") -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from interop import forks
+from support import forks
 
 TESTS = Path(__file__).parents[1]
 PEERS = TESTS / "interop" / "peers"
@@ -76,11 +76,13 @@ FORKED = {
     "": (
         *(f"interop.{name}" for name in ("our_client", "our_server", "bridged_client", "bridged_server")),
         *(f"interop.{name}" for name in ("modern_server", "our_bakery")),
-        *(f"mcp_bindgen.{name}" for name in ("__main__", "cli.inspect")),
+        *(f"mcp_bindgen.{name}" for name in ("__main__", "cli.inspect", "cli.proxy", "cli.tools")),
     ),
+    "MCP_AGENTS": ("agents", "langchain_core.tools", "pydantic_ai"),
     "MCP_PEER_OLD": ("argparse", "mcp.client.stdio"),
     "MCP_PEER_1": _SDK,
     "MCP_PEER_2": (*_SDK, "mcp.client", "mcp.server.mcpserver"),
+    "MCP_PEER_TASKS": ("fastmcp", "fastmcp_tasks"),
 }
 """What many programs of an interpreter import, by the variable that names the interpreter."""
 
@@ -88,14 +90,19 @@ FORKED = {
 def interpreter(variable: str) -> str:
     """Return the interpreter for the programs of a side, one that forks where it can; the test fails without one."""
     if not variable:
-        return forks.command(sys.executable, *FORKED[variable])
+        return forks.command(sys.executable, *FORKED[variable], path=(TESTS,))
     if variable == TYPESCRIPT.runs:
         node_package("@modelcontextprotocol/sdk")
         return "node"
     path = os.environ.get(variable, "")
     if not Path(path).is_file():
         pytest.fail(f"no peer: {variable}={path!r} names no file; run `make interop`", pytrace=False)
-    return forks.command(path, *FORKED[variable]) if variable in FORKED else path
+    return forks.command(path, *FORKED[variable], path=(PEERS,)) if variable in FORKED else path
+
+
+def bindgen(*arguments: str) -> tuple[str, ...]:
+    """Return the command line of a command of ours."""
+    return (interpreter(OURS.runs), "-m", "mcp_bindgen", *arguments)
 
 
 def node_package(name: str) -> Path:

@@ -3,14 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from interop.processes import SECONDS, TESTS, interpreter
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("agents")]
 
 ROOT = TESTS.parent
 ADAPTERS = sorted((ROOT / "examples" / "adapters").glob("*.py"))
@@ -26,7 +25,7 @@ ADAPTERS = sorted((ROOT / "examples" / "adapters").glob("*.py"))
 )
 def test_a_framework_calls_a_tool(adapter: Path, arguments: str, answer: str, tmp_path: Path) -> None:
     config = tmp_path / "mcp.json"
-    server = {"command": sys.executable, "args": [str(ROOT / "examples" / "sum_server.py")]}
+    server = {"command": interpreter(""), "args": [str(ROOT / "examples" / "sum_server.py")]}
     dead = {"command": "no-such-server"}
     config.write_text(json.dumps({"mcpServers": {"math": server, "dead": dead}}))
     command = (interpreter("MCP_AGENTS"), str(adapter), str(config), "math__sum", arguments)

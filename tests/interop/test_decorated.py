@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ def seen(client: Side, *server: str) -> Any:
 
 @pytest.mark.parametrize("client", [SDK1, SDK2], ids=lambda side: side.name)
 def test_third_party_clients_use_decorated_functions(client: Side) -> None:
-    assert seen(client, sys.executable, str(TRACKER)) == SEEN
+    assert seen(client, interpreter(""), str(TRACKER)) == SEEN
 
 
 @pytest.mark.parametrize(("side", "twin"), TWINS, ids=lambda part: getattr(part, "name", None))

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from interop.processes import (
     TESTS,
     TYPESCRIPT,
     Side,
+    bindgen,
     interpreter,
     node_server,
     outcomes,
@@ -27,7 +27,6 @@ from interop.processes import (
 
 pytestmark = pytest.mark.interop
 
-BINDGEN = (sys.executable, "-m", "mcp_bindgen")
 SIDES = (SDK1, SDK2)
 PAIRS = ((SDK1, SDK1), (SDK1, SDK2), (SDK2, SDK1), (SDK2, SDK2), (TYPESCRIPT, SDK1), (OURS, OURS))
 
@@ -60,7 +59,7 @@ def test_inspect_sees_what_their_clients_see(client: Side, server: str, tmp_path
     revision = "2025-11-25"
     theirs = json.loads(run((interpreter(client.runs), str(PEERS / "sdk_listing.py"), revision, *command)))
     ours = json.loads(
-        run((*BINDGEN, "inspect", "--no-mask", "--format", "json", "--revision", revision, "--", *command))
+        run((*bindgen(), "inspect", "--no-mask", "--format", "json", "--revision", revision, "--", *command))
     )
     assert {name: ours[name] for name in theirs} == theirs
     assert ours["revision"] == revision and not ours["notes"]
@@ -68,13 +67,13 @@ def test_inspect_sees_what_their_clients_see(client: Side, server: str, tmp_path
 
 def proxied(log: Path, *command: str) -> tuple[str, ...]:
     """Return the command line of a server behind the proxy."""
-    return (*BINDGEN, "proxy", "--fail", "--format", "json", "--log", str(log), "--", *command)
+    return (*bindgen(), "proxy", "--fail", "--format", "json", "--log", str(log), "--", *command)
 
 
 def tee(folder: Path, name: str, *command: str) -> tuple[str, ...]:
     """Return a command line that records the traffic in files."""
     files = (str(folder / f"{name}.client"), str(folder / f"{name}.server"))
-    return (sys.executable, str(TESTS / "interop" / "tee.py"), *files, *command)
+    return (interpreter(OURS.runs), str(TESTS / "interop" / "tee.py"), *files, *command)
 
 
 @pytest.mark.parametrize("revision", offer.LEGACY)
@@ -102,5 +101,5 @@ def test_both_speak_the_modern_era(tmp_path: Path) -> None:
     assert report["findings"] == [
         {"pointer": "/method", "reason": "needs the capability server.logging, which was not declared"}
     ]
-    seen = json.loads(run((*BINDGEN, "inspect", "--format", "json", "--", *server)))
+    seen = json.loads(run((*bindgen(), "inspect", "--format", "json", "--", *server)))
     assert (seen["revision"], [tool["name"] for tool in seen["tools"]]) == (found["revision"], found["tools"])

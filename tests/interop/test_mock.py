@@ -3,18 +3,15 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from interop.processes import PEERS, SDK1, SDK2, SDK_OLD, Side, interpreter, node_server, python_server
+from interop.processes import OURS, PEERS, SDK1, SDK2, SDK_OLD, Side, bindgen, interpreter, node_server, python_server
 from interop.test_run import SERVER
 
 pytestmark = pytest.mark.interop
-
-BINDGEN = (sys.executable, "-m", "mcp_bindgen")
 
 
 def run(command: Sequence[str], folder: Path) -> str:
@@ -27,8 +24,8 @@ def run(command: Sequence[str], folder: Path) -> str:
 @pytest.mark.parametrize("client", [SDK_OLD, SDK1, SDK2], ids=lambda side: side.name)
 def test_a_recorded_session_answers_their_client_as_the_server_did(client: Side, tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER.replace("PACKAGE", "mcp_bindings"), "utf-8")
-    asks = (interpreter(client.runs), str(PEERS / "sdk_any_client.py"), *BINDGEN)
-    before = run((*asks, "proxy", "--record", "session.jsonl", "--", sys.executable, "server.py"), tmp_path)
+    asks = (interpreter(client.runs), str(PEERS / "sdk_any_client.py"), *bindgen())
+    before = run((*asks, "proxy", "--record", "session.jsonl", "--", interpreter(OURS.runs), "server.py"), tmp_path)
     assert run((*asks, "mock", "--session", "session.jsonl"), tmp_path) == before
 
 
@@ -37,11 +34,11 @@ def test_a_recorded_session_answers_their_client_as_the_server_did(client: Side,
 def test_a_lock_lists_the_tools_of_their_server_to_their_client(client: Side, name: str, tmp_path: Path) -> None:
     command = python_server(name) if name == "mcp_server_time" else node_server(name)
     asks = (interpreter(client.runs), str(PEERS / "sdk_listing.py"), "2025-11-25")
-    run((*BINDGEN, "tools", "generate", "--out", "tools.py", "--", *command), tmp_path)
+    run((*bindgen(), "tools", "generate", "--out", "tools.py", "--", *command), tmp_path)
     lock = tmp_path / "tools.lock.json"
     mocked, real = (
         json.loads(run((*asks, *words), tmp_path))["tools"]
-        for words in ((*BINDGEN, "mock", "--lock", str(lock)), command)
+        for words in ((*bindgen(), "mock", "--lock", str(lock)), command)
     )
     assert [(tool["name"], tool["inputSchema"]) for tool in mocked] == [
         (tool["name"], tool["inputSchema"]) for tool in sorted(real, key=lambda tool: str(tool["name"]))

@@ -1,12 +1,11 @@
 """The official validator of OpenRPC accepts our documents: of every revision, and of real servers."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from interop.processes import node_package, node_server
+from interop.processes import bindgen, node_package, node_server
 from support.samples import REVISIONS
 
 pytestmark = pytest.mark.interop
@@ -26,8 +25,7 @@ MESSAGES = {"2024-11-05": 24, "2025-03-26": 24, "2025-06-18": 25, "2025-11-25": 
 
 def mcp_bindgen(*arguments: str) -> str:
     """Run a command; return what it prints."""
-    command = [sys.executable, "-m", "mcp_bindgen", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(bindgen(*arguments), capture_output=True, text=True, check=True).stdout
 
 
 def judged(path: Path) -> str:

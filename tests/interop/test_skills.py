@@ -3,7 +3,6 @@
 import base64
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 def their_view(folder: Path) -> tuple[dict[str, Any], str]:
     """Return what the client of fastmcp sees of our server, and the last line of its errors."""
-    command = [interpreter(SDK2.runs), str(PEER), "read", sys.executable, "-c", OURS, str(folder)]
+    command = [interpreter(SDK2.runs), str(PEER), "read", interpreter(""), "-c", OURS, str(folder)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
     return json.loads(done.stdout or "{}"), (done.stderr.strip().splitlines() or [""])[-1]
 

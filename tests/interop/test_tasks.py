@@ -3,7 +3,6 @@
 import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import (
     AbstractAsyncContextManager,
@@ -24,16 +23,18 @@ from mcp_runtime.transports.http import connect_http
 from mcp_runtime.transports.stdio import connect_stdio
 from support.ports import free_port
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(SECONDS)]
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("tasks"), pytest.mark.timeout(SECONDS)]
 
 PEER = str(PEERS / "fastmcp_bakery.py")
 
 
-OURS = [sys.executable, "-m", "interop.our_bakery"]
+def ours(*options: str) -> tuple[str, ...]:
+    """Return the command line of our server."""
+    return (interpreter(""), "-m", "interop.our_bakery", *options)
 
 
 def test_their_client_drives_our_server() -> None:
-    command = [interpreter("MCP_PEER_TASKS"), PEER, "call", *OURS]
+    command = [interpreter("MCP_PEER_TASKS"), PEER, "call", *ours()]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout) == {
@@ -48,7 +49,7 @@ def test_their_client_drives_our_server() -> None:
 
 def test_their_client_does_not_name_tasks_over_http() -> None:
     """A client must send the id of the task as `Mcp-Name` (tasks extension, Streamable HTTP)."""
-    with subprocess.Popen([*OURS, "http"], cwd=TESTS, stdout=subprocess.PIPE, encoding="utf-8") as server:
+    with subprocess.Popen(ours("http"), cwd=TESTS, stdout=subprocess.PIPE, encoding="utf-8") as server:
         try:
             assert server.stdout is not None
             command = [interpreter("MCP_PEER_TASKS"), PEER, "call", server.stdout.readline().strip()]
@@ -60,7 +61,7 @@ def test_their_client_does_not_name_tasks_over_http() -> None:
 
 def test_the_client_of_npm_drives_our_server() -> None:
     node_package("@modelcontextprotocol/ext-tasks")
-    command = ["node", str(PEERS / "ts_tasks_client.mjs"), *OURS]
+    command = ["node", str(PEERS / "ts_tasks_client.mjs"), *ours()]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads(done.stdout) == {

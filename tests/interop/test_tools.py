@@ -5,14 +5,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interop.processes import node_server, python_server
+from interop.processes import bindgen, node_server, python_server
 from mcp_bindings.v2025_11_25 import Client
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.peer import Peer
@@ -21,43 +20,42 @@ from mcp_runtime.transports.stdio import connect_stdio
 from tools.talking import validator
 from tools.test_differential import accepts, instances
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("tools")]
 
 BIN = Path(sys.executable).parent
+
+
+def run(*command: str | Path, folder: Path, **environment: str) -> str:
+    """Run a program in a folder, and check that it succeeds; returns what it prints."""
+    env = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 class Made:
     """A module generated from a live server's tools, in its own folder."""
 
-    def __init__(self, folder: Path, command: tuple[str, ...], environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, command: tuple[str, ...], **environment: str) -> None:
         self.folder, self.command, self.environment = folder, command, environment
-        self.bindgen("generate", "--out", "made.py", "--class", "Made")
-        spec = importlib.util.spec_from_file_location("made", folder / "made.py")
+        folder.mkdir()
+        self.file = f"made_{folder.name}.py"
+        self.bindgen("generate", "--out", self.file, "--class", "Made")
+        spec = importlib.util.spec_from_file_location(self.file.removesuffix(".py"), folder / self.file)
         assert spec and spec.loader
         self.module: Any = importlib.util.module_from_spec(spec)
-        sys.modules["made"] = self.module
+        sys.modules[spec.name] = self.module
         spec.loader.exec_module(self.module)
 
     def bindgen(self, *arguments: str) -> str:
         """Run a command of ``mcp-bindgen tools`` on the server, and check that it succeeds."""
-        return self.run(BIN / "mcp-bindgen", "tools", *arguments, "--", *self.command)
-
-    def run(self, *command: str | Path) -> str:
-        """Run a program in the folder, and check that it succeeds."""
-        environment = {**os.environ, **self.environment}
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return run(*bindgen("tools", *arguments, "--", *self.command), folder=self.folder, **self.environment)
 
     def verify(self) -> None:
-        """Check that strict type checkers accept the module, and that the server still matches its contract."""
-        settings = {"typeCheckingMode": "strict", "include": ["made.py"]}
-        (self.folder / "pyrightconfig.json").write_text(json.dumps(settings))
-        self.run(BIN / "pyright", "--pythonpath", sys.executable, "-p", self.folder)
-        self.run(BIN / "mypy", "--strict", "made.py")
+        """Check that the module accepts what the schemas accept, and that the server still matches its contract."""
         self.compare()
         assert "The contract is kept." in self.bindgen("check")
-        assert self.bindgen("generate", "--out", "made.py", "--class", "Made", "--check") == "up to date\n"
+        assert self.bindgen("generate", "--out", self.file, "--class", "Made", "--check") == "up to date\n"
 
     def compare(self) -> None:
         """Check that the module accepts the arguments that jsonschema accepts."""
@@ -73,18 +71,34 @@ class Made:
         return connect_stdio(*self.command, env=self.environment, stderr=lambda line: None)
 
 
-@pytest.fixture
-def make(tmp_path: Path) -> Callable[..., Made]:
-    def make_(*command: str, **environment: str) -> Made:
-        folder = tmp_path / "made"
-        folder.mkdir()
-        return Made(folder, command, environment)
+@pytest.fixture(scope="module")
+def clients(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made]:
+    """The clients of all servers."""
+    folder = tmp_path_factory.mktemp("clients")
+    repository, root = folder / "repository", folder / "root"
+    root.mkdir()
+    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+    for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):
+        subprocess.run(["git", "-C", str(repository), "config", name, value], check=True)
+    return {
+        "time": Made(folder / "time", python_server("mcp_server_time")),
+        "git": Made(folder / "git", python_server("mcp_server_git", "--repository", str(repository))),
+        "filesystem": Made(folder / "filesystem", node_server("filesystem", str(root))),
+        "memory": Made(folder / "memory", node_server("memory"), MEMORY_FILE_PATH=str(folder / "memory.json")),
+    }
 
-    return make_
+
+def test_strict_type_checkers_accept_every_module(clients: dict[str, Made]) -> None:
+    files = [made.folder / made.file for made in clients.values()]
+    folder = files[0].parents[1]
+    settings = {"typeCheckingMode": "strict", "include": [str(file.relative_to(folder)) for file in files]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    run(BIN / "pyright", "--pythonpath", sys.executable, "-p", folder, folder=folder)
+    run(BIN / "mypy", "--strict", *files, folder=folder)
 
 
-async def test_time(make: Callable[..., Made]) -> None:
-    made = make(*python_server("mcp_server_time"))
+async def test_time(clients: dict[str, Made]) -> None:
+    made = clients["time"]
     made.verify()
     async with made.connect() as peer:
         tools = made.module.Made(await Client.open(peer))
@@ -99,13 +113,10 @@ async def test_time(make: Callable[..., Made]) -> None:
         assert not await tools.check_drift()
 
 
-async def test_git(make: Callable[..., Made], tmp_path: Path) -> None:
-    repository = tmp_path / "repository"
-    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
-    for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):
-        subprocess.run(["git", "-C", str(repository), "config", name, value], check=True)
+async def test_git(clients: dict[str, Made]) -> None:
+    made = clients["git"]
+    repository = made.folder.with_name("repository")
     (repository / "new.txt").write_text("new", "utf-8")
-    made = make(*python_server("mcp_server_git", "--repository", str(repository)))
     made.verify()
     async with made.connect() as peer:
         tools = made.module.Made(await Client.open(peer))
@@ -123,10 +134,9 @@ def _allow(tool: Tool[Any]) -> bool:
     return tool.name != "move_file"
 
 
-async def test_filesystem(make: Callable[..., Made], tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    made = make(*node_server("filesystem", str(root)))
+async def test_filesystem(clients: dict[str, Made]) -> None:
+    made = clients["filesystem"]
+    root = made.folder.with_name("root")
     made.verify()
     async with made.connect() as peer:
         client = await Client.open(peer, options=ClientOptions(roots=[root.as_uri()]))
@@ -142,8 +152,8 @@ async def test_filesystem(make: Callable[..., Made], tmp_path: Path) -> None:
             await tools.read_text_file(path="/etc/passwd")
 
 
-async def test_memory(make: Callable[..., Made], tmp_path: Path) -> None:
-    made = make(*node_server("memory"), MEMORY_FILE_PATH=str(tmp_path / "memory.json"))
+async def test_memory(clients: dict[str, Made]) -> None:
+    made = clients["memory"]
     made.verify()
     async with made.connect() as peer:
         tools, module = made.module.Made(await Client.open(peer)), made.module

@@ -12,11 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from support.distributions import Distribution, Environment
+from support import forks
+from support.distributions import UV, Distribution, Environment
 from support.documents import Command, Program, pages, programs, session
 from support.sessions import SETS_UP, play
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
+
+IMPORTED = (
+    *("argparse", "asyncio", "mcp_runtime.testing", "mcp_runtime.transports.http", "mcp_runtime.transports.stdio"),
+    *(f"mcp_bindings.v{revision}.app" for revision in ("2025_11_25", "2026_07_28")),
+)
+"""Modules of the wheel and of Python that many programs import."""
 
 MAX_COMMANDS = 5
 """The most commands until the first success that a user sees."""
@@ -36,7 +43,9 @@ def test_a_page_that_installs_works_from_nothing(page: str, distribution: Distri
     (unpacked,) = tmp_path.iterdir()
     unpacked.rename(tmp_path / "mcp-bindgen")
     path = os.pathsep.join([str(Path(sys.base_prefix) / "bin"), os.defpath])
-    played = play(session(page), tmp_path, path, environment_is_made=False)
+    # The installation of the README is that of the other pages, which differ in their extras only.
+    uv = UV if page != "README.md" and UV.is_file() else None
+    played = play(session(page), tmp_path, path, environment_is_made=False, uv=uv)
     assert [each.command for each in played] == commands(page)
     for each in played:
         assert each.is_as_shown, f"{each.command.line} ended with {each.status} and said\n{each.printed}"
@@ -51,7 +60,7 @@ def test_the_first_success_takes_few_commands(page: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_of_a_page_runs_with_the_wheel(program: Program, complete: Environment, tmp_path: Path) -> None:
     program.write(tmp_path)
-    command = [str(complete.python), program.entry]
+    command = [forks.command(str(complete.python), *IMPORTED), program.entry]
     # Nothing from the tests' environment is visible to it.
     variables = {"PATH": os.defpath, "HOME": str(tmp_path)}
     done = subprocess.run(

@@ -18,8 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, NoReturn
 
-from interop import forks
-from support import times
+from support import forks, times
 
 TIMEOUT = 60
 """Seconds after which a program is killed."""

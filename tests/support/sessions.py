@@ -14,6 +14,11 @@ from support.ports import free_port
 
 # Commands that create the environment for the others.
 SETS_UP = re.compile(r"git clone |tar |cd |python3? -m venv |\. \S+/activate$|pip install |uv |make setup$")
+WITH_UV = """\
+export UV_CACHE_DIR=$({uv} cache dir) UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
+python3() {{ if [ "$*" = "-m venv .venv" ]; then {uv} venv --quiet .venv; else command python3 "$@"; fi; }}
+pip() {{ {uv} pip "$@"; }}
+"""
 # The port on the pages; it is replaced by a free one, so that pages can be tested in parallel.
 PORT = "8000"
 
@@ -42,7 +47,9 @@ class Played:
         return re.fullmatch("".join(lines), printed) is not None
 
 
-def play(steps: Sequence[File | Command], folder: Path, path: str, *, environment_is_made: bool) -> list[Played]:
+def play(
+    steps: Sequence[File | Command], folder: Path, path: str, *, environment_is_made: bool, uv: Path | None = None
+) -> list[Played]:
     """Write the files and run the commands in a new environment: an empty home, and programs from `path` only.
 
     Args:
@@ -50,6 +57,7 @@ def play(steps: Sequence[File | Command], folder: Path, path: str, *, environmen
         folder: the working directory, which is the home as well.
         path: the folders with programs, as in PATH.
         environment_is_made: whether to leave out the commands that make a virtual environment and install packages.
+        uv: makes the environment and installs the packages in place of venv and pip, in a third of the time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     port = str(free_port())
@@ -73,6 +81,8 @@ def play(steps: Sequence[File | Command], folder: Path, path: str, *, environmen
         assert shell.stdout is not None
         # Background commands end with the shell.
         script.write("trap 'kill $(jobs -p) 2>/dev/null' EXIT\n")
+        if uv is not None:
+            script.write(f"{WITH_UV.format(uv=uv)}\n")
         played: list[Played] = []
         for step in steps:
             if isinstance(step, File):

@@ -51,20 +51,20 @@ os._exit(status)
 
 
 @functools.cache
-def command(python: str, *modules: str) -> str:
+def command(python: str, *modules: str, path: tuple[Path, ...] = ()) -> str:
     """Return the path of an executable that stands for an interpreter, on Linux.
 
     Args:
         python: the interpreter.
-        modules: the modules that its programs import; the folders `tests` and `tests/interop/peers` are on its path.
+        modules: the modules that its programs import.
+        path: further folders in which it looks for these modules.
     """
     if not hasattr(os, "pidfd_open"):
         return python
     folder = Path(tempfile.mkdtemp(prefix="forks-"))
     address, executable = str(folder / "socket"), folder / "python"
-    process = subprocess.Popen(
-        [python, __file__, address, *modules], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    words = [python, __file__, address, os.pathsep.join(map(str, path)), *modules]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(_stop, process, folder)
     assert process.stdout
     assert process.stdout.readline() == "ready\n", f"{python} cannot import {' '.join(modules)}"
@@ -145,8 +145,10 @@ def _become(files: Sequence[int], order: tuple[list[str], str, dict[str, str]], 
     for target, file in enumerate(files):
         os.dup2(file, target)
     os.closerange(3, 4096)
-    # The one of the process that forks may be a file, and files keep a position.
-    sys.stderr = open(2, "w", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+    # The streams of the first process remember whether its files can be sought in.
+    sys.stdin = sys.__stdin__ = os.fdopen(0, closefd=False)
+    sys.stdout = sys.__stdout__ = os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.__stderr__ = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -187,12 +189,11 @@ def _become(files: Sequence[int], order: tuple[list[str], str, dict[str, str]], 
         os._exit(status)
 
 
-def main(address: str, *modules: str) -> None:
+def main(address: str, folders: str, *modules: str) -> None:
     """Import modules, and fork programs that use them."""
-    peers = Path(__file__).parent / "peers"
     added = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
     path = [entry for entry in sys.path[1:] if entry not in added]
-    sys.path = [str(peers), str(peers.parents[1]), *path]
+    sys.path = [*filter(None, folders.split(os.pathsep)), *path]
     for module in modules:
         importlib.import_module(module)
     gc.collect()
