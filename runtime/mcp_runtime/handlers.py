@@ -221,7 +221,7 @@ class Context(Generic[PeerT]):
             total: how much there is to do; None if unknown.
             message: a text to show, or None.
         """
-        await self.exchange.report_progress(progress, total, message)
+        await (self._exchange or self.exchange).report_progress(progress, total, message)
 
     async def log(self, level: "LogLevel", data: Any, *, logger: str | None = None) -> None:
         """Send a log message to the peer, if it asked for messages of that level.

@@ -6,10 +6,28 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.protocol.calls import NEVER, Event, Progressed, ReceivedCall, SentCall
+from mcp_runtime.observe.ends import Received
+from mcp_runtime.protocol.calls import NEVER, Event, Progressed, SentCall
 from mcp_runtime.protocol.dispatch import Side, State
-from mcp_runtime.protocol.jsonrpc import Fault, Id, Notification
-from mcp_runtime.protocol.session import MAX_REMEMBERED, Session
+from mcp_runtime.protocol.jsonrpc import Fault, Id, Notification, is_array, parse
+from mcp_runtime.protocol.session import MAX_REMEMBERED
+from mcp_runtime.protocol.session import Session as AnySession
+
+
+class Session(AnySession):
+    """A session that reads texts."""
+
+    def __init__(self, side: Side) -> None:
+        super().__init__(side, Received)
+
+    def receive(self, text: bytes, channel: object = None) -> list[Event]:
+        try:
+            value = parse(text)
+            if is_array(value):
+                return self.receive_batch(value, channel)
+            return [self.receive_message(value, channel)]
+        except Fault as error:
+            return [self.malformed(error)]
 
 
 def text(**members: Any) -> bytes:
@@ -72,7 +90,7 @@ class TestLifecycle:
         here.receive(there.refuse(there.incoming[id_], -32602, "no"))
         assert here.state is there.state is State.NEW
         again, asked = ask(here, "initialize", b"{}")
-        assert again != id_ and isinstance(there.receive(asked)[0], ReceivedCall)
+        assert again != id_ and isinstance(there.receive(asked)[0], Received)
 
     def test_initialize_comes_first(self) -> None:
         session = Session(Side.SERVER)
@@ -125,7 +143,7 @@ class TestCorrelation:
     def test_a_duplicate_id(self) -> None:
         """The first one stays open and can be answered; an error with its id would be taken for its answer."""
         session = server()
-        assert isinstance(one(session, id=1, method="tools/list"), ReceivedCall)
+        assert isinstance(one(session, id=1, method="tools/list"), Received)
         reason, answer = violation(session, id=1, method="tools/call")
         assert "still open" in reason and answer["id"] is None
         assert json.loads(finish(session, 1))["id"] == 1
@@ -133,7 +151,7 @@ class TestCorrelation:
     def test_an_answer_is_given_once(self) -> None:
         session = server()
         call = one(session, id=1, method="tools/list")
-        assert isinstance(call, ReceivedCall)
+        assert isinstance(call, Received)
         session.answer(call, b"{}")
         with pytest.raises(LocalProtocolError, match="no request 1 is open"):
             session.answer(call, b"{}")
@@ -207,7 +225,7 @@ class TestProgress:
     def test_our_reports(self) -> None:
         session = server()
         call = one(session, id=1, method="tools/call", params={"_meta": {"progressToken": "t"}})
-        assert isinstance(call, ReceivedCall)
+        assert isinstance(call, Received)
         sent = json.loads(session.progress(call, 1, 2, "m"))
         assert sent["params"] == {"progressToken": "t", "progress": 1, "total": 2, "message": "m"}
         with pytest.raises(LocalProtocolError, match="progress must increase: 1 after 1"):
@@ -237,7 +255,7 @@ class TestBatches:
         session = server(batches=True)
         notification = {"method": "notifications/roots/list_changed"}
         events = self.receive(session, {"id": 1, "method": "a"}, notification, {"id": 2, "method": "b"})
-        assert [type(event) for event in events] == [ReceivedCall, Notification, ReceivedCall]
+        assert [type(event) for event in events] == [Received, Notification, Received]
         assert session.answer(session.incoming[2], b'{"b":1}') == b""
         assert json.loads(session.refuse(session.incoming[1], -1, "m")) == [
             {"jsonrpc": "2.0", "id": 2, "result": {"b": 1}},

@@ -21,13 +21,13 @@ def watched(running: Coroutine[Any, Any, Any], blocked: Callable[[float], None])
     step: Callable[[Any], Any] = running.send
     given: Any = None
     while True:
-        began = sources.now()
+        began = sources.in_use.now()
         try:
             awaited = step(given)
         except StopIteration as end:
             return end.value
         finally:
-            if (taken := sources.now() - began) > LIMIT:
+            if (taken := sources.in_use.now() - began) > LIMIT:
                 blocked(taken)
         try:
             step, given = running.send, (yield awaited)

@@ -97,9 +97,10 @@ class Function:
             PeerError: the sender lacks a scope.
             ResultError: it returned something unfinished, such as a coroutine or an open file.
         """
-        check_scopes(self.scopes, ctx)
+        if self.scopes:
+            check_scopes(self.scopes, ctx)
         returned = await self._injected.call(self._run, values, ctx)
-        if returned.__class__ not in _FINISHED and (reason := _unfinished(returned)):
+        if returned.__class__ not in FINISHED and (reason := _unfinished(returned)):
             raise ResultError(f"{self.signature.what} ({self.where}) returned {reason}")
         return returned
 
@@ -142,7 +143,8 @@ def said_of(**properties: Any) -> dict[str, Any]:
     return {name: value for name, value in properties.items() if value is not None}
 
 
-_FINISHED: Final = frozenset((str, int, float, bool, NoneType, list, dict, bytes))
+FINISHED: Final = frozenset((str, int, float, bool, NoneType, list, dict, bytes))
+"""Types of values that are sent as they are: neither unfinished nor parts of the protocol."""
 
 
 def _unfinished(returned: Any) -> str:

@@ -60,6 +60,7 @@ class Arguments:
     def __init__(self, signature: Signature, parameters: Sequence[Parameter]) -> None:
         # Fields are numbered, so that a parameter may share its name with a pydantic method.
         self._names = tuple(parameter.name for parameter in parameters)
+        self._most = len(self._names) + _MAX_UNKNOWN
         try:
             fields = {f"p{place}": _field(parameter) for place, parameter in enumerate(parameters)}
             make: Any = create_model
@@ -81,7 +82,7 @@ class Arguments:
         Raises:
             ValidationError: they do not match the schema.
         """
-        bounded = self._bounded(arguments)
+        bounded = arguments if len(arguments) <= self._most else self._bounded(arguments)
         try:
             model = self._validator.validate_json(to_json(bounded), strict=True)
         except ValidationError:
@@ -115,8 +116,6 @@ class Arguments:
 
     def _bounded(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the arguments without most of the undeclared ones: a few are enough to reject the call."""
-        if len(arguments) <= len(self._names) + _MAX_UNKNOWN:
-            return arguments
         unknown = islice((name for name in arguments if name not in self._names), _MAX_UNKNOWN)
         kept = {*self._names, *unknown}
         return {name: value for name, value in arguments.items() if name in kept}
@@ -180,12 +179,14 @@ class Output:
 
     def __init__(self, signature: Signature, any_json: bool) -> None:
         try:
-            self._adapter: TypeAdapter[Any] = TypeAdapter(signature.returns)
-            made = self._adapter.json_schema(mode="serialization", schema_generator=_Generate)
+            adapter: TypeAdapter[Any] = TypeAdapter(signature.returns)
+            made = adapter.json_schema(mode="serialization", schema_generator=_Generate)
         except _UNFIT as error:
             said = _why(error, signature.returns)
             reason = f"no JSON Schema for its return type: {said}; pass structured=False to do without"
             raise signature.error(reason) from None
+        # Not by the adapter's methods, which only call these.
+        self._validate, self._dump = adapter.validator.validate_python, adapter.serializer.to_python
         is_object = _is_object(made)
         if is_object:
             made = {**made, "type": "object"}
@@ -201,8 +202,7 @@ class Output:
             ValueError: JSON cannot express it.
         """
         try:
-            checked = self._adapter.validate_python(value)
-            content = self._adapter.dump_python(checked, mode="json", by_alias=True)
+            content = self._dump(self._validate(value), mode="json", by_alias=True)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             raise self._wrong(value, " ".join((*(f"[{step!r}]" for step in first["loc"]), first["msg"]))) from None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_runtime.app.annotations import is_plain, leaves
 from mcp_runtime.app.errors import ResultError, ToolFailure, invalid
-from mcp_runtime.app.functions import Function, said_of
+from mcp_runtime.app.functions import FINISHED, Function, said_of
 from mcp_runtime.app.signature import MISSING
 from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.handlers import Context, ServerHandlers
@@ -114,6 +114,12 @@ class Tool(Function):
         return kind
 
     @cached_property
+    def _content(self) -> Any:
+        from mcp_runtime.app import content
+
+        return content
+
+    @cached_property
     def _output(self) -> "Output | None":
         from mcp_runtime.app.content import is_content
         from mcp_runtime.app.schemas import Output
@@ -124,14 +130,12 @@ class Tool(Function):
         return Output(signature, _takes_any_json(self._result))
 
     def _succeeded(self, returned: Any) -> Any:
-        from mcp_runtime.app.content import blocks_of, is_result, text_block
-
-        if is_result(returned, self._result):
+        if returned.__class__ not in FINISHED and self._content.is_result(returned, self._result):
             return returned
         if self._output is None:
-            return self._result(content=blocks_of(returned))
+            return self._result(content=self._content.blocks_of(returned))
         structured, text = self._output.write(returned)
-        return self._result(content=[text_block(text)], structured_content=structured)
+        return self._result(content=[{"type": "text", "text": text}], structured_content=structured)
 
     def _failed(self, text: str) -> Any:
         return self._result(content=[{"type": "text", "text": text}], is_error=True)

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from mcp_runtime import sources
-from mcp_runtime.connection.background import bounded, check_cancelled
+from mcp_runtime.connection.background import bounded
 from mcp_runtime.errors import clipped
 from mcp_runtime.features.listeners import EVERYTHING, MAX_URI, RELAY, RESOURCE
 from mcp_runtime.handlers import ServerHandlers
@@ -243,3 +243,16 @@ def relay_of(server: ServerHandlers, fan_out: FanOut, notify: Notify) -> Relay:
         name = f"{options.name or type(server).__name__} {server.__binding__.revision}"
         found = server.__dict__[RELAY] = Relay(name, fan_out, notify)
     return found
+
+
+def check_cancelled() -> None:
+    """Propagate a cancellation of the current task that other people's code has dropped, or replaced by an error.
+
+    For iterations, which have no timeout: called after each step, and where an error of theirs is handled.
+
+    Raises:
+        asyncio.CancelledError: the current task was cancelled.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

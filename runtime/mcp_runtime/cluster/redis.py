@@ -6,8 +6,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime import sources
-from mcp_runtime.cluster.fan_out import FanOut
-from mcp_runtime.connection.background import check_cancelled
+from mcp_runtime.cluster.fan_out import FanOut, check_cancelled
 from mcp_runtime.transports.http.events import Event
 
 if TYPE_CHECKING:

@@ -110,19 +110,6 @@ async def bounded(operation: Coroutine[Any, Any, T], seconds: float) -> T:
             task.cancel()
 
 
-def check_cancelled() -> None:
-    """Propagate a cancellation of the current task that other people's code has dropped, or replaced by an error.
-
-    For iterations, which have no timeout: called after each step, and where an error of theirs is handled.
-
-    Raises:
-        asyncio.CancelledError: the current task was cancelled.
-    """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
-
-
 def _retrieve(task: "asyncio.Future[Any]") -> None:
     """Retrieve the exception of an abandoned operation, which nobody else will."""
     if not task.cancelled():

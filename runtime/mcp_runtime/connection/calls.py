@@ -125,7 +125,8 @@ class Call(ReceivedCall):
         parts: how many messages the text contains.
         held: its share of the limit on held messages; None if it has none.
         task: the task of its handler; None before that runs.
-        gate: limits its progress reports; None before the first.
+        gate: limits its progress reports; None before the second.
+        reported_at: when its first progress report was sent, by the event loop's clock.
         has_wrong_progress: whether its handler reported invalid progress, which is logged once.
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
         resumed: done when a handler that asked its requester in a result can continue with another request; its result
@@ -146,6 +147,7 @@ class Call(ReceivedCall):
         "params",
         "parts",
         "principal",
+        "reported_at",
         "requester",
         "resumed",
         "task",
@@ -156,6 +158,7 @@ class Call(ReceivedCall):
     channel: Channel
     method: AnyMethod
     params: Any
+    reported_at: float
     requester: Requester
     task: "asyncio.Task[None]"
 
@@ -237,14 +240,10 @@ class Call(ReceivedCall):
         resumed = self.resumed
         return first if resumed is None or not resumed.done() or resumed.cancelled() else cast("T", resumed.result())
 
-    def context(self) -> Any:
-        """Return the second argument of its handler."""
-        answers = self.requester.answers
-        return answers.context(answers.stub, self.id, self)
-
     def run(self, handler: Handler, middleware: "AnyMiddleware") -> Awaitable[Any]:
         """Run its `handler` through the `middleware`."""
-        context = self.context()
+        answers = self.requester.answers
+        context = answers.context(answers.stub, self.id, self)
         if not middleware:
             return handler(self.params, context)
         return through(middleware, self, lambda: handler(self.params, context))

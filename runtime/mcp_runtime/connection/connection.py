@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.connection.background import unblocked
-from mcp_runtime.connection.base import KnowsPeer
-from mcp_runtime.connection.calls import Call, Lasting, Proceed, Way, through
+from mcp_runtime.connection.calls import Call, Proceed, Way, through
 from mcp_runtime.connection.conversation import Conversation
+from mcp_runtime.connection.link import KnowsPeer
 from mcp_runtime.connection.notifications import NotificationStream, log_message
 from mcp_runtime.connection.requester import Handler, Requester
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
-from mcp_runtime.options import CallOptions, Limits, LogLevel, Progress
+from mcp_runtime.options import CallOptions, Limits, LogLevel
 from mcp_runtime.protocol.dispatch import Side, State
-from mcp_runtime.protocol.jsonrpc import Id, Notification
+from mcp_runtime.protocol.jsonrpc import Notification
 from mcp_runtime.protocol.validation import Reader
 
 P = TypeVar("P")
@@ -292,7 +292,7 @@ class Connection(KnowsPeer, Conversation):
         if registered is None:
             return None
         exchange = Exchange.of(self, method, params, _RECEIVED, requester)
-        found: R = await registered[1](params, exchange.context())
+        found: R = await exchange.run(registered[1], ())
         return found
 
     def notifications(self, method: NotificationMethod[P], *, limit: int = 1000) -> NotificationStream[P]:
@@ -306,20 +306,6 @@ class Connection(KnowsPeer, Conversation):
         if self.closed_because is not None:
             stream.close()
         return stream
-
-    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], object]:
-        """Listen to progress reports under a token that outlives its request, as that of a task does.
-
-        Args:
-            token: the progress token.
-            listener: called with each report.
-
-        Returns:
-            A function that stops listening.
-        """
-        lasting = self.link.session.lasting
-        lasting[token] = Lasting(listener)
-        return partial(lasting.pop, token, None)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Run a coroutine as a task that is cancelled when the connection ends.

@@ -239,7 +239,7 @@ class Conversation(Receiver):
             self._printed.end()
         link.close(reason)
         self.outbound.fail_all(reason)
-        current = _current_task()
+        current = asyncio.current_task(link.loop)  # which may have stopped
         self.inbound.end(reason, current)
         link.background.cancel(reason, but=current)
         for hook in self._close_hooks:
@@ -250,11 +250,11 @@ class Conversation(Receiver):
         self._settle()
 
     def _take(self, event: Event, text: bytes, channel: Channel, parts: int = 1) -> Outcome:
+        if isinstance(event, ReceivedCall):  # not by the match statement, which takes longer
+            return self._take_request(event, text, parts)
         match event:
             case Result():
                 return self.outbound.take_result(event, text)
-            case ReceivedCall():
-                return self._take_request(event, text, parts)
             case Notification():
                 call = self._new_call(event, channel)
                 call.requester, call.text, call.parts = self.link.requester, text, parts
@@ -375,11 +375,3 @@ class Conversation(Receiver):
             self._is_over = True
             if self._over is not None:
                 self._over.set()
-
-
-def _current_task() -> "asyncio.Task[Any] | None":
-    """Return the running task; a transport may report its end after the event loop has stopped."""
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None

@@ -204,11 +204,16 @@ class Reports:
             return None
         channel, session = call.channel, link.session
         rate = link.limits.progress_rate
-        if rate is None:
+        if rate is None or call.progress is None:
+            call.reported_at = link.loop.time()
             link.send(session.progress(call, progress, total, message), channel)
             return channel
-        if gate is None:
-            gate = call.gate = Gate(link.loop, rate, lambda r: link.send(session.progress(call, *r), channel))
+        if gate is None:  # which the many requests that report once need not have
+
+            def send(report: tuple[float, float | None, str | None]) -> None:
+                link.send(session.progress(call, *report), channel)
+
+            gate = call.gate = Gate(link.loop, rate, send, call.reported_at)
         gate.put((progress, total, message))
         return channel
 
@@ -264,7 +269,7 @@ def no_progress(progress: object, total: object, before: float | None) -> str | 
         total: how much there is to do; None if unknown.
         before: the previous report; None if there was none.
     """
-    if not _is_finite(progress) or not (total is None or _is_finite(total)):
+    if not (isinstance(progress, int) or _is_finite(progress)) or not (total is None or _is_finite(total)):
         return f"{_shown(progress)} of {_shown(total)}, which are not JSON numbers"
     if before is not None and progress <= before:
         return f"progress that does not increase ({_shown(progress)} after {_shown(before)})"

@@ -20,33 +20,24 @@ class TokenBucket:
         now: the current time, in seconds of any clock.
     """
 
-    __slots__ = ("_burst", "_filled_at", "_rate", "_tokens")
+    __slots__ = ("_filled_at", "_rate", "burst", "tokens")
 
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self._rate = rate
-        self._burst = burst
-        self._tokens = burst
+        self.burst = burst
+        self.tokens = burst
         self._filled_at = now
 
     def delay(self, now: float) -> float:
         """Return the number of seconds until another may pass, 0 if it may pass now."""
-        self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
+        self.tokens = min(self.burst, self.tokens + (now - self._filled_at) * self._rate)
         self._filled_at = now
         # A rounding error must not block one that waited for exactly as long as it was told.
-        return 0.0 if self._tokens > 1 - 1e-6 else (1 - self._tokens) / self._rate
-
-    def is_full(self, now: float) -> bool:
-        """Whether it is full, as after a long pause."""
-        self.delay(now)
-        return self._tokens >= self._burst
+        return 0.0 if self.tokens > 1 - 1e-6 else (1 - self.tokens) / self._rate
 
     def take(self) -> None:
         """Take a token; one that will wait first may be taken ahead of time."""
-        self._tokens -= 1
-
-    def give_back(self) -> None:
-        """Return a token."""
-        self._tokens += 1
+        self.tokens -= 1
 
 
 class Gate(Generic[T]):
@@ -56,6 +47,7 @@ class Gate(Generic[T]):
         loop: the event loop, which sends items that were held back.
         rate: how many items per second.
         send: sends an item.
+        before: when an item was sent before; None if none was.
 
     Attributes:
         waiting: the item held back, or None.
@@ -63,9 +55,13 @@ class Gate(Generic[T]):
 
     __slots__ = ("_bucket", "_loop", "_rank", "_send", "_timer", "waiting")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, rate: float, send: Callable[[T], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, rate: float, send: Callable[[T], None], before: float | None = None
+    ) -> None:
         self._loop = loop
-        self._bucket = TokenBucket(rate, max(1.0, rate), loop.time())
+        self._bucket = TokenBucket(rate, max(1.0, rate), loop.time() if before is None else before)
+        if before is not None:
+            self._bucket.take()
         self._send = send
         self._timer: asyncio.TimerHandle | None = None
         self._rank = 0

@@ -115,7 +115,7 @@ class RateLimit:
             try:
                 await asyncio.sleep(delay)
             except asyncio.CancelledError:
-                bucket.give_back()
+                bucket.tokens += 1
                 raise
         return await proceed()
 
@@ -132,10 +132,16 @@ class RateLimit:
     def _shared(self, peer: Hashable, now: float) -> _Buckets:
         """Return the buckets of a peer, after discarding the full buckets of other peers."""
         if peer not in self._by_peer and len(self._by_peer) >= _MAX_PEERS:
-            idle = [key for key, buckets in self._by_peer.items() if all(b.is_full(now) for b in buckets.values())]
+            idle = [key for key, buckets in self._by_peer.items() if all(_is_full(b, now) for b in buckets.values())]
             for key in idle or list(self._by_peer)[: _MAX_PEERS // 10]:
                 del self._by_peer[key]
         return self._by_peer.setdefault(peer, {})
+
+
+def _is_full(bucket: TokenBucket, now: float) -> bool:
+    """Whether a bucket is full, as after a long pause."""
+    bucket.delay(now)
+    return bucket.tokens >= bucket.burst
 
 
 def _everybody(exchange: Exchange) -> None:

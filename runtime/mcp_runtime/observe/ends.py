@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.observe.judge import Judge
-from mcp_runtime.protocol.calls import NEVER, SentCall
+from mcp_runtime.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
 from mcp_runtime.protocol.dispatch import STEPS, Side, State, Step
 from mcp_runtime.protocol.jsonrpc import Id, Message, Notification, Request, is_id, is_object, progress_token
 from mcp_runtime.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
@@ -58,6 +58,22 @@ class Asked(SentCall):
         return self.judge.request(self.name) if self.judge is not None else None
 
 
+class Received(ReceivedCall):
+    """A request that one end received.
+
+    Args:
+        message: the request.
+        channel: the channel that it came over.
+        batch: the batch that it belongs to.
+    """
+
+    def __init__(self, message: Request, channel: object, batch: Batch | None) -> None:
+        self.message, self.channel, self.batch = message, channel, batch
+        self.name, self.id = message.method, message.id
+        self.book = self.token = self.progress = None
+        self.is_modern = False
+
+
 class End(Session):
     """One end of a conversation: it receives what the other end sends, and learns what it sends itself.
 
@@ -70,7 +86,7 @@ class End(Session):
     """
 
     def __init__(self, side: Side) -> None:
-        super().__init__(side)
+        super().__init__(side, Received)
         self.asked: dict[Id, Asked] = {}
         self.has_forgotten = False
         self._tokens: dict[Id, SentCall] = {}

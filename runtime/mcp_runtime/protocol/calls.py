@@ -61,17 +61,16 @@ class ReceivedCall:
 
     __slots__ = ("action", "batch", "book", "channel", "id", "is_modern", "message", "name", "progress", "token")
 
-    def __init__(self, message: Request | Notification, channel: Any, batch: Batch | None = None) -> None:
-        self.action = Action.HANDLE
-        self.message: Request | Notification = message
-        self.name = message.method
-        self.id: Any = message.id if isinstance(message, Request) else None
-        self.channel: Any = channel
-        self.batch: Batch | None = batch
-        self.book: dict[Id, Any] | None = None
-        self.is_modern = False
-        self.token: Id | None = None
-        self.progress: float | None = None
+    action: Action
+    batch: Batch | None
+    book: dict[Id, Any] | None
+    channel: Any
+    id: Any
+    is_modern: bool
+    message: Request | Notification
+    name: str
+    progress: float | None
+    token: Id | None
 
 
 class SentCall:

@@ -264,7 +264,7 @@ def write_request(id_: Id, method: str, params: bytes | None) -> bytes:
 def write_notification(method: str, params: bytes | None) -> bytes:
     """Encode a notification whose params are already JSON."""
     tail = b"}" if params is None else b',"params":%b}' % params
-    return b'{"jsonrpc":"2.0","method":%b%b' % (_quoted(method), tail)
+    return b'{"jsonrpc":"2.0","method":%b%b' % (_NAMES.get(method) or _quoted(method), tail)
 
 
 def write_result(id_: Id, result: bytes) -> bytes:

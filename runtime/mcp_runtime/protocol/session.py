@@ -43,9 +43,7 @@ class Session:
         lasting: what is reported under progress tokens of this side that outlive their requests, by token.
     """
 
-    def __init__(
-        self, side: Side, new_call: Callable[[Request, Any, Batch | None], ReceivedCall] = ReceivedCall
-    ) -> None:
+    def __init__(self, side: Side, new_call: Callable[[Request, Any, Batch | None], ReceivedCall]) -> None:
         self.side = side
         self._new_call = new_call
         self.enter(_NEW)
@@ -105,7 +103,7 @@ class Session:
         Raises:
             LocalProtocolError: it is not open.
         """
-        return self._close(call, Step.ACCEPT, jsonrpc.write_result(call.id, result))
+        return self._close(call, _ACCEPT, jsonrpc.write_result(call.id, result))
 
     def refuse(self, call: ReceivedCall, code: int, message: str, data: Any = None) -> bytes:
         """Return the bytes of an error response to an open request; empty while its batch is not answered.
@@ -160,21 +158,6 @@ class Session:
         for call in self.incoming.values():
             call.book = None
         self.incoming.clear()
-
-    def receive(self, text: bytes, channel: object = None) -> list[Event]:
-        """Process one text from the peer; return its events, in order.
-
-        Args:
-            text: the text.
-            channel: the channel it came over; a request whose id is in use is answered on other channels only.
-        """
-        try:
-            value = jsonrpc.parse(text)
-            if value.__class__ is list:
-                return self.receive_batch(value, channel)
-            return [self.receive_message(value, channel)]
-        except Fault as error:
-            return [self.malformed(error)]
 
     def receive_batch(self, values: list[Any], channel: object) -> list[Event]:
         """Process several messages that arrived as one array, parsed.
@@ -239,7 +222,8 @@ class Session:
     def book(call: ReceivedCall, book: dict[Id, Any], action: Action) -> None:
         """Enter a request in a `book`; `action` says what happens to it."""
         call.book, call.action = book, action
-        call.token = jsonrpc.progress_token(call.message.params)
+        if (params := call.message.params) is not None and "_meta" in params:
+            call.token = jsonrpc.progress_token(params)
         book[call.id] = call
 
     def _receive_notification(self, notification: Notification) -> Event:

@@ -6,7 +6,6 @@ import socket
 import stat
 import sys
 import threading
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -117,13 +116,16 @@ _BATCH = 64 * 1024  # what a pipe of the usual size holds; longer messages are n
 _TURN = 1024 * 1024  # after so many bytes other callbacks run
 
 
-class LineWriter(ABC):
-    """Queues messages and writes them as lines.
+class LineWriter:
+    """Queues messages and writes them as lines, when the event loop reports that the descriptor has room.
 
     Args:
         descriptor: the descriptor to write; closed by the writer.
         on_broken: called once if the other end no longer reads, or writing fails.
     """
+
+    _piece: Buffer = b""
+    _watching = False
 
     def __init__(self, descriptor: Descriptor, on_broken: Callable[[OSError], None]) -> None:
         self._descriptor = descriptor
@@ -236,20 +238,6 @@ class LineWriter(ABC):
         self.close()
         self._on_broken(error)
 
-    @abstractmethod
-    def _flush(self) -> None:
-        """Write what is queued, as far as it goes."""
-
-    @abstractmethod
-    def _close_descriptor(self) -> None: ...
-
-
-class PolledLineWriter(LineWriter):
-    """Writes when the event loop reports that the descriptor has room."""
-
-    _piece: Buffer = b""
-    _watching = False
-
     def _flush(self) -> None:
         if self.closed:
             return
@@ -332,4 +320,4 @@ class ThreadLineWriter(LineWriter):
 
 def line_writer(descriptor: Descriptor, on_broken: Callable[[OSError], None]) -> LineWriter:
     """Return the suitable kind of writer."""
-    return (PolledLineWriter if descriptor.pollable else ThreadLineWriter)(descriptor, on_broken)
+    return (LineWriter if descriptor.pollable else ThreadLineWriter)(descriptor, on_broken)

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -19,14 +18,16 @@ OnData = Callable[[bytes], None]
 OnEnd = Callable[[OSError | None], None]
 
 
-class ByteReader(ABC):
-    """Reads a descriptor until its end; starts paused.
+class ByteReader:
+    """Reads a descriptor until its end, when the event loop reports available data; starts paused.
 
     Args:
         descriptor: the descriptor to read; closed by the reader.
         on_data: called with some bytes.
         on_end: called once at the end, with the error if there was one. Not called after `close`.
     """
+
+    _last = False
 
     def __init__(self, descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> None:
         self._descriptor = descriptor
@@ -36,34 +37,6 @@ class ByteReader(ABC):
         self._paused = True
         self._ended = False
         self._closed = False
-
-    @abstractmethod
-    def pause(self) -> None:
-        """Stop reading."""
-
-    @abstractmethod
-    def resume(self) -> None:
-        """Resume reading."""
-
-    @abstractmethod
-    def read_rest(self) -> None:
-        """Read what is already available as the rest: the writer is gone, though others may hold the other end open."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Stop for good; safe to call again."""
-
-    def _end(self, error: OSError | None) -> None:
-        if not self._ended and not self._closed:
-            self.pause()
-            self._ended = True
-            self._on_end(error)
-
-
-class PolledByteReader(ByteReader):
-    """Reads when the event loop reports available data."""
-
-    _last = False
 
     def pause(self) -> None:
         """Stop reading."""
@@ -80,16 +53,22 @@ class PolledByteReader(ByteReader):
                 self._loop.call_soon(self._readable)
 
     def read_rest(self) -> None:
-        """Read what is already available as the rest."""
+        """Read what is already available as the rest: the writer is gone, though others may hold the other end open."""
         self._last = True
         self._loop.call_soon(self._readable)
 
     def close(self) -> None:
-        """Stop for good."""
+        """Stop for good; safe to call again."""
         if not self._closed:
             self.pause()
             self._closed = True
             self._descriptor.close()
+
+    def _end(self, error: OSError | None) -> None:
+        if not self._ended and not self._closed:
+            self.pause()
+            self._ended = True
+            self._on_end(error)
 
     def _readable(self) -> None:
         until = self._loop.time() + _TURN
@@ -183,7 +162,7 @@ class ThreadByteReader(ByteReader):
 
 def byte_reader(descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> ByteReader:
     """Return the suitable kind of reader."""
-    return (PolledByteReader if descriptor.pollable else ThreadByteReader)(descriptor, on_data, on_end)
+    return (ByteReader if descriptor.pollable else ThreadByteReader)(descriptor, on_data, on_end)
 
 
 class LineReader:

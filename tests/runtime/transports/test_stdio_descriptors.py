@@ -12,7 +12,7 @@ import pytest
 
 from mcp_runtime.transports import pipes
 from mcp_runtime.transports.pipes import HIGH_WATER, LineWriter, line_writer
-from mcp_runtime.transports.reader import PolledByteReader
+from mcp_runtime.transports.reader import ByteReader
 from mcp_runtime.transports.stdio import StdioServerTransport
 from support.stdio_peers import Collector, soon
 
@@ -215,7 +215,7 @@ async def test_timers_run_between_slow_deliveries() -> None:
         time.sleep(0.03)
         os.write(writing, data)
 
-    reader = PolledByteReader(pipes.of_pipe(reading, lambda: os.close(reading)), deliver, lambda _: None)
+    reader = ByteReader(pipes.of_pipe(reading, lambda: os.close(reading)), deliver, lambda _: None)
     os.write(writing, b"y\n" * (pipes.READ_BYTES // 2))
     reader.resume()
     await asyncio.sleep(0.01)

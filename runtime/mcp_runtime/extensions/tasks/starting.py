@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import partial
 from importlib import import_module
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime import sources
+from mcp_runtime.connection.calls import Lasting
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.results import Interrupted
 from mcp_runtime.errors import LocalProtocolError
@@ -110,7 +112,9 @@ async def _create(
         # The token of an ordinary request is its id, which is no longer valid once it is answered.
         token = f"task-{sources.token_hex(8)}"
         spelled["_meta"] = {**(spelled.get("_meta") or {}), "progressToken": token}
-        stop = connection.expect_progress(token, options.progress)
+        lasting = connection.link.session.lasting
+        lasting[token] = Lasting(options.progress)
+        stop = partial(lasting.pop, token, None)
         limits = CallOptions(timeout=options.timeout, max_time=options.max_time)
     try:
         kind: type[Any] = native.alternatives[0].load()

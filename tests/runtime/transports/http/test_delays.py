@@ -1,10 +1,14 @@
 """Waits of equal length: each ends in time, or is reported as expired."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import pytest
 
 from mcp_runtime.transports.http.server.asgi import Delay, within
+
+T = TypeVar("T")
 
 
 @pytest.mark.usefixtures("virtual_time")
@@ -42,20 +46,25 @@ async def test_what_is_forgotten_is_told_of_nothing() -> None:
     assert late == ["b"]
 
 
+async def limited(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Begin to run a coroutine, and let it take some more seconds."""
+    return await within(seconds, work, work.send(None))
+
+
 def test_an_application_may_be_called_in_one_loop_after_the_other() -> None:
     for _ in range(2):
         with pytest.raises(TimeoutError):
-            asyncio.run(within(0.05, asyncio.sleep(10)))
+            asyncio.run(limited(0.05, asyncio.sleep(10)))
 
 
 @pytest.mark.usefixtures("virtual_time")
 async def test_a_limit_is_not_taken_for_a_cancellation_nor_the_other_way_round() -> None:
-    assert await within(0.05, asyncio.sleep(0, "done")) == "done"
+    assert await limited(0.05, asyncio.sleep(0, "done")) == "done"
     with pytest.raises(TimeoutError):
-        await within(0.05, asyncio.sleep(10))
+        await limited(0.05, asyncio.sleep(10))
     task = asyncio.current_task()
     assert task is not None and task.cancelling() == 0
-    other = asyncio.create_task(within(0.05, asyncio.sleep(10)))
+    other = asyncio.create_task(limited(0.05, asyncio.sleep(10)))
     await asyncio.sleep(0)
     other.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -231,9 +231,28 @@ async def test_httptools_writes_the_start_of_a_response_with_its_body() -> None:
     transport.is_closing.return_value = False
     connection.connection_made(transport)
     connection.data_received(POST + b"5\r\nhello\r\n0\r\n\r\n")
-    await eventually(lambda: not connection.server_state.tasks)
+    await eventually(lambda: transport.write.called)
     ((written,),) = [call.args for call in transport.write.call_args_list]
     assert written.startswith(b"HTTP/1.1 200 OK\r\n") and b"[hello|" in written
+
+
+async def test_httptools_answers_without_a_task_what_waits_for_nothing() -> None:
+    config = uvicorn.Config(Echo(), lifespan="off", ws="none", log_level="critical")
+    config.load()
+    connection = HttptoolsConnection(config, ServerState(), {})
+    transport = Mock(spec=asyncio.Transport)
+    transport.get_extra_info.return_value = None
+    transport.is_closing.return_value = False
+    connection.connection_made(transport)
+    loop = asyncio.get_running_loop()
+    loop.call_soon(connection.data_received, POST)
+    await asyncio.sleep(0)
+    assert len(connection.server_state.tasks) == 1, "it waits for the body"
+    loop.call_soon(connection.data_received, b"5\r\nhello\r\n0\r\n\r\n")
+    await eventually(lambda: not connection.server_state.tasks)
+    loop.call_soon(connection.data_received, POST + b"5\r\nhello\r\n0\r\n\r\n")
+    await asyncio.sleep(0)
+    assert transport.write.call_count == 2 and not connection.server_state.tasks
 
 
 @each_parser

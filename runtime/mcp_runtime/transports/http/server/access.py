@@ -23,6 +23,7 @@ from mcp_runtime.transports.http.server.asgi import (
     Scope,
     Send,
     Sender,
+    in_task,
     resolve,
 )
 from mcp_runtime.transports.http.server.checks import Arriving, Places, headers_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _TOKEN: Final = re.compile(rb"[A-Za-z0-9\-._~+/]+=*")
 """An access token (RFC 6750, 2.1)."""
 _AUTHORIZATION: Final = b"authorization"
+_CHALLENGE: Final = b"www-authenticate"
 MAX_REFUSED_HOSTS: Final = 20
 """How many hosts that are not allowed an endpoint logs: clients name any."""
 WARNING_EVERY: Final = 60.0
@@ -151,6 +153,7 @@ class Access:
             raise _refused(Case.NO_TOKEN, auth.challenge())
         if not _TOKEN.fullmatch(token):
             raise _refused(Case.TOKENS, auth.challenge("invalid_request"))
+        await in_task()
         try:
             return await auth.verify(token.decode("ascii"))
         except InvalidToken as error:
@@ -179,7 +182,7 @@ class Access:
 
     def forbids(self, scopes: Collection[str]) -> list[tuple[bytes, bytes]]:
         """Return the header for a sender that lacks scopes."""
-        return [] if self.auth is None else [_header(self.auth.challenge("insufficient_scope", scopes=scopes))]
+        return [] if self.auth is None else [(_CHALLENGE, self.auth.challenge("insufficient_scope", scopes=scopes))]
 
     def _needs(self, body: bytes) -> tuple[int | str | None, tuple[str, ...]]:
         """Return the id of a request, and the scopes that it needs."""
@@ -204,11 +207,7 @@ def _is_repeated(scope: Scope, headers: Headers) -> bool:
 
 
 def _refused(case: Case, challenge: bytes, *values: object) -> Refusal:
-    return Refusal(case, *values, headers=[_header(challenge)])
-
-
-def _header(challenge: bytes) -> tuple[bytes, bytes]:
-    return (b"www-authenticate", challenge)
+    return Refusal(case, *values, headers=[(_CHALLENGE, challenge)])
 
 
 class Application(ABC):
@@ -247,14 +246,14 @@ class Application(ABC):
             await self.start()  # mounted without its lifespan
         request = HttpRequest(scope, receive, send, self.limits.write_timeout)
         try:
-            headers, host = self.checked_headers(scope)
+            request.headers, request.sender = headers, sender = self.checked_headers(scope)
             if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
                 await auth.metadata_app(scope, receive, send)
                 return
-            principal = await self._access.sender(scope, headers)
-            if scope["method"] not in ("POST", "OPTIONS"):
+            if (principal := await self._access.sender(scope, headers)) is not None:
+                request.sender = Sender(principal, sender.address)
+            if auth is not None and scope["method"] not in ("POST", "OPTIONS"):
                 self._access.check(principal)
-            request.headers, request.sender = headers, Sender(principal, self._places.address(headers, host))
             await self._answer(request)
         except Refusal as refusal:
             if refusal.case is Case.HOST and len(self._refused) < MAX_REFUSED_HOSTS:
@@ -271,8 +270,8 @@ class Application(ABC):
             shown = clipped(repr(host)[1:], 100)
             log.warning("requests to the host %s are refused; hosts= names those that are allowed", shown)
 
-    def checked_headers(self, scope: Scope) -> tuple[Headers, str | None]:
-        """Return the headers of a request, and the address that it comes from.
+    def checked_headers(self, scope: Scope) -> tuple[Headers, Sender]:
+        """Return the headers of a request, and the address that it comes from as its sender.
 
         Raises:
             Refusal: they are malformed or too large, or name a host or an origin that is not allowed.
@@ -281,7 +280,7 @@ class Application(ABC):
         client = scope.get("client")
         address = client[0] if client else None
         self._places.check(headers, address)
-        return headers, address
+        return headers, Sender(None, self._places.address(headers, address))
 
     @property
     def metadata_paths(self) -> frozenset[str]:

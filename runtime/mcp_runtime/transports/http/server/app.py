@@ -139,7 +139,8 @@ class HttpApp(Application):
             known = session if isinstance(session, HttpSession) else None
             await request.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
             return
-        self._access.check(request.sender.principal, body)
+        if self._access.auth is not None:
+            self._access.check(request.sender.principal, body)
         if not self._requests.take(peer):
             raise Refusal(Case.REQUESTS)
         try:
@@ -233,7 +234,7 @@ class HttpApp(Application):
             self._streams.add(peer, -1)
             self._requests.add(peer, 1)
 
-    def _post_in_session(self, session: HttpSession, body: bytes, request: HttpRequest) -> Awaitable[None]:
+    async def _post_in_session(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
         """Process a message of a session."""
         if len(session.streams) >= self.limits.max_session_requests:
             raise Refusal(Case.BUSY)
@@ -241,16 +242,28 @@ class HttpApp(Application):
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise Refusal(Case.STOPPING)
-        return self._post_to(session, body, request)
+        stream = session.stream(request.headers, request.sender)
+        with session:
+            outcome = session.receiver.message_received(body, stream)
+            if outcome.is_answered:
+                await self._respond(stream, request)
+                return
+            refused = stream.sole
+            stream.finish()
+            if outcome.is_accepted and refused is None:
+                await request.respond(Case.ACCEPTED.status)
+            else:
+                # Some messages of a batch may have been accepted, and others refused.
+                case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
+                await request.respond(case.status, refused or outcome.error)
 
     async def _post_without_session(self, body: bytes, request: HttpRequest) -> None:
         """Process a message of the legacy era that belongs to no session, or begins one."""
         method = method_of(body)
-        if self._is_stateless:
-            self.sessions.check_version(request.headers)
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
         if self._is_stateless:
+            self.sessions.check_version(request.headers)
             await self._post_statelessly(body, request, method=method)
         elif method == INITIALIZE:
             await self._begin(body, request)
@@ -273,22 +286,6 @@ class HttpApp(Application):
             raise Refusal(Case.NO_ID)
         await request.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
 
-    async def _post_to(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
-        stream = session.stream(request.headers, request.sender)
-        with session:
-            outcome = session.receiver.message_received(body, stream)
-            if outcome.is_answered:
-                await self._respond(stream, request)
-                return
-            refused = stream.sole
-            stream.finish()
-            if outcome.is_accepted and refused is None:
-                await request.respond(Case.ACCEPTED.status)
-            else:
-                # Some messages of a batch may have been accepted, and others refused.
-                case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
-                await request.respond(case.status, refused or outcome.error)
-
     async def _post_statelessly(self, body: bytes, request: HttpRequest, *, method: Any) -> None:
         """Answer a request in a separate session, which is set up silently and ends with the answer."""
         session = await self.sessions.begin(request.sender)
@@ -296,17 +293,17 @@ class HttpApp(Application):
             silence = session.stream(request.headers, request.sender)
             for message in missing_before(method, request.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
                 session.receiver.message_received(message, silence)
-            await self._post_to(session, body, request)
+            await self._post_in_session(session, body, request)
         finally:
             await session.connection.aclose("the request was answered")
 
     async def _respond(self, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """Answer with the result alone, or with a stream."""
         await next_turn()  # Most handlers finish in their first step.
-        watcher, leave = None, stream.leave if isinstance(stream, ModernStream) else None
+        watcher, leave = None, stream.leave if stream.ends_with_client else None
         try:
             if not stream.is_finished:
-                watcher = None if leave is None else asyncio.ensure_future(watch(request.receive, leave))
+                watcher = asyncio.ensure_future(watch(request.receive, leave)) if leave is not None else None
                 await stream.first(self._first)
             answer = stream.sole if stream.is_finished else None
             if answer is None:

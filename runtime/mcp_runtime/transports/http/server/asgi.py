@@ -80,19 +80,15 @@ class Delay(Generic[K]):
             self._expire(wait)
 
 
-async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine for at most some seconds; one that need not wait for anything is not timed.
+async def within(seconds: float | None, work: Coroutine[Any, Any, T], waits_for: Any) -> T:
+    """Run the rest of a coroutine, which waits for something already, for at most some seconds.
 
     Raises:
         TimeoutError: it took too long.
     """
-    try:
-        waits_for = work.send(None)
-    except StopIteration as done:
-        result: T = done.value
-    else:
-        async with asyncio.timeout(seconds):
-            result = await _rest(work, waits_for)
+    await in_task()
+    async with asyncio.timeout(seconds):
+        result: T = await _rest(work, waits_for)
     return result
 
 
@@ -109,6 +105,17 @@ def _rest(work: Coroutine[Any, Any, T], waits_for: Any) -> Generator[Any, Any, A
                 waits_for = work.send(None)
     except StopIteration as done:
         return done.value
+
+
+TASK: Final = object()
+"""Yielded by a coroutine that has to continue in a task."""
+
+
+@coroutine
+def in_task() -> Generator[Any]:
+    """Continue in a task: `serve_http` begins to answer a request without one, and what waits may need one."""
+    if asyncio.current_task() is None:
+        yield TASK
 
 
 @coroutine
@@ -220,8 +227,11 @@ class HttpRequest:
                 await next_turn()
             more = not is_last or len(data) - at > HIGH_WATER
             part = {"type": "http.response.body", "body": data[at : at + HIGH_WATER], "more_body": more}
+            sending = self._both(None if at else start, part)
             try:
-                await within(self._limit, self._both(None if at else start, part))
+                await within(self._limit, sending, sending.send(None))
+            except StopIteration:  # it need not wait
+                continue
             except TimeoutError:
                 raise Disconnected from None
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from mcp_runtime.connection.calls import Pool
+from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import Journal, endpoint_journal
+from mcp_runtime.connection.transport import Receiver, Transport
 from mcp_runtime.json_text import ENDS
 from mcp_runtime.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope, within
@@ -71,8 +73,8 @@ def check_content_type(headers: Headers) -> None:
     Raises:
         Refusal: it is not.
     """
-    given = headers.get(b"content-type", b"")
-    if given != JSON and given.partition(b";")[0].strip().lower() != JSON:
+    given = headers.get(b"content-type")
+    if given != JSON and (given or b"").partition(b";")[0].strip().lower() != JSON:
         raise Refusal(Case.CONTENT_TYPE)
 
 
@@ -145,6 +147,33 @@ class Shared(NamedTuple):
         return cls(limits, events, Pool(limits.max_unread_total), endpoint_journal())
 
 
+class Owner(Transport):
+    """A transport with a channel for each POST.
+
+    Attributes:
+        id: its id.
+        shared: what all sessions have in common.
+        primes: whether streams begin with an event without data, so that clients can resume them from the start.
+        connection: the conversation over it.
+        receiver: receives the messages.
+    """
+
+    id = ""
+    shared: Shared
+    primes = False
+    connection: Connection
+    receiver: Receiver
+
+    async def start(self, receiver: Receiver) -> None:
+        """Start carrying messages."""
+        self.receiver = receiver
+
+    def finished(self, stream: Any) -> None:
+        """Handle that a stream is finished; a request that is still open may be cancelled."""
+        if stream.calls or stream.unread_bytes:
+            self.receiver.channel_lost(stream, None)
+
+
 async def read_body(receive: Receive, headers: Headers, peer: str | None, arriving: Arriving) -> bytes:
     """Read the body of a request, decompressed.
 
@@ -167,7 +196,10 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
     if not arriving.count.take(peer):
         raise Refusal(Case.ARRIVING, headers=_CLOSE)
     try:
-        body = await within(seconds, _all_parts(receive, peer, arriving))
+        reading = _all_parts(receive, peer, arriving)
+        body = await within(seconds, reading, reading.send(None))
+    except StopIteration as whole:  # it need not wait
+        body = whole.value
     except TooLarge:
         if window is not None:
             raise TooLarge(max_bytes) from None

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from typing import Any, Final
+from collections.abc import Coroutine
+from typing import Any, Final, cast
 from urllib.parse import unquote
 
 import httptools
@@ -14,14 +15,47 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
+from mcp_runtime.transports.http.server.asgi import TASK, within
+
 MAX_PIPELINED: Final = 16
 """The maximum number of requests on a connection that are not answered yet."""
 
 
 class _Exchange(RequestResponseCycle):
-    """A request and its response, which starts in one write with the first part of its body."""
+    """A request and its response, which starts in one write with the first part of its body.
 
+    It is itself the event that `receive` waits for.
+
+    Attributes:
+        is_new: whether something arrived that `receive` has not returned yet.
+    """
+
+    is_new = False
     _start: Any = None
+    _waiter: "asyncio.Future[None] | None" = None
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(message_event=cast("asyncio.Event", self), **named)
+
+    def set(self) -> None:
+        """Let `receive` return what arrived, or that the client disconnected."""
+        self.is_new = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def receive(self) -> Any:
+        if self.waiting_for_100_continue and not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.waiting_for_100_continue = False
+        if not (self.is_new or self.disconnected or self.response_complete):
+            self.flow.resume_reading()
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        self.is_new = False
+        if self.disconnected or self.response_complete:
+            return {"type": "http.disconnect"}
+        body, self.body = bytes(self.body), bytearray()
+        return {"type": "http.request", "body": body, "more_body": self.more_body}
 
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.start":
@@ -39,7 +73,7 @@ class _Exchange(RequestResponseCycle):
         self.transport.write(head + data)
         if is_last:
             self.response_complete = True
-            self.message_event.set()
+            self.set()
             if not self.keep_alive:
                 self.transport.close()
             self.on_response()
@@ -72,7 +106,8 @@ class HttptoolsConnection(HttpToolsProtocol):
     def __init__(self, config: uvicorn.Config, *others: Any, **named: Any) -> None:
         super().__init__(config, *others, **named)
         # In order of arrival; responses are sent in this order.
-        self._open: deque[RequestResponseCycle] = deque()
+        self._open: deque[_Exchange] = deque()
+        self._must_start = False
         # The setting's name is that of the other parser.
         self._max_overhead: Final = config.h11_max_incomplete_event_size or 64 << 10
         self._overhead = 0
@@ -94,6 +129,9 @@ class HttptoolsConnection(HttpToolsProtocol):
             else:
                 if self._overhead > self._max_overhead:
                     self.send_400_response("The headers are too large.")
+            # Not before the rest is parsed, so that the application need not wait for a body that has arrived.
+            if self._must_start and self._open:
+                self._answer()
 
     def _parse(self, data: bytes) -> None:
         try:
@@ -141,14 +179,13 @@ class HttptoolsConnection(HttpToolsProtocol):
             access_logger=self.access_logger,
             access_log=False,
             default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
             expect_100_continue=dict(headers).get(b"expect", b"").lower() == b"100-continue",
             keep_alive=version != "1.0" and parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )
         self._open.append(self.cycle)
         if len(self._open) == 1:
-            self._answer()
+            self._must_start = True
         else:
             self.flow.pause_reading()
         self._is_body = True
@@ -157,8 +194,24 @@ class HttptoolsConnection(HttpToolsProtocol):
 
     def _answer(self) -> None:
         """Start answering the first request that waits."""
+        self._must_start = False
         config: Any = self.config
-        task = self.loop.create_task(self._open[0].run_asgi(config.loaded_app))
+        work = self._open[0].run_asgi(config.loaded_app)
+        if asyncio.current_task() is None:
+            self._step(work)
+        else:
+            self.loop.call_soon(self._step, work)
+
+    def _step(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run the application until it waits for something: from then on it has a task, which few requests need."""
+        try:
+            waits_for = work.send(None)
+        except StopIteration:
+            return
+        if waits_for is None:
+            self.loop.call_soon(self._step, work)
+            return
+        task = self.loop.create_task(within(None, work, None if waits_for is TASK else waits_for))
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
@@ -204,5 +257,5 @@ class HttptoolsConnection(HttpToolsProtocol):
         """End every request; those that wait do not begin."""
         for cycle in self._open:
             cycle.disconnected = True
-            cycle.message_event.set()
+            cycle.set()
         super().connection_lost(exc)

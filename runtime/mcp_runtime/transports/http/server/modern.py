@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.connection.calls import Proceed, Way
-from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
+from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Sent
 from mcp_runtime.errors import PeerError, clipped
 from mcp_runtime.features.catalogue import Catalogue
 from mcp_runtime.features.listeners import listeners_of
@@ -23,7 +23,7 @@ from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.http import mirrored
 from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
 from mcp_runtime.transports.http.server.asgi import Headers, Sender
-from mcp_runtime.transports.http.server.checks import Shared
+from mcp_runtime.transports.http.server.checks import Owner, Shared
 from mcp_runtime.transports.http.server.streams import Stream
 from mcp_runtime.transports.http.statuses import STATUSES
 
@@ -126,6 +126,7 @@ class ModernStream(Stream):
     __slots__ = ()
 
     statuses = STATUSES
+    ends_with_client = True
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -137,15 +138,8 @@ class ModernStream(Stream):
         """The headers of its request, as handlers see them."""
         return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
 
-    def leave(self) -> None:
-        """Handle that the client closed its connection."""
-        if self.outlet is not None:
-            self.outlet.leave()
-        elif not self.is_finished:
-            self.finish()
 
-
-class ModernEndpoint(Transport):
+class ModernEndpoint(Owner):
     """Answers requests of the modern era: one connection for all clients, with a channel for each request.
 
     It is the transport of that connection. Messages that belong to no request are dropped: clients listen with
@@ -156,17 +150,12 @@ class ModernEndpoint(Transport):
         shared: limits, and what all streams have in common.
     """
 
-    receiver: Receiver
-    connection: Connection
-
     def __init__(self, servers: "Sequence[ServerHandlers]", shared: Shared) -> None:
-        self.id = ""
-        self.primes = False
         self.shared = shared
         self._servers = servers
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._streams: set[ModernStream] = set()
+        self._streams: set[Stream] = set()
 
     @property
     def is_ready(self) -> bool:
@@ -195,9 +184,8 @@ class ModernEndpoint(Transport):
 
     def finished(self, stream: Stream) -> None:
         """Handle that a stream is finished; if its request is still open, it is cancelled."""
-        if isinstance(stream, ModernStream):
-            self._streams.discard(stream)
-        self.receiver.channel_lost(stream, None)
+        self._streams.discard(stream)
+        super().finished(stream)
 
     def stop_listening(self, stream: Stream | None = None) -> None:
         """End the streams of listening clients, or one of them."""
@@ -212,10 +200,6 @@ class ModernEndpoint(Transport):
 
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Drop a message that belongs to no request."""
-
-    async def start(self, receiver: Receiver) -> None:
-        """Start carrying messages."""
-        self.receiver = receiver
 
     async def close(self) -> None:
         """End every response."""

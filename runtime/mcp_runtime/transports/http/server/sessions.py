@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_runtime import sources
 from mcp_runtime.connection.calls import Pool
-from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.journal import Journal
-from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
+from mcp_runtime.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.transports.http.server.asgi import Delay, Headers, Sender
-from mcp_runtime.transports.http.server.checks import SESSION, VERSION, Shared
+from mcp_runtime.transports.http.server.checks import SESSION, VERSION, Owner, Shared
 from mcp_runtime.transports.http.server.streams import CommonStream, Stream
 from mcp_runtime.transports.http.statuses import Case, Refusal
 
@@ -58,7 +57,7 @@ PRIMES_SINCE: Final = "2025-11-25"
 """The first revision in which streams begin with an event without data, and may be closed early."""
 
 
-class HttpSession(Transport):
+class HttpSession(Owner):
     """The transport of one session.
 
     Args:
@@ -67,17 +66,11 @@ class HttpSession(Transport):
         sender: who began it.
 
     Attributes:
-        connection: the conversation over it.
-        receiver: receives the messages.
         common: the stream of messages that belong to no request.
-        primes: whether streams begin with an event without data, so that clients can resume them from the start.
         streams: those of the POSTs that are not answered yet, even if the client no longer waits for them, by number.
         exchanges: how many of its HTTP requests are being answered.
         last_used: when the last request ended, by the event loop's clock in seconds.
     """
-
-    connection: Connection
-    receiver: Receiver
 
     def __init__(self, id_: str, shared: Shared, sender: Sender) -> None:
         self.id = id_
@@ -85,7 +78,6 @@ class HttpSession(Transport):
         self.sender = sender
         self.principal, self.address = sender
         self.exchanges = 0
-        self.primes = False
         self.is_closed = False
         self._loop = asyncio.get_running_loop()
         self.last_used = self._loop.time()
@@ -138,7 +130,7 @@ class HttpSession(Transport):
         if self.streams.pop(stream.number, None) is not None:
             if stream.outlet is not None and not stream.last:
                 self._silent = (*self._silent[-99:], stream.number)
-            self.receiver.channel_lost(stream, None)
+            super().finished(stream)
 
     def __enter__(self) -> None:
         """Record the start of an HTTP request."""
@@ -162,10 +154,6 @@ class HttpSession(Transport):
     async def drain(self) -> None:
         """Wait until the client has read enough of the messages that belong to no request."""
         await self.common.drain()
-
-    async def start(self, receiver: Receiver) -> None:
-        """Start carrying messages."""
-        self.receiver = receiver
 
     async def close(self) -> None:
         """End every response."""
@@ -278,7 +266,7 @@ class Sessions:
         if (
             session is None
             or session.sender.principal != sender.principal
-            or session.connection.closed_because is not None
+            or session.connection.link.closed_because is not None
         ):
             raise Refusal(Case.UNKNOWN_SESSION)
         self.check_version(headers)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final
 
 from mcp_runtime.connection.calls import Pool
 from mcp_runtime.connection.requester import Principal
@@ -16,29 +16,12 @@ from mcp_runtime.transports.http.server.asgi import (
     Message,
     Outlet,
     Sender,
+    in_task,
     resolve,
     watch,
 )
-from mcp_runtime.transports.http.server.checks import Shared
+from mcp_runtime.transports.http.server.checks import Owner
 from mcp_runtime.transports.http.statuses import Case, Refusal
-
-
-class Owner(Protocol):
-    """What streams use of their session.
-
-    Attributes:
-        id: its id.
-        shared: what all sessions have in common.
-        primes: whether streams begin with an event without data, so that clients can resume them from the start.
-    """
-
-    id: str
-    shared: Shared
-    primes: bool
-
-    def finished(self, stream: "Stream") -> None:
-        """Handle that a stream is finished."""
-        ...
 
 
 class Stream(Channel):
@@ -82,6 +65,8 @@ class Stream(Channel):
 
     statuses: ClassVar[Mapping[int, int]] = {}
     """The HTTP statuses of errors, by code."""
+    ends_with_client: ClassVar[bool] = False
+    """Whether what belongs to it is cancelled when its client disconnects."""
 
     def __init__(self, owner: Owner, number: int, headers: Headers, sender: Sender) -> None:
         self.number = number
@@ -272,6 +257,13 @@ class Stream(Channel):
             return b"data: %b\n\n" % message
         return b"id: %d-%d\ndata: %b\n\n" % (self.number, number, message)
 
+    def leave(self) -> None:
+        """Handle that the client closed its connection."""
+        if self.outlet is not None:
+            self.outlet.leave()
+        elif not self.is_finished:
+            self.finish()
+
     def wake(self) -> None:
         """Wake up the waiters for the first message."""
         if self._waiter is not None:
@@ -328,6 +320,14 @@ class CommonStream(Stream):
         super().detach(outlet)
 
 
+# Proxies must neither cache nor buffer events.
+_HEADERS: Final = (
+    (b"content-type", EVENTS),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
 async def pump(
     stream: Stream,
     request: HttpRequest,
@@ -355,17 +355,12 @@ async def pump(
     if not unread.has_room(peer, 0):
         raise Refusal(Case.UNREAD)
     missed = None if after is None else await stream.missed(after)
-    # Proxies must neither cache nor buffer events.
-    sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
-    start: Message | None = {
-        "type": "http.response.start",
-        "status": Case.ANSWERED.status,
-        "headers": [*sent, *headers],
-    }
+    start: Message | None = {"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *headers]}
     if missed is None and stream.is_complete:
         # Nothing more is sent on it, and its client needs no time to read this.
         await request.write(start, b"".join(stream.begin()), is_last=True)
         return
+    await in_task()
     outlet = Outlet(unread, peer)
     stream.attach(outlet, missed)
     try:
