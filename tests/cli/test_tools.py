@@ -1,6 +1,7 @@
 """`mcp-bindgen tools`: what it writes, what it finds, and how it refuses input."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,9 +59,10 @@ class TestGenerate:
         call = 'return (await t.say(text="x", loud=True)).text'
         use = f"from acme import Tools\n\nasync def use(t: Tools) -> str:\n    {call}\n"
         (tmp_path / "use.py").write_text(use)
-        assert check_types(tmp_path, "acme.py", "use.py") == ""
-        (tmp_path / "use.py").write_text(use.replace('"x"', "1"))
-        assert "incompatible type" in check_types(tmp_path, "use.py")
+        (tmp_path / "wrong.py").write_text(use.replace('"x"', "1"))
+        errors = re.findall(r"(\w+)\.py:4.* error: (.*)", check_types(tmp_path, "acme.py", "use.py", "wrong.py"))
+        assert [file for file, _ in errors] == ["wrong", "wrong"]  # one of each checker
+        assert "incompatible type" in errors[1][1]
 
     def test_the_same_contract_gives_the_same_bytes(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "one.py", "--class", "X")
