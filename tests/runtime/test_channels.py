@@ -132,6 +132,16 @@ async def test_a_refusal_is_sent_on_the_channel_of_the_request() -> None:
         assert large.got[0]["error"]["message"] == "too large"
 
 
+async def test_losing_the_only_channel_closes_the_connection() -> None:
+    server = Busy()
+    async with serving(server) as (streams, connection):
+        call(streams, 1, "wait")
+        await server.begun.wait()
+        streams.receiver.channel_lost(streams, None)
+        assert await connection.wait_closed() == "the peer closed the connection"
+        assert server.ended == ["the peer closed the connection"]
+
+
 class Stuck(Stream):
     """A channel that is not read until the test says so."""
 

@@ -12,12 +12,13 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.connection.calls import weight
+from mcp_runtime.connection.calls import LIGHT, Call, ReservedBytes, weight
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.features import catalogue
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.middleware.trace import Tracer
 from mcp_runtime.protocol import calls
+from mcp_runtime.protocol.jsonrpc import Notification
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import memory_pair
 from support.talk import Raw, raw, talk
@@ -326,3 +327,14 @@ def test_the_weight_of_a_message_is_about_what_it_takes() -> None:
         tracemalloc.stop()
         assert parsed == value
         assert taken / 2 <= weight(text) <= 6 * taken
+
+
+def test_a_load_is_released_once() -> None:
+    load = ReservedBytes(LIGHT)
+    call = Call(None, Notification("tools/call", None), memory_pair()[0])
+    call.held = load.reserve(b"x" * LIGHT, 1, None)
+    assert call.held is not None
+    assert load.reserve(b"x", 1, None) is None
+    call.release()
+    call.release()
+    assert load.used == 0

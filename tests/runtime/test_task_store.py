@@ -92,6 +92,16 @@ class TestKeeping:
             await store.wait("me", task.id)
         assert await store.page("me", None) == ([], None)
 
+    async def test_deleted_tasks_leave_no_timer(self) -> None:
+        store = MemoryTaskStore(ttl=1000)
+        await store.create("me", None)
+        loop = asyncio.get_running_loop()
+        timers: list[asyncio.TimerHandle] = vars(loop)["_scheduled"]
+        ours = [timer for timer in timers if not timer.cancelled() and timer.when() > loop.time() + 900]
+        assert len(ours) == 1
+        store.forget("me")
+        assert ours[0].cancelled()
+
     async def test_ids_are_unique(self) -> None:
         store = MemoryTaskStore(ttl=None)
         assert len({(await store.create("me", None)).id for _ in range(1000)}) == 1000
