@@ -99,7 +99,8 @@ class Function:
         """
         if self.scopes:
             check_scopes(self.scopes, ctx)
-        returned = await self._injected.call(self._run, values, ctx)
+        run = self._run
+        returned = await (self._injected.call(run, values, ctx) if self._injected.names else run(**values))
         if returned.__class__ not in FINISHED and (reason := _unfinished(returned)):
             raise ResultError(f"{self.signature.what} ({self.where}) returned {reason}")
         return returned

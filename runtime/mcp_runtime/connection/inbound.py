@@ -262,7 +262,7 @@ class Inbound:
         try:
             params = params_of(method, call)
             if method.gated:
-                check_gated(method, call.raw_params, requester)
+                check_gated(method, call.message.params or {}, requester)
         except RemoteProtocolError as error:
             self._link.report(error)
             reason = f"{error.pointer or '/'}: {error.reason}"
@@ -281,7 +281,7 @@ class Inbound:
 
     def _resumes(self, resume_handler: ResumeHandler, method: AnyMethod, call: Call) -> bool:
         """Whether a request was passed to a suspended handler, or was refused because there is none."""
-        state: Any = call.raw_params.get("requestState")
+        state: Any = (call.message.params or {}).get("requestState")
         if state is None:
             return False
         wire = call.requester.wire

@@ -55,7 +55,7 @@ class Journal:
             return False
         if self._endpoint is not None and not self._endpoint.admits():
             return False
-        self._bucket.take()
+        self._bucket.tokens -= 1
         return True
 
     def left_out(self) -> str:

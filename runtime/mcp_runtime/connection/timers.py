@@ -18,6 +18,10 @@ class TokenBucket:
         rate: how many may pass per second.
         burst: how many may pass at once after a pause.
         now: the current time, in seconds of any clock.
+
+    Attributes:
+        tokens: how many may pass now; one that will wait first may take its token ahead of time.
+        burst: how many there are after a pause.
     """
 
     __slots__ = ("_filled_at", "_rate", "burst", "tokens")
@@ -34,10 +38,6 @@ class TokenBucket:
         self._filled_at = now
         # A rounding error must not block one that waited for exactly as long as it was told.
         return 0.0 if self.tokens > 1 - 1e-6 else (1 - self.tokens) / self._rate
-
-    def take(self) -> None:
-        """Take a token; one that will wait first may be taken ahead of time."""
-        self.tokens -= 1
 
 
 class Gate(Generic[T]):
@@ -61,7 +61,7 @@ class Gate(Generic[T]):
         self._loop = loop
         self._bucket = TokenBucket(rate, max(1.0, rate), loop.time() if before is None else before)
         if before is not None:
-            self._bucket.take()
+            self._bucket.tokens -= 1
         self._send = send
         self._timer: asyncio.TimerHandle | None = None
         self._rank = 0
@@ -71,7 +71,7 @@ class Gate(Generic[T]):
         """Send an item now, or hold it back in place of another, unless that one has a higher rank."""
         delay = self._bucket.delay(self._loop.time())
         if self.waiting is None and not delay:
-            self._bucket.take()
+            self._bucket.tokens -= 1
             self._send(item)
             return
         if self.waiting is not None and rank < self._rank:
@@ -97,7 +97,7 @@ class Gate(Generic[T]):
 
     def _release(self) -> None:
         self._bucket.delay(self._loop.time())
-        self._bucket.take()
+        self._bucket.tokens -= 1
         self.flush()
 
 

@@ -110,7 +110,7 @@ class RateLimit:
                 data = {"method": name, "retryAfter": round(delay, 3)}
                 raise RateLimited(self._code, f"too many {name}: try again in {delay:.3g} s", data)
             return None
-        bucket.take()
+        bucket.tokens -= 1
         if delay > 0:
             try:
                 await asyncio.sleep(delay)

@@ -200,7 +200,7 @@ class HttpApp(Application):
         if not endpoint.is_ready:
             await endpoint.make_ready()
         stream = endpoint.stream(request.headers, request.sender)
-        outcome = endpoint.receiver.request_received(value, body, stream)
+        outcome = endpoint.connection.message_received(body, stream, value)
         if outcome.is_answered:
             await (self._listen if listens else self._respond)(stream, request)
             return

@@ -193,12 +193,14 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
     if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
         raise TooLarge(max_bytes)
     window = _window(headers[b"content-encoding"]) if b"content-encoding" in headers else None
-    if not arriving.count.take(peer):
+    if not arriving.count.has_room(peer):
         raise Refusal(Case.ARRIVING, headers=_CLOSE)
+    reading, counted = _all_parts(receive, peer, arriving), 0
     try:
-        reading = _all_parts(receive, peer, arriving)
-        body = await within(seconds, reading, reading.send(None))
-    except StopIteration as whole:  # it need not wait
+        waits_for = reading.send(None)
+        arriving.count.add(peer, counted := 1)
+        body = await within(seconds, reading, waits_for)
+    except StopIteration as whole:  # it has arrived
         body = whole.value
     except TooLarge:
         if window is not None:
@@ -207,7 +209,7 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
     except TimeoutError:
         raise Refusal(Case.SLOW_BODY, seconds) from None
     finally:
-        arriving.count.add(peer, -1)
+        arriving.count.add(peer, -counted)
     return body if window is None else _decompressed(body, window, max_bytes)
 
 

@@ -155,8 +155,8 @@ class HttptoolsConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Start answering a request; raises ValueError if it is refused."""
         parser, scope, headers = self.parser, self.scope, self.headers
-        version, hosts = parser.get_http_version(), [name for name, _ in headers].count(b"host")
-        if version not in ("1.0", "1.1") or hosts > 1 or (version == "1.1" and not hosts):
+        version, names = parser.get_http_version(), [name for name, _ in headers]
+        if version not in ("1.0", "1.1") or names.count(b"host") > 1 or (version == "1.1" and b"host" not in names):
             raise ValueError("this version is not supported, or there is not one Host")
         if len(self._open) >= MAX_PIPELINED:
             raise ValueError("too many requests are not answered yet")
@@ -179,7 +179,7 @@ class HttptoolsConnection(HttpToolsProtocol):
             access_logger=self.access_logger,
             access_log=False,
             default_headers=self.server_state.default_headers,
-            expect_100_continue=dict(headers).get(b"expect", b"").lower() == b"100-continue",
+            expect_100_continue=b"expect" in names and dict(headers)[b"expect"].lower() == b"100-continue",
             keep_alive=version != "1.0" and parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )
