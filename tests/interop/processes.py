@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from interop.peers import offer
 from support import forks
 
 TESTS = Path(__file__).parents[1]
@@ -68,15 +69,17 @@ TYPESCRIPT = Side(name="typescript-1.32.2", runs="MCP_PEER_NODE", client=(str(PE
 
 
 _SDK = (
-    *("argparse", "sdk", "starlette.responses", "uvicorn", "mcp.client.sse", "mcp.client.stdio"),
-    *("mcp.client.streamable_http", "mcp.server.lowlevel", "mcp.server.sse", "mcp.server.stdio"),
-    *("mcp.server.streamable_http", "mcp.server.streamable_http_manager"),
+    *("anyio._backends._asyncio", "argparse", "sdk", "starlette.responses", "uvicorn"),
+    *(f"mcp.client.{name}" for name in ("sse", "stdio", "streamable_http")),
+    *(f"mcp.server.{name}" for name in ("lowlevel", "sse", "stdio", "streamable_http_manager")),
 )
 FORKED = {
     "": (
         *(f"interop.{name}" for name in ("our_client", "our_server", "bridged_client", "bridged_server")),
         *(f"interop.{name}" for name in ("modern_server", "our_bakery")),
-        *(f"mcp_bindgen.{name}" for name in ("__main__", "cli.inspect", "cli.proxy", "cli.tools")),
+        *(f"mcp_bindings.v{each.replace('-', '_')}.messages" for each in offer.LEGACY),
+        *(f"mcp_bindgen.{name}" for name in ("__main__", "cli.app", "live.inspected", "live.proxy", "live.report")),
+        *("mcp_runtime.observe", "pydantic.type_adapter", "uvloop"),
     ),
     "MCP_AGENTS": ("agents", "langchain_core.tools", "pydantic_ai"),
     "MCP_PEER_OLD": ("argparse", "mcp.client.stdio"),

@@ -14,6 +14,8 @@ from support.ports import free_port
 
 # Commands that create the environment for the others.
 SETS_UP = re.compile(r"git clone |tar |cd |python3? -m venv |\. \S+/activate$|pip install |uv |make setup$")
+# pip reads options that start with "no" like this: it compiles no module that no program imports.
+NO_BYTECODE = {"PIP_NO_COMPILE": "0"}
 WITH_UV = """\
 export UV_CACHE_DIR=$({uv} cache dir) UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
 python3() {{ if [ "$*" = "-m venv .venv" ]; then {uv} venv --quiet .venv; else command python3 "$@"; fi; }}
@@ -61,7 +63,7 @@ def play(
     """
     folder.mkdir(parents=True, exist_ok=True)
     port = str(free_port())
-    variables = {"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8", **_of_packages()}
+    variables = {"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8", **NO_BYTECODE, **_of_packages()}
     reading, writing = os.pipe()
     with (
         subprocess.Popen(
