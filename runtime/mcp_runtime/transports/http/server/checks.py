@@ -1,6 +1,7 @@
 """Reads and checks requests (specification: basic/transports)."""
 
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -168,10 +169,9 @@ class Owner(Transport):
         """Start carrying messages."""
         self.receiver = receiver
 
+    @abstractmethod
     def finished(self, stream: Any) -> None:
-        """Handle that a stream is finished; a request that is still open may be cancelled."""
-        if stream.calls or stream.unread_bytes:
-            self.receiver.channel_lost(stream, None)
+        """Forget a stream that has ended."""
 
 
 async def read_body(receive: Receive, headers: Headers, peer: str | None, arriving: Arriving) -> bytes:

@@ -183,9 +183,8 @@ class ModernEndpoint(Owner):
         return stream
 
     def finished(self, stream: Stream) -> None:
-        """Handle that a stream is finished; if its request is still open, it is cancelled."""
+        """Forget a stream that has ended; if its request is still open, it is cancelled."""
         self._streams.discard(stream)
-        super().finished(stream)
 
     def stop_listening(self, stream: Stream | None = None) -> None:
         """End the streams of listening clients, or one of them."""

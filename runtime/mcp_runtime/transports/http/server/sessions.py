@@ -127,10 +127,8 @@ class HttpSession(Owner):
 
     def finished(self, stream: Stream) -> None:
         """Forget a stream that has ended; its events are stored for a while."""
-        if self.streams.pop(stream.number, None) is not None:
-            if stream.outlet is not None and not stream.last:
-                self._silent = (*self._silent[-99:], stream.number)
-            super().finished(stream)
+        if self.streams.pop(stream.number, None) is not None and stream.outlet is not None and not stream.last:
+            self._silent = (*self._silent[-99:], stream.number)
 
     def __enter__(self) -> None:
         """Record the start of an HTTP request."""

@@ -134,6 +134,8 @@ class Stream(Channel):
         """Handle that nothing more belongs to it: the response ends."""
         self.is_finished = True
         self._owner.finished(self)
+        if self.calls or self.unread_bytes:
+            self._owner.receiver.channel_lost(self, None)
         self.close()
 
     def close(self) -> None:
