@@ -56,12 +56,14 @@ class Suite:
         tools = packages.resolve() / "node_modules" / ".bin"
         self._command = str(tools / "conformance")
         self._env = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+        self._listed: dict[str, str] = {}
 
     def scenarios(self, side: str, revision: str) -> list[str]:
         """Return the scenarios of one side that must pass in a revision."""
         side = _ROLES.get(side, side)
-        listed = self._run("list", *_within(revision)).stdout
-        part = listed.partition(f"{side.capitalize()} scenarios")[2].partition("\n\n")[0]
+        if revision not in self._listed:
+            self._listed[revision] = self._run("list", *_within(revision)).stdout
+        part = self._listed[revision].partition(f"{side.capitalize()} scenarios")[2].partition("\n\n")[0]
         found = [match[1] for line in part.splitlines() if (match := _LINE.match(line)) and revision in match[2]]
         return [name for name in found if not name.startswith(NOT_OURS)]
 
