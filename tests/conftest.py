@@ -1,6 +1,7 @@
 """Setup of every test run: the option `--cases`, a virtual clock, and a count of the official files that were used."""
 
 import asyncio
+import gc
 import re
 from pathlib import Path
 
@@ -34,6 +35,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Workers())
     if file := config.getoption("--times"):
         config.pluginmanager.register(Times(Path(file)))
+
+
+def pytest_sessionstart() -> None:
+    """Collect no garbage while the tests are collected: they stay."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of later collections what was made so far: it stays."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
