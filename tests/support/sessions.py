@@ -18,7 +18,7 @@ SETS_UP = re.compile(r"git clone |tar |cd |python3? -m venv |\. \S+/activate$|pi
 NO_BYTECODE = {"PIP_NO_COMPILE": "0"}
 WITH_UV = """\
 export UV_CACHE_DIR=$({uv} cache dir) UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
-python3() {{ if [ "$*" = "-m venv .venv" ]; then {uv} venv --quiet .venv; else command python3 "$@"; fi; }}
+python3() {{ case "$*" in "-m venv .venv") {uv} venv --quiet .venv ;; *) command python3 "$@" ;; esac; }}
 pip() {{ {uv} pip "$@"; }}
 """
 # The port on the pages; it is replaced by a free one, so that pages can be tested in parallel.
