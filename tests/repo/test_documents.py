@@ -78,7 +78,8 @@ def played(page: str, folder: Path) -> list[Played]:
         flock(record, LOCK_EX)
         record.seek(0)
         if text := record.read():
-            return pickle.loads(text)
+            before: list[Played] = pickle.loads(text)
+            return before
         with TemporaryDirectory() as programs:
             path = os.pathsep.join([quick_commands(Path(programs)), PATH])
             commands = play(session(page), place, path, environment_is_made=True)

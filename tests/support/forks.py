@@ -146,9 +146,11 @@ def _become(files: Sequence[int], order: tuple[list[str], str, dict[str, str]], 
         os.dup2(file, target)
     os.closerange(3, 4096)
     # The streams of the first process remember whether its files can be sought in.
-    sys.stdin = sys.__stdin__ = os.fdopen(0, closefd=False)
-    sys.stdout = sys.__stdout__ = os.fdopen(1, "w", closefd=False)
-    sys.stderr = sys.__stderr__ = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, f"__{name}__", getattr(sys, name))
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
