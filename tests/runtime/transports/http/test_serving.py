@@ -16,9 +16,17 @@ import uvicorn
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http, connect_sse, serve_http
+from mcp_runtime.transports.http import (
+    HttpLimits,
+    MemoryEventStore,
+    asgi_app,
+    connect_http,
+    connect_sse,
+    serve_http,
+)
 from mcp_runtime.transports.http.server import serving
-from support.http import browser
+from mcp_runtime.transports.http.server.httptools_connection import HttptoolsConnection
+from support.http import RawClient, browser, call
 from support.http_server import chatty
 from support.stdio_peers import eventually
 
@@ -212,12 +220,16 @@ async def test_an_idle_connection_stays_open_for_longer_than_clients_keep_it() -
 
 
 @asynccontextmanager
-async def running(**limits: Any) -> AsyncGenerator[tuple[serving.Server, int]]:
-    """Run a standalone server in this process; yields it and its port."""
+async def running(
+    app: Any = None, parser: type[asyncio.Protocol] = serving.H11Connection, **limits: Any
+) -> AsyncGenerator[tuple[serving.Server, int]]:
+    """Run a standalone server in this process; yields it and its port.
+
+    Clients of most tests send more requests at once than the other parser keeps.
+    """
     told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    site = serving.Site(asgi_app(mcp.Server(), limits=HttpLimits(**limits)), "/mcp", "/health")
-    # Its clients send more requests at once than the other parser keeps.
-    config = uvicorn.Config(site, port=0, log_level="critical", http=serving.H11Connection, interface="asgi3")
+    site = serving.Site(app or asgi_app(mcp.Server(), limits=HttpLimits(**limits)), "/mcp", "/health")
+    config = uvicorn.Config(site, port=0, log_level="critical", http=parser, interface="asgi3")
     server = serving.Server(config, site, 1, told.set_result)
     task = asyncio.create_task(server.serve())
     try:
@@ -225,6 +237,26 @@ async def running(**limits: Any) -> AsyncGenerator[tuple[serving.Server, int]]:
     finally:
         server.should_exit = True
         await task
+
+
+async def test_an_answer_that_comes_as_its_stream_is_resumed_arrives() -> None:
+    handlers = chatty("2025-11-25")
+
+    def principal(scope: Any) -> None:
+        if scope["method"] == "GET":
+            handlers.gate.set()  # The tool returns before anything else happens.
+
+    app = asgi_app(handlers, principal=principal, events=MemoryEventStore(), limits=HttpLimits(stream_after=0))
+    async with running(app, HttptoolsConnection) as (_, port), browser(f"http://127.0.0.1:{port}") as http:
+        client = RawClient(http)
+        await client.shake_hands("2025-11-25")
+        async with client.stream(call("log_and_wait")) as events:
+            while (logged := await events.event()) is not None and not logged.data:
+                pass
+        assert logged is not None
+        async with client.stream(last_event_id=logged.id) as events:
+            answer = await events.message()
+            assert answer is not None and answer["id"] == 1
 
 
 async def test_malformed_requests_write_nothing_to_the_log() -> None:

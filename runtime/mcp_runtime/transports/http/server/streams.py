@@ -356,13 +356,14 @@ async def pump(
     peer, unread = stream.sender.peer, stream.unread
     if not unread.has_room(peer, 0):
         raise Refusal(Case.UNREAD)
-    missed = None if after is None else await stream.missed(after)
     start: Message | None = {"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *headers]}
-    if missed is None and stream.is_complete:
+    if after is None and stream.is_complete:
         # Nothing more is sent on it, and its client needs no time to read this.
         await request.write(start, b"".join(stream.begin()), is_last=True)
         return
     await in_task()
+    # Nothing may wait between the end of this and `attach`: what were sent then would not arrive.
+    missed = None if after is None else await stream.missed(after)
     outlet = Outlet(unread, peer)
     stream.attach(outlet, missed)
     try:
