@@ -5,7 +5,7 @@ numbered, since those of two clients may be equal.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any, Final, NamedTuple
 
@@ -235,7 +235,7 @@ class StdioRelay(HttpRelay):
 
     async def _respond(self, request: HttpRequest, stream: Stream, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Answer with the result alone if it comes soon, or else with a stream."""
-        left: Callable[[], None] | None = getattr(stream, "leave", None)
+        left = stream.leave if stream.ends_with_client else None
         watcher = None if left is None else asyncio.ensure_future(watch(request.receive, left))
         try:
             await stream.first(self._first)
