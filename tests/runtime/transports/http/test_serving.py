@@ -7,6 +7,7 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,21 @@ async def test_an_answer_that_comes_as_its_stream_is_resumed_arrives() -> None:
         async with client.stream(last_event_id=logged.id) as events:
             answer = await events.message()
             assert answer is not None and answer["id"] == 1
+
+
+async def test_each_request_has_a_context_of_its_own() -> None:
+    name, seen = ContextVar("name", default="unset"), list[str]()
+
+    def principal(scope: Any) -> None:
+        seen.append(name.get())
+        name.set("set")
+
+    app = asgi_app(chatty("2025-11-25"), principal=principal)
+    async with running(app, HttptoolsConnection) as (_, port), browser(f"http://127.0.0.1:{port}") as http:
+        client = RawClient(http)
+        await client.shake_hands("2025-11-25")
+        await client.ask("ping")
+    assert seen == ["unset"] * 3
 
 
 async def test_malformed_requests_write_nothing_to_the_log() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Coroutine
+from contextvars import copy_context
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
@@ -195,10 +196,9 @@ class HttptoolsConnection(HttpToolsProtocol):
     def _answer(self) -> None:
         """Start answering the first request that waits."""
         self._must_start = False
-        config: Any = self.config
-        work = self._open[0].run_asgi(config.loaded_app)
+        work = self._open[0].run_asgi(cast("Any", self.config).loaded_app)
         if asyncio.current_task() is None:
-            self._step(work)
+            copy_context().run(self._step, work)  # as a task would
         else:
             self.loop.call_soon(self._step, work)
 
