@@ -222,7 +222,8 @@ async def test_a_lost_connection_ends_every_pipelined_request(parser: type[async
         assert (site.echo.seen, site.echo.ended) == (["/wait"], 1)
 
 
-async def test_httptools_writes_the_start_of_a_response_with_its_body() -> None:
+def connected() -> tuple[HttptoolsConnection, Mock]:
+    """Return a connection parsed by httptools, and its transport, which remembers what is written."""
     config = uvicorn.Config(Echo(), lifespan="off", ws="none", log_level="critical")
     config.load()
     connection = HttptoolsConnection(config, ServerState(), {})
@@ -230,6 +231,11 @@ async def test_httptools_writes_the_start_of_a_response_with_its_body() -> None:
     transport.get_extra_info.return_value = None
     transport.is_closing.return_value = False
     connection.connection_made(transport)
+    return connection, transport
+
+
+async def test_httptools_writes_the_start_of_a_response_with_its_body() -> None:
+    connection, transport = connected()
     connection.data_received(POST + b"5\r\nhello\r\n0\r\n\r\n")
     await eventually(lambda: transport.write.called)
     ((written,),) = [call.args for call in transport.write.call_args_list]
@@ -237,13 +243,7 @@ async def test_httptools_writes_the_start_of_a_response_with_its_body() -> None:
 
 
 async def test_httptools_answers_without_a_task_what_waits_for_nothing() -> None:
-    config = uvicorn.Config(Echo(), lifespan="off", ws="none", log_level="critical")
-    config.load()
-    connection = HttptoolsConnection(config, ServerState(), {})
-    transport = Mock(spec=asyncio.Transport)
-    transport.get_extra_info.return_value = None
-    transport.is_closing.return_value = False
-    connection.connection_made(transport)
+    connection, transport = connected()
     loop = asyncio.get_running_loop()
     loop.call_soon(connection.data_received, POST)
     await asyncio.sleep(0)
