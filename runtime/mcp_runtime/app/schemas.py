@@ -14,7 +14,7 @@ from pydantic_core.core_schema import FrozenSetSchema, SetSchema
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.shapes import MISFIT, Shape, is_exact
 from mcp_runtime.app.signature import MISSING, Parameter, Signature
-from mcp_runtime.json_types import EXACT_CONSTANTS
+from mcp_runtime.json_types import EXACT_CONSTANTS, refuse_non_finite
 
 RESULT: Final = "result"
 """The property that wraps a structured result that is not an object, in revisions that require one."""
@@ -209,6 +209,7 @@ class Output:
         except UnicodeDecodeError:
             said = "bytes that are not UTF-8 are not JSON; return a content block, such as ImageContent"
             raise self._wrong(value, said) from None
+        refuse_non_finite(content)
         text = content if isinstance(content, str) else text_of(content)
         return {RESULT: content} if self._is_wrapped else content, text
 

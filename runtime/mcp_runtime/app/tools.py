@@ -108,9 +108,16 @@ class Tool(Function):
         return next((each for each in extensions if getattr(each, "admit", None) is not None), None)
 
     @cached_property
+    def _method(self) -> Any:
+        return self._binding.methods[TOOLS_CALL]
+
+    @cached_property
+    def _assumed(self) -> dict[str, Any]:
+        return dict(self._method.result.compile().assumed)
+
+    @cached_property
     def _result(self) -> type[Any]:
-        method: Any = self._binding.methods[TOOLS_CALL]
-        kind: type[Any] = method.result.load()
+        kind: type[Any] = self._method.result.load()
         return kind
 
     @cached_property
@@ -135,7 +142,8 @@ class Tool(Function):
         if self._output is None:
             return self._result(content=self._content.blocks_of(returned))
         structured, text = self._output.write(returned)
-        return self._result(content=[{"type": "text", "text": text}], structured_content=structured)
+        made = {**self._assumed, "content": [{"type": "text", "text": text}], "structured_content": structured}
+        return self._method.result.build(made)  # in half the time of the constructor
 
     def _failed(self, text: str) -> Any:
         return self._result(content=[{"type": "text", "text": text}], is_error=True)

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Coroutine
 from contextvars import copy_context
+from functools import lru_cache
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
@@ -17,9 +18,26 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from mcp_runtime.transports.http.server.asgi import TASK, within
+from mcp_runtime.transports.http.server.checks import REMEMBERED
 
 MAX_PIPELINED: Final = 16
 """The maximum number of requests on a connection that are not answered yet."""
+
+
+@lru_cache(REMEMBERED)
+def _lines(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """Return the headers of a response as they are sent; raises RuntimeError if one contains control characters."""
+    if HEADER_VALUE_RE.search(b"".join([value for _, value in headers])):
+        raise RuntimeError("a header contains control characters")
+    return b"".join([*(b"%b: %b\r\n" % header for header in headers), b"\r\n"])
+
+
+@lru_cache(REMEMBERED)
+def _target(url: bytes) -> tuple[str, bytes, bytes]:
+    """Return the path of a request, decoded and as it was sent, and its query; raises HttpParserInvalidURLError."""
+    found = httptools.parse_url(url)
+    path = found.path.decode("ascii")
+    return unquote(path) if "%" in path else path, found.path, found.query or b""
 
 
 class _Exchange(RequestResponseCycle):
@@ -83,8 +101,6 @@ class _Exchange(RequestResponseCycle):
         self.response_started = True
         self.waiting_for_100_continue = False
         headers = [*self.default_headers, *self._start["headers"]]
-        if HEADER_VALUE_RE.search(b"".join([value for _, value in headers])):
-            raise RuntimeError("a header contains control characters")
         if (b"connection", b"close") in headers:
             self.keep_alive = False
         elif not self.keep_alive:
@@ -92,8 +108,7 @@ class _Exchange(RequestResponseCycle):
         self.chunked_encoding = b"content-length" not in dict(headers) and self.scope["method"] != "HEAD"
         if self.chunked_encoding:
             headers.append((b"transfer-encoding", b"chunked"))
-        lines = [b"%b: %b\r\n" % header for header in headers]
-        return b"".join([STATUS_LINE[self._start["status"]], *lines, b"\r\n"])
+        return STATUS_LINE[self._start["status"]] + _lines(tuple(headers))
 
 
 class HttptoolsConnection(HttpToolsProtocol):
@@ -167,11 +182,8 @@ class HttptoolsConnection(HttpToolsProtocol):
                 raise ValueError("this is not a proxy")
             self._is_upgrade = True
             return
-        url = httptools.parse_url(self.url)
-        path = url.path.decode("ascii")
         scope["method"], scope["http_version"] = method.decode("ascii"), version
-        scope["path"], scope["raw_path"] = unquote(path) if "%" in path else path, url.path
-        scope["query_string"] = url.query or b""
+        scope["path"], scope["raw_path"], scope["query_string"] = _target(self.url)
         self.cycle = _Exchange(
             scope=scope,
             transport=self.transport,
