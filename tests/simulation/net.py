@@ -84,9 +84,9 @@ class _Noting(Receiver):
     def __init__(self, receiver: Receiver, history: History, who: str) -> None:
         self._receiver, self._history, self._who = receiver, history, who
 
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         self._history.note(self._who, "received", parsed(message))
-        return self._receiver.message_received(message, channel)
+        return self._receiver.message_received(message, channel, value)
 
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         self._history.note(self._who, "refuses", reason)

@@ -264,7 +264,7 @@ async def _serve(stop: float | None, history: History, number: int, served: Any,
 class _Deaf(Receiver):
     """Takes what a hostile client receives."""
 
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         return ACCEPTED
 
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:

@@ -1,12 +1,14 @@
 """The base class of receivers in tests."""
 
+from typing import Any
+
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 
 
 class OneStream(Receiver):
     """A receiver for a transport with a single stream: oversized messages and separate channels fail the test."""
 
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         self.receive(message)
         return ACCEPTED
 

@@ -107,7 +107,7 @@ class Conversation(Receiver):
             raise ConnectionClosed(str(error)) from error
 
     def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
-        """Process one whole message, which may have been parsed; see `Receiver.message_received`."""
+        """Process one whole message; see `Receiver.message_received`."""
         link = self.link
         if link.closed_because is not None:
             return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, link.closed_because)
@@ -136,10 +136,6 @@ class Conversation(Receiver):
         if self._printed is not None:
             self._printed.end()
         return self._take(event, message, channel)
-
-    def request_received(self, value: dict[str, Any], message: bytes, channel: Channel) -> Outcome:
-        """Take a parsed request of the modern era; see `Receiver.request_received`."""
-        return self.message_received(message, channel, value)
 
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         """Handle a message that was too large to read; see `Receiver.message_refused`."""

@@ -220,23 +220,14 @@ class Receiver(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         """Handle one whole message; return the outcome.
 
         Args:
             message: one JSON text in UTF-8, with nothing around it.
             channel: the channel that it came over.
+            value: the same, if the transport has parsed it.
         """
-
-    def request_received(self, value: dict[str, Any], message: bytes, channel: Channel) -> Outcome:
-        """Handle a request of the modern era that the transport has parsed; return the outcome.
-
-        Args:
-            value: the request.
-            message: its text.
-            channel: the channel that it came over.
-        """
-        return self.message_received(message, channel)
 
     @abstractmethod
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:

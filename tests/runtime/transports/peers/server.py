@@ -6,6 +6,7 @@ import logging
 import os
 import subprocess
 import sys
+from typing import Any
 
 from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 from mcp_runtime.transports.stdio import StdioServerTransport
@@ -22,7 +23,7 @@ class Echo(Receiver):
         self.transport = transport
         self.lost: asyncio.Future[TransportError | None] = asyncio.get_running_loop().create_future()
 
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         name, _, rest = message.decode("utf-8", "replace").partition(" ")
         match name:
             case ":stray":

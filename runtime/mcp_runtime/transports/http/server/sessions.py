@@ -46,11 +46,8 @@ def missing_before(method: Any, revision: str) -> tuple[bytes, ...]:
     info = {"name": "unknown", "version": ""}
     params = dump({"protocolVersion": revision, "capabilities": {}, "clientInfo": info})
     hello = write_request("handshake", INITIALIZE, params)
-    return (
-        (hello,)
-        if method == NOTIFICATIONS_INITIALIZED
-        else (hello, write_notification(NOTIFICATIONS_INITIALIZED, None))
-    )
+    ready = write_notification(NOTIFICATIONS_INITIALIZED, None)
+    return (hello,) if method == NOTIFICATIONS_INITIALIZED else (hello, ready)
 
 
 PRIMES_SINCE: Final = "2025-11-25"
