@@ -319,11 +319,11 @@ class ServerHandlers(Handlers):
 
     def effective_options(self) -> "ServerOptions":
         """Return the options with which this server is served."""
-        if self.options is not None:
-            return self.options
-        from mcp_runtime.settings import ServerOptions  # Importing a server must not import asyncio.
+        if self.options is None:
+            from mcp_runtime.settings import ServerOptions  # Importing a server must not import asyncio.
 
-        return ServerOptions()
+            self.options = ServerOptions()
+        return self.options
 
     def scopes_for(self, method: str, name: str | None = None) -> tuple[str, ...]:
         """Return the scopes that a request needs; see `mcp_runtime.server.requires_scopes`.

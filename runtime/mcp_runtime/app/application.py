@@ -91,6 +91,7 @@ class Application(ServerHandlers, Generic[StateT]):
         if extensions:
             options = (options or super().effective_options()).extended(extensions, self.__binding__.revision)
         self._given = options
+        self._effective: dict[bool, ServerOptions] = {}  # by whether resources announce updates
         self._page_size = page_size
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tools: Registry[Tool] = Registry()
@@ -111,7 +112,11 @@ class Application(ServerHandlers, Generic[StateT]):
 
         options = self._given or super().effective_options()
         updates = options.resource_updates or len(self._subscriptions) > 0
-        return replace(options, list_changed=options.list_changed or True, resource_updates=updates, **self._own)
+        if (found := self._effective.get(updates)) is None:
+            listed = options.list_changed or True
+            found = replace(options, list_changed=listed, resource_updates=updates, **self._own)
+            self._effective[updates] = found
+        return found
 
     def answered(self) -> frozenset[str]:
         """Return the methods that this server answers: those of its own handlers, and of its decorated functions."""

@@ -1,6 +1,7 @@
 """The client's side of the handshake: the era and the revision to use, over a bridge if necessary."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from mcp_runtime.binding import Binding, Bridges, Wire
@@ -127,7 +128,7 @@ class Opening:
             try:
                 await self._discover(stateless)
             except NotModern as why:
-                raise UnsupportedRevision(tuple(self._of_era("modern")), (), str(why)) from why
+                raise UnsupportedRevision(tuple(self._of_era["modern"]), (), str(why)) from why
         elif self._probing is None:
             await self._ask_which(legacy, stateless)
         else:
@@ -135,7 +136,7 @@ class Opening:
 
     def _first(self, era: str, own: str) -> str:
         """Return the revision of an era to ask for first: the client's own, which needs no bridge, or the newest."""
-        found = self._of_era(era)
+        found = self._of_era[era]
         return own if own in found else max(found, default="")
 
     async def _recall(self, probing: Transport, legacy: str, stateless: str) -> None:
@@ -197,8 +198,10 @@ class Opening:
     def _era(self, revision: str) -> str:
         return self._clients[revision].__binding__.era if self._bridges is None else self._bridges.era(revision)
 
-    def _of_era(self, era: str) -> list[str]:
-        return [revision for revision in self._clients if self._era(revision) == era]
+    @cached_property
+    def _of_era(self) -> Mapping[str, list[str]]:
+        """The revisions of each era."""
+        return {era: [name for name in self._clients if self._era(name) == era] for era in ("legacy", "modern")}
 
     async def _discover(self, revision: str, tried: frozenset[str] = frozenset()) -> None:
         """Ask which revisions the server supports, and continue in one of them.
@@ -208,14 +211,10 @@ class Opening:
         """
         self._bind(revision)
         own, is_first, tried = self._offer.capabilities, revision not in tried, tried | {revision}
-        meta = {
-            modern.VERSION: revision,
-            modern.CLIENT_INFO: self._named(),
-            modern.CLIENT_CAPABILITIES: own,
-        }
+        meta = {modern.VERSION: revision, modern.CLIENT_INFO: self._named(), modern.CLIENT_CAPABILITIES: own}
         self._connection.learn(own, {}, meta=meta)
         options, timeout, probing = self._options, self._options.timeout, self._probing
-        if self._of_era("legacy") and len(tried) == 1 and (probing is None or probing.era != "modern"):
+        if self._of_era["legacy"] and len(tried) == 1 and (probing is None or probing.era != "modern"):
             timeout = min(options.probe_timeout, timeout or options.probe_timeout)
         try:
             result = await discover(self._connection, meta, timeout)
@@ -244,7 +243,7 @@ class Opening:
     async def _continue_in(self, offered: Sequence[str], tried: frozenset[str]) -> None:
         """Continue in the newest revision that the server claims to support and that was not tried yet."""
         revision = newest(offered, self._clients.keys() - tried, self._clients)
-        if revision in self._of_era("modern"):
+        if revision in self._of_era["modern"]:
             await self._discover(revision, tried)
         else:
             await self._initialize(revision)
@@ -261,16 +260,16 @@ class Opening:
             if not offered:
                 raise
             revision = newest(offered, self._clients.keys() - {revision}, self._clients)
-            if revision in self._of_era("modern"):
+            if revision in self._of_era["modern"]:
                 # It was only slow to answer the first question.
                 try:
-                    await self._discover(revision, frozenset(self._of_era("modern")) - {revision})
+                    await self._discover(revision, frozenset(self._of_era["modern"]) - {revision})
                 except NotModern:
                     raise error from None
                 return
             result = await self._ask(revision)
         found = result["protocolVersion"]
-        if found not in self._of_era("legacy"):
+        if found not in self._of_era["legacy"]:
             raise UnsupportedRevision(tuple(self._clients), (clipped(str(found)),))
         if self._connection.revision != found:
             self._bind(found)
