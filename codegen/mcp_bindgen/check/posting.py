@@ -15,6 +15,8 @@ from mcp_runtime.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, P
 
 try:
     import httpx2
+
+    from mcp_runtime.auth.fetching import trusted
 except ImportError:
     raise InputError.at("check", "a URL needs httpx2: pip install 'mcp-bindgen[http]'") from None
 
@@ -168,7 +170,7 @@ class PostingPeer(Peer):
 async def reached(endpoint: Endpoint, timeout: float) -> AsyncGenerator[PostingPeer]:
     """Talk to a URL."""
     limits = httpx2.Timeout(timeout * 3, read=None)
-    async with httpx2.AsyncClient(timeout=limits, headers=dict(endpoint.headers)) as client:
+    async with httpx2.AsyncClient(verify=trusted(), timeout=limits, headers=dict(endpoint.headers)) as client:
         peer = PostingPeer(endpoint.url, client, timeout)
         try:
             yield peer

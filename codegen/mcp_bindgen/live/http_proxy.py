@@ -119,10 +119,12 @@ class UrlRelay(HttpRelay):
         """Relay one request, and its response."""
         import httpx2
 
+        from mcp_runtime.auth.fetching import trusted
+
         headers = [(name, value) for name, value in request.scope["headers"] if name not in _HOP]
         observer = self._observer(request.headers.get(SESSION, b""), body)
         self.judge(observer, Side.CLIENT, body)
-        async with httpx2.AsyncClient(timeout=httpx2.Timeout(10, read=None)) as client:
+        async with httpx2.AsyncClient(verify=trusted(), timeout=httpx2.Timeout(10, read=None)) as client:
             sent = client.build_request(request.scope["method"], self._url, headers=headers, content=body)
             try:
                 response = await client.send(sent, stream=True)
