@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from check.odd_http import Core, Handler, Quiet
+from support.programs import quick_python
 
 
 class Dies(Handler):
@@ -47,7 +48,7 @@ def running(style: str, folder: Path, *, starts: int) -> Generator[str]:
     """Serve a style in a process that is started again when it ends, up to a number of times; yields its URL."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
-    words = [sys.executable, "-m", "check.ending_http", style, str(port)]
+    words = [quick_python(), "-m", "check.ending_http", style, str(port)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = threading.Event()
     processes: list[subprocess.Popen[bytes]] = []

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Mapping
 
 import pytest
@@ -13,6 +12,7 @@ from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.live.target import Command
 from observe.faults import FAULTS, SERVER, Fault
 from support.documents import ROOT
+from support.programs import quick_python
 
 AT_ONCE = 8
 """How many servers are checked at once: most of the time is spent waiting."""
@@ -47,7 +47,7 @@ async def requirements(
 ) -> list[str]:
     """Check a server with a bug; return the requirements that it breaks."""
     async with gate:
-        words = (sys.executable, "-m", "check.bugs", revision, name)
+        words = (quick_python(), "-m", "check.bugs", revision, name)
         wanted = Wanted(
             target=Command(words=words, env={"PYTHONPATH": str(ROOT / "tests")}),
             timeout=4,

@@ -1,7 +1,9 @@
 """What the three providers' pages demand of a tool, written from the pages alone: an oracle for what is sent."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import jsonschema
@@ -73,10 +75,8 @@ def _name(tool: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _top(schema: Mapping[str, Any]) -> Iterator[str]:
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        yield f"not a JSON Schema of 2020-12: {error.message}"
+    if wrong := _wrong(json.dumps(schema)):
+        yield f"not a JSON Schema of 2020-12: {wrong}"
     if schema.get("type") != "object":
         yield "the top has another type"
     if found := {"anyOf", "oneOf", "allOf", "not", "enum", "const", "$ref"} & schema.keys():
@@ -85,6 +85,16 @@ def _top(schema: Mapping[str, Any]) -> Iterator[str]:
         for key in node.get("properties", {}):
             if not KEY.fullmatch(key):
                 yield f"{at}: a property called {key!r}"
+
+
+@lru_cache(maxsize=16)
+def _wrong(schema: str) -> str:
+    """Return what the metaschema refuses; the providers often get the same schema."""
+    try:
+        jsonschema.Draft202012Validator.check_schema(json.loads(schema))
+    except jsonschema.SchemaError as error:
+        return error.message
+    return ""
 
 
 def _nodes(schema: Any, at: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -8,13 +8,14 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from host.serving import InMemory, app_of, program
-from mcp_bindings import Client
+from mcp_bindings import App, Client
 from mcp_bindings import v2025_06_18 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.connection import Exchange
@@ -322,6 +323,12 @@ def answering(text: str) -> Callable[[], Awaitable[str]]:
     return answer
 
 
+@cache
+def naming(name: str, tools: tuple[str, ...]) -> App:
+    """Return an app whose tools answer with its name and theirs."""
+    return app_of(name, {tool: answering(f"{name} {tool}") for tool in tools})
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("virtual_time")
 async def test_no_call_reaches_a_wrong_server_in_whatever_order_things_happen(cases: int) -> None:
@@ -331,8 +338,7 @@ async def test_no_call_reaches_a_wrong_server_in_whatever_order_things_happen(ca
         dice = random.Random(seed)
         names = dice.sample(["a", "a_", "a__b", "b", "b__c", "ä", "a.b", "x" * 40], 3)
         tools = dice.sample(["t", "_t", "b__t", "t_", "long" * 20, "t.u", "t/u"], 3)
-
-        entries = [entry(name, **{tool: answering(f"{name} {tool}") for tool in tools}) for name in names]
+        entries = [InMemory(name=name, command=("x",), make=partial(naming, name, tuple(tools))) for name in names]
         async with Host(entries, Client) as host:
             view = host.view()
             assert len(view.tools) == len(names) * len(tools)
