@@ -2,13 +2,11 @@
 
 import json
 import os
-import pickle
 import re
 import subprocess
 import sys
 import tomllib
 from dataclasses import fields
-from fcntl import LOCK_EX, flock
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,6 +18,7 @@ from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
 from support.documents import ROOT, Program, pages, programs, session
 from support.programs import quick_commands, run_program
 from support.sessions import Played, play
+from support.shared import computed_once, shared_folder
 
 PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in pages() for program in programs(page)]
 SESSIONS = [page for page in pages() if session(page)]
@@ -61,10 +60,7 @@ PATH = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of all sessions, with one for each page; the workers of xdist share it."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sessions"
-    folder.mkdir(exist_ok=True)
-    return folder
+    return shared_folder(tmp_path_factory, "sessions")
 
 
 def _folder_of(page: str, folder: Path) -> Path:
@@ -74,17 +70,13 @@ def _folder_of(page: str, folder: Path) -> Path:
 def played(page: str, folder: Path) -> list[Played]:
     """Play a page in its own folder; once in all workers, since the types are checked where it was played."""
     place = _folder_of(page, folder)
-    with place.with_suffix(".played").open("a+b") as record:
-        flock(record, LOCK_EX)
-        record.seek(0)
-        if text := record.read():
-            before: list[Played] = pickle.loads(text)
-            return before
+
+    def play_it() -> list[Played]:
         with TemporaryDirectory() as programs:
             path = os.pathsep.join([quick_commands(Path(programs)), PATH])
-            commands = play(session(page), place, path, environment_is_made=True)
-        record.write(pickle.dumps(commands))
-    return commands
+            return play(session(page), place, path, environment_is_made=True)
+
+    return computed_once(place.with_suffix(".played"), play_it)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -103,9 +103,10 @@ def test_no_other_prose_contains_a_listed_phrase() -> None:
     assert reported(hits(lambda path: not path.startswith(PRODUCT))) == []
 
 
-@pytest.mark.slow
 def test_no_exception_is_stale() -> None:
-    used = {(path, phrase.pattern) for path, _, _, phrase in hits(lambda path: True)}
+    files = {path for path, _ in EXCEPTIONS}
+    found = hits(files.__contains__) if files else []
+    used = {(path, phrase.pattern) for path, _, _, phrase in found}
     assert EXCEPTIONS.keys() - used == set()
 
 

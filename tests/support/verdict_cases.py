@@ -36,6 +36,18 @@ class Figures:
     undecided: Counter[str] = field(default_factory=Counter[str])
     classes: set[str] = field(default_factory=set[str])
 
+    def __add__(self, other: "Figures") -> "Figures":
+        return Figures(
+            verdicts=self.verdicts + other.verdicts,
+            broken=self.broken + other.broken,
+            recalled=self.recalled + other.recalled,
+            wrong_roles=self.wrong_roles + other.wrong_roles,
+            contradicted=self.contradicted + other.contradicted,
+            missed=self.missed + other.missed,
+            undecided=self.undecided + other.undecided,
+            classes=self.classes | other.classes,
+        )
+
     @property
     def pairs(self) -> int:
         return sum(self.verdicts.values())
