@@ -157,7 +157,7 @@ add-extension: $(READY) ## Take the structure of an extension: make add-extensio
 
 .PHONY: verify-generated
 verify-generated: $(READY) ## Fail if the committed bindings differ from what would be generated.
-	$(BIN)/mcp-bindgen generate --check
+	$(BIN)/python -m scripts.without_gc mcp_bindgen generate --check
 
 .PHONY: diff
 diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 NEW=2025-11-25.
@@ -222,7 +222,7 @@ test-newest: $(READY) ## Run the quick tests of MEETING on the newest release of
 .PHONY: lint
 lint: $(READY) ## Check style, imports and formatting; of the bindings, `make verify-generated` compares each byte.
 	$(BIN)/ruff check .
-	$(BIN)/black --check --quiet $(filter-out generated,$(SOURCES)) || $(BIN)/black --check --diff $(SOURCES)
+	$(BIN)/python -m scripts.without_gc black --check --quiet $(filter-out generated,$(SOURCES)) || $(BIN)/black --check --diff $(SOURCES)
 
 .PHONY: types pyright mypy
 types: pyright mypy ## Check types strictly with pyright and mypy, generated code included.

@@ -30,6 +30,7 @@ def main() -> int:
     for picture in (ROOT / "docs").glob("*.svg"):
         shutil.copy(picture, source)
     command = [
+        "scripts.without_gc",
         "sphinx",
         "-b",
         "html",
