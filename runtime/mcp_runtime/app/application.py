@@ -91,7 +91,7 @@ class Application(ServerHandlers, Generic[StateT]):
         if extensions:
             options = (options or super().effective_options()).extended(extensions, self.__binding__.revision)
         self._given = options
-        self._effective: dict[bool, ServerOptions] = {}  # by whether resources announce updates
+        self._made: tuple[ServerOptions, bool, ServerOptions] | None = None
         self._page_size = page_size
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tools: Registry[Tool] = Registry()
@@ -112,11 +112,11 @@ class Application(ServerHandlers, Generic[StateT]):
 
         options = self._given or super().effective_options()
         updates = options.resource_updates or len(self._subscriptions) > 0
-        if (found := self._effective.get(updates)) is None:
+        if (made := self._made) is None or made[0] is not options or made[1] is not updates:
             listed = options.list_changed or True
             found = replace(options, list_changed=listed, resource_updates=updates, **self._own)
-            self._effective[updates] = found
-        return found
+            self._made = made = options, updates, found
+        return made[2]
 
     def answered(self) -> frozenset[str]:
         """Return the methods that this server answers: those of its own handlers, and of its decorated functions."""
