@@ -137,9 +137,10 @@ server.serve_forever()
         (("--", "true"), "true: speaks no revision of MCP (true exited with status 0); run it by itself"),
         (("--", "sleep", "60"), "sleep: speaks no revision of MCP (no answer in time)"),
         (("--", sys.executable, "-c", HANGS), "speaks no revision of MCP (no answer in time)"),
-        (
+        pytest.param(
             ("--", "yes"),
             "yes: speaks no revision of MCP (the server sent more than 10,000 messages or 64 MiB; it writes 'y', ",
+            marks=pytest.mark.slow,
         ),
         (("--", "sh", "-c", "echo '{'; exec sleep 60"), "(no answer in time; it writes '{', which is not a message)"),
         ((), "check: give one server: a URL, or a command after -- (check -- COMMAND...)"),

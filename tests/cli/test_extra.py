@@ -43,6 +43,7 @@ def test_check_covers_them(cli: Cli) -> None:
     assert cli("generate", REVISION, "--check", "--format", "json", expect=1).json["missing"] == ["docs/protocol.md"]
 
 
+@pytest.mark.slow
 def test_a_changed_template_is_rendered_again(cli: Cli) -> None:
     project('"protocol.md" = "t.j2"')
     cli("generate", REVISION)

@@ -124,6 +124,7 @@ async def talk(url: str, revision: str) -> list[str]:
         return list(await asyncio.gather(*map(call, range(3))))
 
 
+@pytest.mark.slow
 async def test_clients_of_both_eras_are_served_at_once(tmp_path: Path) -> None:
     with served(tmp_path) as (url, process):
         revisions = ("2026-07-28", "2026-07-28", "2025-11-25", "2025-06-18")
@@ -168,6 +169,7 @@ async def test_sessions_have_processes_of_their_own_and_other_requests_share_one
         assert post(url, "ping", {}, session=sessions[1]).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_stream_is_resumed_and_an_open_one_does_not_delay_the_end(tmp_path: Path) -> None:
     with served(tmp_path) as (url, process):
         headers = {"accept": "text/event-stream", "mcp-session-id": begin(url)}

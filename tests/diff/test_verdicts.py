@@ -55,7 +55,7 @@ def test_there_are_enough_classes() -> None:
     assert len(OPS) >= MIN_CLASSES
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("chunk", [pytest.param(n, marks=pytest.mark.slow if n > 6 else []) for n in range(CHUNKS)])
 def test_no_verdict_is_false(chunk: int, chunk_of: Callable[[int], Figures]) -> None:
     check(chunk_of(chunk))
 

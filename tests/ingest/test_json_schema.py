@@ -585,6 +585,7 @@ class TestFiles:
         assert opaque_of(nested(MAX_DEPTH))[1] == []
         assert opaque_of(nested(MAX_DEPTH + 1))[1] == [(json.dumps({"type": "string"}), "/items" * (MAX_DEPTH + 1))]
 
+    @pytest.mark.slow
     def test_a_wide_file_is_read(self) -> None:
         """Quadratic work would exceed the timeout of the test."""
         wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(20_000)}}

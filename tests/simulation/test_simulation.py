@@ -20,12 +20,15 @@ SEEDS = 200
 AT_ONCE = 25
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
+@pytest.mark.parametrize(
+    "first", [0, AT_ONCE, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2 * AT_ONCE, SEEDS, AT_ONCE))]
+)
 def test_worlds_are_as_they_should_be(first: int) -> None:
     for seed in range(first, first + AT_ONCE):
         assert judge(make(seed))[0] == [], f"make simulate SEED={seed}"
 
 
+@pytest.mark.slow
 def test_a_hundred_worlds_use_every_state_and_event() -> None:
     seen = set[tuple[str, str, str]]().union(*(judge(make(seed))[1] for seed in range(100)))
     for table in LIFECYCLES:
