@@ -2,10 +2,12 @@
 
 import os
 import select
-import signal
-import sys
+import subprocess
 import time
 from pathlib import Path
+
+from support import forks
+from support.programs import quick_python
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -24,9 +26,11 @@ def at_terminal(*words: str, answers: list[tuple[str, str]], timeout: float = 60
     """
     import pty
 
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(sys.executable, [sys.executable, str(EXAMPLES / words[0]), *words[1:]], {**os.environ, **env})
+    terminal, inner = pty.openpty()
+    command = [quick_python(), str(EXAMPLES / words[0]), *words[1:]]
+    environment = {**os.environ, **env, forks.TERMINAL: "1"}
+    process = subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, env=environment)
+    os.close(inner)
     shown, seen, left = "", 0, list(answers)
     until = time.monotonic() + timeout
     try:
@@ -43,8 +47,8 @@ def at_terminal(*words: str, answers: list[tuple[str, str]], timeout: float = 60
                 os.write(terminal, f"{left.pop(0)[1]}\n".encode())
     finally:
         if time.monotonic() >= until:
-            os.kill(pid, signal.SIGKILL)
-        status = os.waitpid(pid, 0)[1]
+            process.kill()
+        status = process.wait()
         os.close(terminal)
     assert status == 0, f"it ended with {status}:\n{shown}"
     assert not left, f"it never showed {left[0][0]!r}:\n{shown}"

@@ -9,6 +9,7 @@ This file also runs in the environments of the peers, so it imports only the sta
 
 import atexit
 import contextlib
+import fcntl
 import functools
 import gc
 import importlib
@@ -21,10 +22,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
+
+TERMINAL = "FORKS_TERMINAL"
+"""The environment variable that makes the terminal of the standard input the controlling terminal of the fork."""
 
 EXECUTABLE = """\
 #!{python} -IS
@@ -51,19 +56,21 @@ os._exit(status)
 
 
 @functools.cache
-def command(python: str, *modules: str, path: tuple[Path, ...] = ()) -> str:
+def command(python: str, *modules: str, path: tuple[Path, ...] = (), starts_forks: bool = False) -> str:
     """Return the path of an executable that stands for an interpreter, on Linux.
 
     Args:
         python: the interpreter.
         modules: the modules that its programs import.
         path: further folders in which it looks for these modules.
+        starts_forks: whether `sys.executable` of its programs is this executable, for what they start.
     """
     if not hasattr(os, "pidfd_open"):
         return python
     folder = Path(tempfile.mkdtemp(prefix="forks-"))
     address, executable = str(folder / "socket"), folder / "python"
-    words = [python, __file__, address, os.pathsep.join(map(str, path)), *modules]
+    own = str(executable) if starts_forks else python
+    words = [python, __file__, address, own, os.pathsep.join(map(str, path)), *modules]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(_stop, process, folder)
     assert process.stdout
@@ -152,6 +159,9 @@ def _become(files: Sequence[int], order: tuple[list[str], str, dict[str, str]], 
     for name in ("stdin", "stdout", "stderr"):
         setattr(sys, f"__{name}__", getattr(sys, name))
     os.chdir(folder)
+    if environment.pop(TERMINAL, ""):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.environ.clear()
     os.environ.update(environment)
     importlib.invalidate_caches()
@@ -191,8 +201,9 @@ def _become(files: Sequence[int], order: tuple[list[str], str, dict[str, str]], 
         os._exit(status)
 
 
-def main(address: str, folders: str, *modules: str) -> None:
+def main(address: str, executable: str, folders: str, *modules: str) -> None:
     """Import modules, and fork programs that use them."""
+    sys.executable = executable
     added = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
     path = [entry for entry in sys.path[1:] if entry not in added]
     sys.path = [*filter(None, folders.split(os.pathsep)), *path]

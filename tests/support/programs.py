@@ -58,6 +58,7 @@ def run_program(path: Path, *words: str | Path, folder: Path | None = None, **en
             "folder": str(folder or Path.cwd()),
             "files": files,
             "environment": environment,
+            "python": quick_python(),
         }
         server.stdin.write(f"{json.dumps(order)}\n")
         server.stdin.flush()
@@ -74,7 +75,7 @@ def _text(file: IO[str]) -> str:
 
 def quick_python() -> str:
     """Return an executable that stands for the interpreter of the tests, and starts quickly, with our packages."""
-    return forks.command(sys.executable, *PRELOADED, "mcp_bindgen.cli.run")
+    return forks.command(sys.executable, *PRELOADED, "mcp_bindgen.cli.run", starts_forks=True)
 
 
 def quick_commands(folder: Path) -> str:
@@ -111,6 +112,7 @@ def serve() -> None:
         order = json.loads(line)
         child = os.fork()
         if not child:
+            sys.executable = order["python"]  # for what the program starts
             _run(order["argv"], order["folder"], order["files"], order["environment"])
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         spent = times.cpu_seconds()
