@@ -3,7 +3,13 @@
 import asyncio
 import gc
 import re
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from importlib.abc import Loader
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +21,7 @@ from support.virtual_time import use_virtual_time
 
 WORKER_KEY = "official-files"
 DEFAULT_CASES = 300
+TESTS = Path(__file__).parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,9 +44,31 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Times(Path(file)))
 
 
-def pytest_sessionstart() -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     """Collect no garbage while the tests are collected: they stay."""
     gc.disable()
+    worker: Mapping[str, Any] = getattr(session.config, "workerinput", {})
+    if worker and [Path(each).resolve() for each in session.config.args] == [TESTS]:
+        compile_share(session.config, int(worker["workerid"].removeprefix("gw")), worker["workercount"])
+
+
+def compile_share(config: pytest.Config, number: int, workers: int) -> None:
+    """Compile the share of a worker of all files of tests, with their assertions.
+
+    In a fresh clone this takes most of the time of the collection, and otherwise every worker compiles them all.
+    """
+    pytest_compiles = next(each for each in sys.meta_path if type(each).__name__ == "AssertionRewritingHook")
+    loader = cast("Loader", pytest_compiles)
+    paths = [path for path in sorted(TESTS.rglob("test_*.py")) if not pytest_ignore_collect(path, config)]
+    for path in paths[number::workers]:
+        if any((path.parent / "__pycache__").glob(f"{path.stem}.*-pytest-*")):
+            continue
+        spec = spec_from_file_location(f"compiled_{path.stem}", path, loader=loader)
+        assert spec
+        module = module_from_spec(spec)
+        setattr(module, "__builtins__", {})  # noqa: B010 # so its first import fails: only its compiled code is needed
+        with suppress(ImportError):
+            loader.exec_module(module)
 
 
 def pytest_collection_finish() -> None:
@@ -100,6 +129,15 @@ def cli(
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "MCP_BINDGEN_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     return Cli(capsys)
+
+
+@pytest.fixture
+def without_formatting(cli: Cli) -> Generator[None]:
+    """Leave out the formatting of what commands write in this process, which takes most of their time."""
+    from support.once import unformatted
+
+    with unformatted():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,13 @@
 
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.transports.http import connect_http
+from support.programs import quick_python
 
 SERVER = '''
 from mcp_bindings.v2025_11_25 import App
@@ -28,7 +28,7 @@ async def test_an_app_serves_http(tmp_path: Path) -> None:
     path = tmp_path / "server.py"
     path.write_text(SERVER, "utf-8")
     # The program does not read its arguments.
-    command = [sys.executable, str(path), "--port", "none"]
+    command = [quick_python(), str(path), "--port", "none"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
@@ -65,6 +65,6 @@ def test_a_program_that_cannot_serve_ends_with_one_line(run: str, said: str, tmp
     with socket.create_server(("127.0.0.1", 0)) as taken:
         text = f"import sys; from mcp_bindings import App; app = App('x'); taken = {taken.getsockname()[1]}; {run}"
         (tmp_path / "server.py").write_text(text)
-        ended = subprocess.run((sys.executable, tmp_path / "server.py"), capture_output=True, text=True, check=False)
+        ended = subprocess.run((quick_python(), tmp_path / "server.py"), capture_output=True, text=True, check=False)
     (line,) = ended.stderr.splitlines()
     assert ended.returncode == 1 and said in line

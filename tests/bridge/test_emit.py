@@ -6,6 +6,8 @@ import pytest
 
 from support.command import Cli
 
+pytestmark = pytest.mark.usefixtures("without_formatting")
+
 BRIDGES = Path("generated/mcp_bindings/bridges")
 
 

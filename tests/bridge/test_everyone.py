@@ -1,6 +1,5 @@
 """A server and a client of any two revisions can communicate, whichever of them is bridged."""
 
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from mcp_runtime.transports.http import asgi_app, connect_http
 from mcp_runtime.transports.stdio import connect_stdio
 from support.http import served
 from support.own import OWN, own
+from support.programs import quick_python
 from support.talk import bindings
 
 PROGRAM = Path(__file__).with_name("everyone_program.py")
@@ -43,7 +43,7 @@ async def test_each_pair_exchanges_everything_both_support(server: str, client: 
 @pytest.mark.parametrize(("server", "client"), ACROSS[:1] + ACROSS[-1:])
 async def test_the_same_with_processes(server: str, client: str, bridged: str) -> None:
     received = Received()
-    async with connect_stdio(sys.executable, str(PROGRAM), server, bridged) as peer:
+    async with connect_stdio(quick_python(), str(PROGRAM), server, bridged) as peer:
         opened = await bindings(client).Client.open(
             peer,
             handlers=make_handlers(client, received),

@@ -27,7 +27,7 @@ UNDESCRIBED = {
 
 def server(name: str = "", revision: str = "2025-11-25") -> tuple[str, ...]:
     """Return the options that check a server with a bug."""
-    return ("--env", f"PYTHONPATH={ROOT / 'tests'}", "--", sys.executable, "-m", "check.bugs", revision, name)
+    return ("--env", f"PYTHONPATH={ROOT / 'tests'}", "--", quick_python(), "-m", "check.bugs", revision, name)
 
 
 def serious(found: dict[str, Any]) -> list[str]:

@@ -1,6 +1,5 @@
 """Correct servers in unusual styles have no errors, and what cannot be judged is not judged."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from mcp_bindgen.check.run import Checked, Wanted, check
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.live.target import Command
 from support.documents import ROOT
+from support.programs import quick_python
 
 pytestmark = pytest.mark.slow
 STYLES = "NeedsVariable Nothing LogsMuch StartsSlowly OldOnly Fails Strict Writes Hangs Ends Mute Talks Pages".split()
@@ -17,7 +17,7 @@ STYLES = "NeedsVariable Nothing LogsMuch StartsSlowly OldOnly Fails Strict Write
 
 async def checked(style: str, folder: Path) -> Checked:
     env = {"PYTHONPATH": str(ROOT / "tests"), "ODD_TOKEN": "s3cret", "PYTHONIOENCODING": "utf-8"}
-    words = (sys.executable, "-m", "check.odd_servers", style)
+    words = (quick_python(), "-m", "check.odd_servers", style)
     return await check(Wanted(target=Command(words=words, env=env, cwd=str(folder)), timeout=2, seconds=600))
 
 
@@ -50,7 +50,7 @@ async def test_a_list_that_always_fails_says_nothing_about_first_requests(name: 
         f"    async def {method}(self, params, ctx): raise OSError('fetch failed')\n"
         "serve_stdio(Remote())\n"
     )
-    command = Command(words=(sys.executable, "server.py"), env={}, cwd=str(tmp_path))
+    command = Command(words=(quick_python(), "server.py"), env={}, cwd=str(tmp_path))
     found = await check(Wanted(target=command, timeout=2, only=frozenset({"modern.stateless"})))
     assert serious(found) == []
     assert [*found.unjudged] == [f"modern.stateless (2026-07-28): {name}/list is answered by the error -32603"]

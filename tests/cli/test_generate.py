@@ -27,6 +27,7 @@ def modified(folder: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*.py")}
 
 
+@pytest.mark.usefixtures("without_formatting")
 class TestPlaces:
     def test_one_released_revision_goes_to_the_default_place(self, cli: Cli) -> None:
         done = cli("generate", "2024-11-05")
@@ -323,8 +324,8 @@ class TestCache:
             "heavy = ('black', 'jinja2', 'tree_sitter')\n"
             "atexit.register(lambda: print([name for name in heavy if name in sys.modules]))\n"
         )
-        first = start(*self.ARGUMENTS, program=program, cwd=tmp_path).communicate()[0]
-        second = start(*self.ARGUMENTS, program=program, cwd=tmp_path).communicate()[0]
+        first = start(*self.ARGUMENTS, program=program, cwd=tmp_path, python=sys.executable).communicate()[0]
+        second = start(*self.ARGUMENTS, program=program, cwd=tmp_path, python=sys.executable).communicate()[0]
         assert first.endswith("['black', 'jinja2', 'tree_sitter']\n")
         assert second.endswith("[]\n")
         assert "up to date" in second

@@ -4,7 +4,6 @@ import asyncio
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.http import connect_http
+from support.programs import quick_python
 from support.talk import bindings
 
 SERVER = """
@@ -67,7 +67,7 @@ def served(folder: Path) -> Generator["tuple[str, subprocess.Popen[str]]"]:
     """Start the proxy before a server; yields its URL and its process."""
     server = folder / "kitchen.py"
     server.write_text(SERVER)
-    words = (sys.executable, "-m", "mcp_bindgen", "proxy", "--fail", "--http", "--port", "0", "--", sys.executable)
+    words = (quick_python(), "-m", "mcp_bindgen", "proxy", "--fail", "--http", "--port", "0", "--", quick_python())
     with subprocess.Popen((*words, str(server)), stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None

@@ -12,6 +12,7 @@ import pytest
 
 from mcp_bindings import App
 from mcp_runtime.testing import Issuer
+from support.programs import quick_python
 from support.protected import Protected, protected
 
 VISIT = "import sys, httpx2; httpx2.get(sys.argv[1], follow_redirects=True)"
@@ -38,7 +39,7 @@ async def run(folder: Path, *words: str) -> tuple[int, str, str]:
     env: dict[str, Any] = {**os.environ, "XDG_STATE_HOME": str(folder), "BROWSER": f"{browser} %s"}
     env.pop("SSH_CONNECTION", None)
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mcp_bindgen", *words), stdout=-1, stderr=-1, env=env, cwd=folder
+        *(quick_python(), "-m", "mcp_bindgen", *words), stdout=-1, stderr=-1, env=env, cwd=folder
     )
     out, err = await process.communicate()
     assert process.returncode is not None

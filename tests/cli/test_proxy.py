@@ -21,10 +21,11 @@ import pytest
 from mcp_bindgen.live.pump import MAX_AHEAD
 from observe.faults import CLIENT, FAULTS, SERVER, Fault, call, result
 from support.command import Cli
+from support.programs import quick_python
 from support.sampling import sampled
 
 TESTS = Path(__file__).parents[1]
-PROXY = (sys.executable, "-m", "mcp_bindgen", "proxy")
+PROXY = ("-m", "mcp_bindgen", "proxy")
 ECHO = (sys.executable, "-c", "import os\nwhile data := os.read(0, 1 << 16): os.write(1, data)")
 PIDS = "import os, sys; print(os.getpid(), file=sys.stderr, flush=True)\n"
 MIN_FAULTS = 25
@@ -33,10 +34,10 @@ MEGABYTE = 1 << 20
 
 @contextmanager
 def started(
-    *options: object, server: Iterable[object] = ECHO, cwd: Path = TESTS
+    *options: object, server: Iterable[object] = ECHO, cwd: Path = TESTS, python: str = sys.executable
 ) -> Generator["subprocess.Popen[bytes]"]:
-    """Start a server behind the proxy."""
-    words = [*PROXY, *map(str, options), "--", *map(str, server)]
+    """Start a server behind the proxy; the process is the proxy itself, unless it is a fork of `quick_python`."""
+    words = [python, *PROXY, *map(str, options), "--", *map(str, server)]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, bufsize=0) as process:
         try:
@@ -48,7 +49,7 @@ def started(
 @contextmanager
 def served(token: str) -> Generator[str]:
     """Serve over HTTP, to clients with a token; yields the URL."""
-    command = (sys.executable, "-m", "tools.http_served", token)
+    command = (quick_python(), "-m", "tools.http_served", token)
     with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -59,7 +60,7 @@ def served(token: str) -> Generator[str]:
 
 def run(data: bytes, *options: object, server: Iterable[object] = ECHO) -> "subprocess.CompletedProcess[bytes]":
     """Send bytes through the proxy and close its input."""
-    words = [*PROXY, *map(str, options), "--", *map(str, server)]
+    words = [quick_python(), *PROXY, *map(str, options), "--", *map(str, server)]
     return subprocess.run(words, input=data, capture_output=True, cwd=TESTS, check=False, timeout=60)
 
 
@@ -89,8 +90,8 @@ def is_running(pid: int) -> bool:
 def converse(fault: Fault) -> tuple[list[dict[str, Any]], int]:
     """Run a conversation through the proxy; return its report and exit status."""
     said = json.dumps([(who, line.decode()) for who, line in fault.lines])
-    server = (sys.executable, "-m", "observe.faults", said)
-    with started("--fail", "--format", "json", server=server) as process:
+    server = (quick_python(), "-m", "observe.faults", said)
+    with started("--fail", "--format", "json", server=server, python=quick_python()) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         for who, line in fault.lines:
             if who == CLIENT:
@@ -151,7 +152,7 @@ class TestBytes:
     @pytest.mark.slow
     def test_the_server_has_the_environment_and_the_folder_of_the_proxy(self) -> None:
         code = "import os; print(os.environ['PWD_OF_TEST'], os.getcwd())"
-        words = [*PROXY, "--", sys.executable, "-c", code]
+        words = [quick_python(), *PROXY, "--", sys.executable, "-c", code]
         env = {**os.environ, "PWD_OF_TEST": "x y"}
         done = subprocess.run(words, capture_output=True, cwd=TESTS, env=env, check=False, stdin=subprocess.DEVNULL)
         assert done.stdout.decode() == f"x y {TESTS}\n"
@@ -362,7 +363,9 @@ class TestUrls:
     def test_messages_between_http_clients_and_a_server_are_judged(self, cli: Cli) -> None:
         with (
             served("Bearer s3cret-value") as url,
-            subprocess.Popen([*PROXY, url, "--port", "0"], cwd=TESTS, stderr=subprocess.PIPE, text=True) as process,
+            subprocess.Popen(
+                [quick_python(), *PROXY, url, "--port", "0"], cwd=TESTS, stderr=subprocess.PIPE, text=True
+            ) as process,
         ):
             assert process.stderr is not None
             place = process.stderr.readline().strip().removeprefix("proxy: connect to ")
@@ -379,7 +382,16 @@ class TestUrls:
     def test_a_client_on_stdio_reaches_a_server_with_a_url(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TOKEN", "Bearer s3cret-value")
         with served("Bearer s3cret-value") as url:
-            command = (*PROXY, "--stdio", "--header", "Authorization=env:TOKEN", "--log", "report.txt", url)
+            command = (
+                quick_python(),
+                *PROXY,
+                "--stdio",
+                "--header",
+                "Authorization=env:TOKEN",
+                "--log",
+                "report.txt",
+                url,
+            )
             for revision in ("2024-11-05", "2025-06-18", "2026-07-28"):
                 inspect = ("inspect", "--revision", revision, "--env", "TOKEN=Bearer s3cret-value", "--")
                 seen = cli(*inspect, *command).out

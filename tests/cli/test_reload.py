@@ -17,6 +17,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.transports.stdio import connect_stdio
 from support.command import Cli
 from support.http_modern import called, headers_for
+from support.programs import quick_python
 
 SERVER = """
 from mcp_bindings import App
@@ -137,7 +138,7 @@ async def test_clients_on_stdio_see_each_change(tmp_path: Path, revision: str) -
     said: list[str] = []
     async with (
         asyncio.timeout(90),
-        connect_stdio(sys.executable, *COMMAND, cwd=tmp_path, stderr=said.append, inherit_env=True) as peer,
+        connect_stdio(quick_python(), *COMMAND, cwd=tmp_path, stderr=said.append, inherit_env=True) as peer,
     ):
         client = await mcp.Client.open(peer, options=OWN)
         if revision == "2026_07_28":
@@ -162,7 +163,7 @@ async def test_http_restarts_even_within_a_second_of_the_last_change(tmp_path: P
     (file := tmp_path / "server.py").write_text(SERVER, "utf-8")
     second = file.stat().st_mtime
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    command = (sys.executable, *COMMAND, "--http", "--port", "0")
+    command = (quick_python(), *COMMAND, "--http", "--port", "0")
     process = await asyncio.create_subprocess_exec(
         *command, cwd=tmp_path, env=environment, stderr=asyncio.subprocess.PIPE
     )

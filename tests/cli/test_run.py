@@ -19,6 +19,7 @@ from mcp_bindgen.cli import revisions
 from mcp_bindgen.cli.diff import ReportFormat
 from mcp_bindgen.ingest import sources
 from support.command import Cli, start
+from support.programs import quick_python
 from support.samples import HANDSHAKE_TS
 from support.web import FileHandler, serving
 
@@ -153,7 +154,7 @@ def test_revisions_complete_in_the_shell(tmp_path: Path) -> None:
 def test_progress_is_shown_on_terminals(tmp_path: Path, arguments: tuple[str, ...], shown: bool) -> None:
     main, terminal = pty.openpty()
     done = subprocess.run(
-        [sys.executable, "-m", "mcp_bindgen", "generate", "2024-11-05", *arguments],
+        [quick_python(), "-m", "mcp_bindgen", "generate", "2024-11-05", *arguments],
         cwd=tmp_path,
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "TERM": "xterm"},
         stdout=subprocess.PIPE,

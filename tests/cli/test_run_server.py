@@ -20,6 +20,7 @@ from mcp_runtime.transports.stdio import connect_stdio
 from support.command import Cli
 from support.http import RawClient, hello
 from support.http_modern import called, headers_for
+from support.programs import quick_python
 
 SERVER = """
 from mcp_bindings.v2025_11_25 import App, Server
@@ -38,7 +39,7 @@ class Other(Server):
 if __name__ == "__main__":
     raise SystemExit("not as a program")
 """
-COMMAND = (sys.executable, "-m", "mcp_bindgen", "run")
+COMMAND = ("-m", "mcp_bindgen", "run")
 BARE = """
 import sys
 from importlib import util
@@ -59,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["", ":app", ":Other"])
 async def test_a_file_is_served(folder: Path, name: str) -> None:
-    async with connect_stdio(*COMMAND, f"{folder / 'server.py'}{name}") as peer:
+    async with connect_stdio(quick_python(), *COMMAND, f"{folder / 'server.py'}{name}") as peer:
         client = await Client.open(peer)
         assert client.connection.peer_info["name"] == ("Other" if name == ":Other" else "tested")
 
@@ -75,7 +76,7 @@ async def test_a_file_is_served(folder: Path, name: str) -> None:
 async def test_stdio_clients_of_other_revisions_are_served(folder: Path, server: str, client: str) -> None:
     (folder / "server.py").write_text(SERVER.replace("2025_11_25", server), "utf-8")
     mcp: Any = importlib.import_module(f"mcp_bindings.v{client}")
-    async with connect_stdio(*COMMAND, str(folder / "server.py:app")) as peer:
+    async with connect_stdio(quick_python(), *COMMAND, str(folder / "server.py:app")) as peer:
         added = await (await mcp.Client.open(peer)).call_tool(name="add", arguments={"a": 1, "b": 2})
         assert added.content[0].text == "3"
 
@@ -85,7 +86,7 @@ async def test_a_bridged_server_offers_only_the_revisions_that_it_names(folder: 
     options = "only = App(options=ServerOptions(revisions=['2025-06-18']))"
     limited = f"{SERVER}from mcp_runtime.server import ServerOptions\n{options}\n"
     (folder / "server.py").write_text(limited, "utf-8")
-    async with connect_stdio(*COMMAND, str(folder / "server.py:only")) as peer:
+    async with connect_stdio(quick_python(), *COMMAND, str(folder / "server.py:only")) as peer:
         with pytest.raises(UnsupportedRevision, match="2026-07-28"):
             await modern.Client.open(peer, options=ClientOptions(revisions="own"))
 
@@ -93,7 +94,7 @@ async def test_a_bridged_server_offers_only_the_revisions_that_it_names(folder: 
 @pytest.mark.slow
 async def test_a_server_without_conversions_serves_its_own_revision(folder: Path) -> None:
     (folder / "server.py").write_text(f"import sys\nsys.modules['mcp_bindings.bridges'] = None\n{SERVER}", "utf-8")
-    async with connect_stdio(*COMMAND, str(folder / "server.py:app")) as peer:
+    async with connect_stdio(quick_python(), *COMMAND, str(folder / "server.py:app")) as peer:
         assert (await Client.open(peer)).connection.revision == "2025-11-25"
 
 
@@ -146,7 +147,12 @@ def test_without_the_extra_http(folder: Path) -> None:
     text = f"import sys\nsys.modules['uvicorn'] = None\n{SERVER}"
     (folder / "server.py").write_text(text, "utf-8")
     done = subprocess.run(
-        [*COMMAND, "server.py", "--http"], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+        [quick_python(), *COMMAND, "server.py", "--http"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1] == "mcp-bindgen: HTTP needs uvicorn: pip install 'mcp-bindgen[http]'"
@@ -165,7 +171,7 @@ def test_help_and_a_wrong_host(cli: Cli, folder: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 async def test_over_http_clients_of_both_eras_are_served_under_the_names_that_are_allowed(folder: Path) -> None:
-    command = (*COMMAND, "server.py:app", "--http", "--port", "0", "--allowed-host", "mcp.example.com")
+    command = (quick_python(), *COMMAND, "server.py:app", "--http", "--port", "0", "--allowed-host", "mcp.example.com")
     process = await asyncio.create_subprocess_exec(*command, cwd=folder, stderr=asyncio.subprocess.PIPE)
     assert process.stderr is not None
     try:

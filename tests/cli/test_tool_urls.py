@@ -1,13 +1,13 @@
 """`mcp-bindgen tools` for servers that have a URL."""
 
 import subprocess
-import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from support.command import Cli
+from support.programs import quick_python
 
 TESTS = Path(__file__).parents[1]
 SECRET = "Bearer s3cret"
@@ -16,7 +16,7 @@ SECRET = "Bearer s3cret"
 @pytest.fixture(scope="module")
 def url() -> Generator[str]:
     """Serve over HTTP for as long as the tests of this file run."""
-    command = (sys.executable, "-m", "tools.http_served", SECRET)
+    command = (quick_python(), "-m", "tools.http_served", SECRET)
     with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

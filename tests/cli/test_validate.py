@@ -3,7 +3,6 @@
 import io
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.live.logs import MAX_LINE, Logged, read_log
 from support.command import Cli
+from support.programs import quick_python
 
 PING: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 PARAMS = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
@@ -121,7 +121,7 @@ def test_a_result_without_its_request_is_identified_by_its_properties(tmp_path: 
 
 
 def test_standard_input_is_read(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mcp_bindgen", "validate", "-"]
+    command = [quick_python(), "-m", "mcp_bindgen", "validate", "-"]
     done = subprocess.run(command, input=json.dumps(PING), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("-:1: request ping with id 1\n")
@@ -167,7 +167,7 @@ class TestHostileLogs:
         assert not logged.messages
 
     def test_a_log_is_read_as_it_arrives(self) -> None:
-        command = [sys.executable, "-m", "mcp_bindgen", "validate", "--format", "json", "-"]
+        command = [quick_python(), "-m", "mcp_bindgen", "validate", "--format", "json", "-"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None and process.stdout is not None
             for id_ in range(3):

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import MAX_BYTES
 from support.command import Cli
 from support.official import upstream
+from support.programs import quick_python
 from support.web import serving
 
 NEWEST = list(released())[-1]
@@ -98,11 +98,12 @@ export type Keyword = string;
 
 def run(code: str, folder: Path, *words: str) -> str:
     """Run a program with the package that is in a folder."""
-    done = subprocess.run([sys.executable, "-c", code, *words], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run([quick_python(), "-c", code, *words], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_formatting")
 @pytest.mark.skipif(not PROPOSALS.is_dir(), reason="the proposals are not here (set MCP_UPSTREAM)")
 class TestOpenProposals:
     def test_each_is_expected(self) -> None:
@@ -145,6 +146,7 @@ def test_blocks_of_a_page_extend_the_newest_revision(cli: Cli, tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_formatting")
 def test_a_mock_of_the_package_serves_its_clients(cli: Cli, tmp_path: Path) -> None:
     page, lock = tmp_path / "keywords.md", tmp_path / "tools.lock.json"
     page.write_text(PAGE, "utf-8")

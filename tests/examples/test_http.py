@@ -3,7 +3,6 @@
 import re
 import ssl
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import httpx2
 import pytest
 
 from support.at_terminal import EXAMPLES
+from support.programs import quick_python
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ uvicorn.Server(uvicorn.Config("http_fastapi:api", log_level="warning")).run([lis
 def running(*arguments: str | Path) -> Generator[str]:
     """Run a server of the examples; yields the URL that it prints first."""
     with subprocess.Popen(
-        [sys.executable, *map(str, arguments)], cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [quick_python(), *map(str, arguments)], cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         try:
@@ -38,7 +38,7 @@ def running(*arguments: str | Path) -> Generator[str]:
 
 
 def called(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(EXAMPLES / "http_client.py"), *map(str, arguments)]
+    command = [quick_python(), str(EXAMPLES / "http_client.py"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 

@@ -1,7 +1,6 @@
 """The example of decorated functions: by a client in this process, and as a program."""
 
 import re
-import sys
 from runpy import run_path
 from typing import Any
 
@@ -12,6 +11,7 @@ from mcp_runtime import testing
 from mcp_runtime.transports.stdio import connect_stdio
 from support.apps import text_of
 from support.documents import ROOT
+from support.programs import quick_python
 
 TRACKER = ROOT / "examples" / "tracker_server.py"
 PEERS = ROOT / "tests" / "interop" / "peers"
@@ -48,7 +48,7 @@ async def test_errors_explain_what_was_wrong(app: App, mcp_errors: list[Any]) ->
 
 
 async def test_it_runs_as_a_program() -> None:
-    async with connect_stdio(sys.executable, str(TRACKER)) as peer:
+    async with connect_stdio(quick_python(), str(TRACKER)) as peer:
         client = await Client.open(peer)
         assert [tool.name async for tool in client.iter_tools()][:2] == ["search", "open_issue"]
 

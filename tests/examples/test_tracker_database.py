@@ -1,6 +1,5 @@
 """The tracker with a database: every part of it, on stdio and over HTTP, in every revision."""
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from runpy import run_path
@@ -17,6 +16,7 @@ from mcp_runtime.transports.stdio import connect_stdio
 from support.apps import text_of
 from support.documents import ROOT
 from support.http import served
+from support.programs import quick_python
 
 TRACKER = ROOT / "examples" / "tracker.py"
 VERSIONS = [v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28]
@@ -30,7 +30,7 @@ async def over_http() -> AsyncGenerator[Peer]:
 
 @asynccontextmanager
 async def on_stdio() -> AsyncGenerator[Peer]:
-    async with connect_stdio(sys.executable, TRACKER) as peer:
+    async with connect_stdio(quick_python(), TRACKER) as peer:
         yield peer
 
 

@@ -1,7 +1,6 @@
 """Faults happen when they are asked for, in the same process, over stdio and over HTTP."""
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from mcp_runtime.transports.stdio import connect_stdio
 from mock.cafe import cafe, record
 from mock.locks import tool, write_lock
 from support.http import BOTH, SESSION, browser, served
+from support.programs import quick_python
 
 ARGUMENTS = {"city": "Oslo"}
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
@@ -128,7 +128,7 @@ async def test_a_lost_session_stays_lost(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_faults_over_stdio(tmp_path: Path) -> None:
     words = ("-m", "mcp_bindgen", "mock", "--lock", lock(tmp_path), "--fault", "malformed@1", "--fault", "disconnect@2")
-    async with connect_stdio(sys.executable, *words) as peer:
+    async with connect_stdio(quick_python(), *words) as peer:
         client = await Client.open(peer)
         for reason in ("not JSON", "exited with status 0|closed its output"):
             with pytest.raises(McpError, match=reason):

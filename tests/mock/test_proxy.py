@@ -1,7 +1,6 @@
 """`mcp-bindgen proxy --record` writes down what passes, and a mock of it says the same, over stdio and HTTP."""
 
 import json
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,9 +19,10 @@ from mock.locks import tool, write_lock
 from support.command import Cli
 from support.documents import ROOT
 from support.http import served
+from support.programs import quick_python
 
-TRACKER = (sys.executable, str(ROOT / "examples" / "tracker.py"))
-MOCK = (sys.executable, "-m", "mcp_bindgen", "mock", "--session")
+TRACKER = str(ROOT / "examples" / "tracker.py")
+MOCK = ("-m", "mcp_bindgen", "mock", "--session")
 
 
 async def track(client: Any) -> None:
@@ -38,8 +38,8 @@ async def track(client: Any) -> None:
 @pytest.mark.parametrize("package", [v2025_11_25, v2026_07_28], ids=lambda package: package.REVISION)
 async def test_a_session_over_stdio_is_replayed_byte_for_byte(tmp_path: Path, package: Any) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    for path, words in ((first, TRACKER), (second, (*MOCK, str(first)))):
-        proxy = (sys.executable, "-m", "mcp_bindgen", "proxy", "--record", str(path), "--", *words)
+    for path, words in ((first, (TRACKER,)), (second, (*MOCK, str(first)))):
+        proxy = (quick_python(), "-m", "mcp_bindgen", "proxy", "--record", str(path), "--", quick_python(), *words)
         async with connect_stdio(*proxy, cwd=str(tmp_path)) as peer:
             await track(await package.Client.open(peer))
     for side in (None, "client", "server"):  # messages of the two sides may cross

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.testing import connect
 from mock.cafe import cafe, converse, heard, lines_of, record
 from support.command import Cli
+from support.programs import quick_python
 
 PACKAGES = (v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28)
 QUICK = ((v2025_11_25, v2026_07_28), (v2026_07_28, v2024_11_05))
@@ -175,6 +175,6 @@ async def test_a_session_of_two_revisions_is_replayed_in_one(tmp_path: Path, cli
 @pytest.mark.slow
 async def test_what_is_not_replayed_is_told(tmp_path: Path) -> None:
     path = await of_two_revisions(tmp_path)
-    words = (sys.executable, "-m", "mcp_bindgen", "mock", "--session", str(path))
+    words = (quick_python(), "-m", "mcp_bindgen", "mock", "--session", str(path))
     told = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stderr
     assert "messages of the client in 2025-06-18 left out; --revision 2025-06-18 replays them\n" in told

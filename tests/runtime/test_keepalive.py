@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.settings import Proceed
 from mcp_runtime.transports.memory import memory_pair
 from mcp_runtime.transports.stdio import connect_stdio
+from support.programs import quick_python
 from support.talk import raw
 from support.together import together
 
@@ -94,7 +94,7 @@ async def closed(connection: Connection) -> tuple[str, float]:
 async def test_a_hanging_process_is_detected(tmp_path: Path) -> None:
     program = tmp_path / "stalled.py"
     program.write_text(STALLED, "utf-8")
-    async with connect_stdio(sys.executable, program) as peer:
+    async with connect_stdio(quick_python(), program) as peer:
         client = await v.Client.open(peer, options=WATCHFUL)
         reason, _ = await closed(client.connection)
         assert reason == SILENT

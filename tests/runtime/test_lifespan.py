@@ -22,6 +22,7 @@ from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.http import asgi_app, connect_http
 from mcp_runtime.transports.stdio import connect_stdio
 from support.http import served
+from support.programs import quick_python
 
 SERVER = '''
 import sys
@@ -231,7 +232,7 @@ def _program(tmp_path: Path) -> Path:
 
 async def test_a_program_on_stdio_opens_and_closes(program: Path) -> None:
     said: list[str] = []
-    async with connect_stdio(sys.executable, program, stderr=said.append) as peer:
+    async with connect_stdio(quick_python(), program, stderr=said.append) as peer:
         assert await text_of(await v2025_11_25.Client.open(peer)) == '["tea"]'
     assert said == ["opened", "closed"]
 
@@ -248,7 +249,7 @@ def test_a_program_whose_lifespan_fails_ends_with_one_line(program: Path, way: l
 @pytest.mark.parametrize("transport", [[], ["--http", "--port", "0"]])
 def test_run_says_so_as_well(program: Path, transport: list[str]) -> None:
     program.write_text(SERVER.replace('"broken" in sys.argv', "True"), "utf-8")
-    command = [sys.executable, "-m", "mcp_bindgen", "run", str(program), *transport]
+    command = [quick_python(), "-m", "mcp_bindgen", "run", str(program), *transport]
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"mcp-bindgen: {program}:11: lifespan database: OSError: the disk is full\n"

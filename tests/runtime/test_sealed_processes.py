@@ -3,7 +3,6 @@
 import json
 import secrets
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.transports.stdio import connect_stdio
 from support.asking import asked, meta, text
+from support.programs import quick_python
 
 PROGRAM = str(Path(__file__).parents[1] / "support" / "order_program.py")
 ANSWERS = {"What?": "teas", "How many teas?": "3", "Where to?": "the garden"}
@@ -26,7 +26,7 @@ class Guest(v.ClientHandlers):
 
 async def whole_call(*arguments: str) -> str:
     """Call the tool with our client, in one process."""
-    async with connect_stdio(sys.executable, PROGRAM, *arguments) as peer:
+    async with connect_stdio(quick_python(), PROGRAM, *arguments) as peer:
         client = await v.Client.open(peer, handlers=Guest())
         [block] = (await client.call_tool(name="order")).content
     assert isinstance(block, v.TextContent)
@@ -37,7 +37,7 @@ def one_request(*arguments: str, **more: Any) -> tuple[Any, str]:
     """Start a process, send it one request, and let it end; return the answer and its other output."""
     params = {"name": "order", "_meta": meta(), **more}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    command = [sys.executable, PROGRAM, *arguments]
+    command = [quick_python(), PROGRAM, *arguments]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert server.stdin is not None and server.stdout is not None
     with server:

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.cli.run import run
+from support.programs import quick_python
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +44,20 @@ class Cli:
         return Outcome(status=status, out=printed.out, err=printed.err)
 
 
-def start(*arguments: object, program: str = "", cwd: Path) -> "subprocess.Popen[str]":
-    """Start mcp-bindgen in a new process; `program` is Python code that runs in it first."""
+def start(*arguments: object, program: str = "", cwd: Path, python: str = "") -> "subprocess.Popen[str]":
+    """Start mcp-bindgen in a new process.
+
+    Args:
+        arguments: its arguments.
+        program: Python code that runs in the process first.
+        cwd: its folder.
+        python: the interpreter; by default a fork that has imported what commands need.
+    """
     # Shells start background jobs with SIGINT ignored, and a process inherits that.
     interruptible = "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)"
     code = f"{interruptible}\n{program}\nfrom mcp_bindgen.cli.run import run\nsys.exit(run(sys.argv[1:]))\n"
     return subprocess.Popen(
-        [sys.executable, "-c", code, *(str(argument) for argument in arguments)],
+        [python or quick_python(), "-c", code, *(str(argument) for argument in arguments)],
         cwd=cwd,
         env={**os.environ, "XDG_CACHE_HOME": str(cwd / ".cache")},
         stdout=subprocess.PIPE,

@@ -30,6 +30,9 @@ PRELOADED = (
 )
 """Modules that many programs import."""
 
+GENERATING = ("black", "jinja2", "mcp_bindgen.cli.run", "mcp_bindgen.cli.generate")
+"""Modules that many commands import."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
@@ -75,7 +78,7 @@ def _text(file: IO[str]) -> str:
 
 def quick_python() -> str:
     """Return an executable that stands for the interpreter of the tests, and starts quickly, with our packages."""
-    return forks.command(sys.executable, *PRELOADED, "mcp_bindgen.cli.run", starts_forks=True)
+    return forks.command(sys.executable, *PRELOADED, *GENERATING, starts_forks=True)
 
 
 def quick_commands(folder: Path) -> str:

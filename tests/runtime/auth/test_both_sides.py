@@ -17,6 +17,7 @@ from mcp_runtime.testing import Issuer
 from mcp_runtime.transports.http import connect_http
 from support.http import browser
 from support.ports import free_port
+from support.programs import quick_python
 
 TESTS = Path(__file__).parents[2]
 
@@ -24,7 +25,7 @@ TESTS = Path(__file__).parents[2]
 @asynccontextmanager
 async def program(issuer: Issuer) -> AsyncGenerator[str]:
     """Start the server; yields the URL of its endpoint, and checks that it printed no secret."""
-    command = (sys.executable, "-m", "support.bearer_program", str(free_port()), issuer.url)
+    command = (quick_python(), "-m", "support.bearer_program", str(free_port()), issuer.url)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))}
     process = await asyncio.create_subprocess_exec(*command, cwd=TESTS, env=env, stdout=PIPE, stderr=PIPE)
     assert process.stdout is not None

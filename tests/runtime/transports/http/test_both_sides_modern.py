@@ -2,7 +2,6 @@
 
 import asyncio
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.http import connect_http, serve_http
+from support.programs import quick_python
 
 
 class Tools(v.Server):
@@ -30,7 +30,7 @@ class Tools(v.Server):
 
 @pytest.mark.slow
 async def test_a_server_that_is_killed_ends_every_call() -> None:
-    command = (sys.executable, "-m", "runtime.transports.http.test_both_sides_modern")
+    command = (quick_python(), "-m", "runtime.transports.http.test_both_sides_modern")
     with subprocess.Popen(command, cwd=Path(__file__).parents[3], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import socket
-import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -29,6 +28,7 @@ from mcp_runtime.transports.http.server import serving
 from mcp_runtime.transports.http.server.httptools_connection import HttptoolsConnection
 from support.http import RawClient, browser, call
 from support.http_server import chatty
+from support.programs import quick_python
 from support.stdio_peers import eventually
 
 TESTS = Path(__file__).parents[3]
@@ -37,7 +37,7 @@ TESTS = Path(__file__).parents[3]
 @asynccontextmanager
 async def program(*arguments: str, path: Path = TESTS) -> AsyncGenerator[tuple[Process, str]]:
     """Start the server, which finds modules in `path` too; yields it and its URL."""
-    command = (sys.executable, "-m", "support.http_program", *arguments)
+    command = (quick_python(), "-m", "support.http_program", *arguments)
     env = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     process = await asyncio.create_subprocess_exec(*command, cwd=TESTS, env=env, stdout=PIPE, stderr=PIPE)
     assert process.stdout is not None
