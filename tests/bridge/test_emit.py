@@ -37,7 +37,7 @@ def test_a_check_reports_changed_and_orphaned_files(cli: Cli) -> None:
     cli("generate", "2024-11-05", "2025-03-26")
     table = BRIDGES / "v2024_11_05_v2025_03_26.py"
     (BRIDGES / "v1_v2.py").write_text(table.read_text("utf-8"), "utf-8")
-    table.write_text(table.read_text("utf-8").replace('"audio"', '"video"'), "utf-8")
+    table.write_text(table.read_text("utf-8").replace("audio", "video"), "utf-8")
     assert "2 files differ" in cli("generate", "2024-11-05", "2025-03-26", "--check", expect=1).err
     cli("generate", "2024-11-05", "2025-03-26")
     assert not (BRIDGES / "v1_v2.py").exists()
@@ -49,4 +49,4 @@ def test_custom_templates_apply_to_bridges(cli: Cli) -> None:
     Path("mine").mkdir()
     Path("mine/bridges.py.j2").write_text("KINDS = {{ kinds | repr }}\n", "utf-8")
     cli("generate", "2024-11-05", "2025-03-26", "--templates", "mine")
-    assert (BRIDGES / "__init__.py").read_text("utf-8").splitlines()[-1].startswith('KINDS = ["audio", ')
+    assert (BRIDGES / "__init__.py").read_text("utf-8").splitlines()[-1].startswith("KINDS = ['audio', ")
