@@ -38,8 +38,7 @@ def started(
 ) -> Generator["subprocess.Popen[bytes]"]:
     """Start a server behind the proxy; the process is the proxy itself, unless it is a fork of `quick_python`."""
     words = [python, *PROXY, *map(str, options), "--", *map(str, server)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, bufsize=0) as process:
+    with subprocess.Popen(words, stdin=-1, stdout=-1, stderr=-1, cwd=cwd, bufsize=0) as process:
         try:
             yield process
         finally:
@@ -363,9 +362,7 @@ class TestUrls:
     def test_messages_between_http_clients_and_a_server_are_judged(self, cli: Cli) -> None:
         with (
             served("Bearer s3cret-value") as url,
-            subprocess.Popen(
-                [quick_python(), *PROXY, url, "--port", "0"], cwd=TESTS, stderr=subprocess.PIPE, text=True
-            ) as process,
+            subprocess.Popen([quick_python(), *PROXY, url, "--port", "0"], cwd=TESTS, stderr=-1, text=True) as process,
         ):
             assert process.stderr is not None
             place = process.stderr.readline().strip().removeprefix("proxy: connect to ")
@@ -382,16 +379,8 @@ class TestUrls:
     def test_a_client_on_stdio_reaches_a_server_with_a_url(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TOKEN", "Bearer s3cret-value")
         with served("Bearer s3cret-value") as url:
-            command = (
-                quick_python(),
-                *PROXY,
-                "--stdio",
-                "--header",
-                "Authorization=env:TOKEN",
-                "--log",
-                "report.txt",
-                url,
-            )
+            words = ("--stdio", "--header", "Authorization=env:TOKEN", "--log", "report.txt", url)
+            command = (quick_python(), *PROXY, *words)
             for revision in ("2024-11-05", "2025-06-18", "2026-07-28"):
                 inspect = ("inspect", "--revision", revision, "--env", "TOKEN=Bearer s3cret-value", "--")
                 seen = cli(*inspect, *command).out
