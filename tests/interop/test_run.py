@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interop.processes import PEERS, SDK1, SDK2, SDK_OLD, Side, interpreter
+from interop.processes import OURS, PEERS, SDK1, SDK2, SDK_OLD, Side, interpreter
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.transports.stdio import connect_stdio
 
@@ -42,15 +42,16 @@ NEWEST = {"mcp-1.12.4": "2025-06-18", "mcp-1.30.0": "2025-11-25", "mcp-2.3.0": "
 
 
 @pytest.fixture(params=PACKAGES)
-def server(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+    """Return the command line of a server: that of all revisions starts as users start it, the others as forks."""
     path = tmp_path / "server.py"
     path.write_text(SERVER.replace("PACKAGE", request.param), "utf-8")
-    return path
+    return sys.executable if request.param == PACKAGES[0] else interpreter(OURS.runs), str(path)
 
 
 @pytest.mark.parametrize("client", [SDK_OLD, SDK1, SDK2], ids=lambda side: side.name)
-def test_clients_of_the_official_sdk(client: Side, server: Path) -> None:
-    command = [interpreter(client.runs), str(PEERS / "sdk_any_client.py"), sys.executable, str(server)]
+def test_clients_of_the_official_sdk(client: Side, server: tuple[str, str]) -> None:
+    command = [interpreter(client.runs), str(PEERS / "sdk_any_client.py"), *server]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=100, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads(done.stdout) == {
@@ -63,10 +64,10 @@ def test_clients_of_the_official_sdk(client: Side, server: Path) -> None:
     }
 
 
-async def test_our_clients(server: Path) -> None:
+async def test_our_clients(server: tuple[str, str]) -> None:
     for package in PACKAGES[1:]:
         mcp: Any = importlib.import_module(package)
-        async with connect_stdio(sys.executable, server) as peer:
+        async with connect_stdio(*server) as peer:
             client = await mcp.Client.open(peer, options=ClientOptions(revisions="own"))
             assert client.connection.revision == mcp.REVISION
             assert [tool.name async for tool in client.iter_tools()] == ["add"]
