@@ -44,8 +44,8 @@ def test_a_page_that_installs_works_from_nothing(page: str, distribution: Distri
     unpacked.rename(tmp_path / "mcp-bindgen")
     path = os.pathsep.join([str(Path(sys.base_prefix) / "bin"), os.defpath])
     # The installation of the README is that of the other pages, which differ in their extras only.
-    uv = UV if page != "README.md" and UV.is_file() else None
-    played = play(session(page), tmp_path, path, environment_is_made=False, uv=uv)
+    uv, by_pip = UV if UV.is_file() else None, page == "README.md"
+    played = play(session(page), tmp_path, path, environment_is_made=False, uv=uv, begins_with_pip=by_pip)
     assert [each.command for each in played] == commands(page)
     for each in played:
         assert each.is_as_shown, f"{each.command.line} ended with {each.status} and said\n{each.printed}"

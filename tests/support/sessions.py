@@ -21,6 +21,11 @@ export UV_CACHE_DIR=$({uv} cache dir) UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
 python3() {{ case "$*" in "-m venv .venv") {uv} venv --quiet .venv ;; *) command python3 "$@" ;; esac; }}
 pip() {{ {uv} pip "$@"; }}
 """
+# The same, but venv makes the environment, and pip the first installation.
+THEN_UV = """\
+export UV_CACHE_DIR=$({uv} cache dir) UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
+pip() {{ command pip "$@" && pip() {{ {uv} pip "$@"; }}; }}
+"""
 # The port on the pages; it is replaced by a free one, so that pages can be tested in parallel.
 PORT = "8000"
 
@@ -50,7 +55,13 @@ class Played:
 
 
 def play(
-    steps: Sequence[File | Command], folder: Path, path: str, *, environment_is_made: bool, uv: Path | None = None
+    steps: Sequence[File | Command],
+    folder: Path,
+    path: str,
+    *,
+    environment_is_made: bool,
+    uv: Path | None = None,
+    begins_with_pip: bool = False,
 ) -> list[Played]:
     """Write the files and run the commands in a new environment: an empty home, and programs from `path` only.
 
@@ -60,6 +71,7 @@ def play(
         path: the folders with programs, as in PATH.
         environment_is_made: whether to leave out the commands that make a virtual environment and install packages.
         uv: makes the environment and installs the packages in place of venv and pip, in a third of the time.
+        begins_with_pip: whether uv takes over only after venv and pip have done so once.
     """
     folder.mkdir(parents=True, exist_ok=True)
     port = str(free_port())
@@ -84,7 +96,7 @@ def play(
         # Background commands end with the shell.
         script.write("trap 'kill $(jobs -p) 2>/dev/null' EXIT\n")
         if uv is not None:
-            script.write(f"{WITH_UV.format(uv=uv)}\n")
+            script.write((THEN_UV if begins_with_pip else WITH_UV).format(uv=uv))
         played: list[Played] = []
         for step in steps:
             if isinstance(step, File):
