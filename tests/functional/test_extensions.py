@@ -14,6 +14,7 @@ from mcp_bindings.extensions import tasks, ui
 from mcp_runtime.errors import BindingFormatError
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.method import Direction
+from support.checkers import mypy, pyright
 from support.command import Cli
 from support.extensions import DIRECTIONS, ID, ORDERS, REVISION, TASKS, UI
 
@@ -134,9 +135,7 @@ def test_your_own_package_is_strictly_typed(checker: str, orders: Path) -> None:
     config = '{"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": ['
     config += ", ".join(f'"{ROOT / name}"' for name in ("runtime", "generated")) + "]}"
     (orders / "pyrightconfig.json").write_text(config, "utf-8")
-    python = ["--pythonpath", sys.executable] if checker == "pyright" else ["--strict", "-p", "acme", "-m", "use"]
-    command = [str(Path(sys.executable).with_name(checker)), *python]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=orders)
+    done = pyright(orders) if checker == "pyright" else mypy(orders, "-p", "acme", "-m", "use")
     assert done.returncode == 0, done.stdout
     assert not [path for path in orders.glob("acme/**/*.py") if "type: ignore" in path.read_text("utf-8")]
 

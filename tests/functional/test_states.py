@@ -7,8 +7,6 @@ states.json lists for each, for both files and for each alone, the number of opa
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import cycle
@@ -23,6 +21,7 @@ from mcp_bindgen.ingest.sources import read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.load import load_sources
+from support.checkers import mypy, pyright
 from support.official import upstream
 from support.sampling import sampled
 
@@ -100,23 +99,8 @@ def test_they_type_check_strictly(tmp_path: Path) -> None:
     paths = os.pathsep.join(map(str, (tmp_path, ROOT / "runtime")))
     config = {"include": ["states"], "typeCheckingMode": "strict", "extraPaths": [str(ROOT / "runtime")]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(config), "utf-8")
-    bin_ = Path(sys.executable).parent
-    pyright = [str(bin_ / "pyright"), "--pythonpath", sys.executable, "-p", str(tmp_path)]
-    mypy = [str(bin_ / "mypy"), "--strict", "--config-file", os.devnull, "-p", "states"]
-    checkers = [
-        subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "MYPYPATH": paths},
-        )
-        for command in (pyright, mypy)
-    ]
-    outputs = [checker.communicate()[0] for checker in checkers]
-    for checker, text in zip(checkers, outputs, strict=True):
-        assert checker.returncode == 0, text[-3000:]
+    for run in (pyright(tmp_path), mypy(tmp_path, "-p", "states", path=paths)):
+        assert run.returncode == 0, run.stdout[-3000:]
 
 
 def install_files(folder: Path, files: Mapping[str, str]) -> None:

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 from functional.generated import GOLDEN, generate_definitions, structure
+from support.checkers import mypy, pyright
 
 pytestmark = pytest.mark.slow
 
@@ -103,9 +102,7 @@ def expected(group: int) -> list[tuple[str, int, str]]:
 
 
 def test_pyright_reports_exactly_the_marked_errors(project: Path) -> None:
-    environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
-    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(project)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    run = pyright(project, "--outputjson")
     found = [
         (Path(error["file"]).relative_to(project).as_posix(), error["range"]["start"]["line"] + 1, error["rule"])
         for error in json.loads(run.stdout)["generalDiagnostics"]
@@ -115,16 +112,8 @@ def test_pyright_reports_exactly_the_marked_errors(project: Path) -> None:
 
 def test_mypy_reports_exactly_the_marked_errors(project: Path) -> None:
     paths = os.pathsep.join(str(ROOT / folder) for folder in ("generated", "runtime"))
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", "--no-pretty"]
-    options = ["--config-file", os.devnull, "--cache-dir", str(project / ".mypy_cache"), "probe.py", "hostile"]
-    run = subprocess.run(
-        [*command, *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=project,
-        env={**os.environ, "MYPYPATH": paths},
-    )
+    options = ("--no-error-summary", "--hide-error-context", "--no-pretty")
+    run = mypy(project, *options, "probe.py", "hostile", path=paths)
     lines = re.findall(r"^(\S+?):(\d+): error: .*\[([\w-]+)\]$", run.stdout, re.MULTILINE)
     found = [(file, int(line), code) for file, line, code in lines]
     assert _differences(found, expected(2)) == "", run.stderr

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -16,6 +15,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.tool_clients.contract import Contract, make_contract
 from mcp_bindgen.tool_clients.module import module
+from support.checkers import mypy, pyright
 from support.once import unformatted, work_once
 
 _NUMBERS = count()
@@ -87,10 +87,5 @@ def check_types(folder: Path, *files: str) -> str:
     """Return the errors of strict type checkers."""
     settings: dict[str, object] = {"typeCheckingMode": "strict", "include": list(files), "extraPaths": ["."]}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
-    binaries = Path(sys.executable).parent
-    commands: tuple[list[str | Path], ...] = (
-        [binaries / "pyright", "--pythonpath", sys.executable, "-p", folder],
-        [binaries / "mypy", "--strict", "--no-incremental", *files],
-    )
-    done = [subprocess.run(c, cwd=folder, capture_output=True, text=True, check=False) for c in commands]
+    done = (pyright(folder), mypy(folder, *files))
     return "\n".join(one.stdout for one in done if one.returncode)
