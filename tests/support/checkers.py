@@ -1,4 +1,4 @@
-"""Runs strict type checkers on a folder. All runs of mypy share a cache: reading the libraries takes most of the time."""
+"""Runs strict type checkers on a folder; all runs of mypy share a cache, since reading the libraries takes longest."""
 
 import atexit
 import fcntl
