@@ -16,7 +16,7 @@ from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
 from soak import over_http
 from soak.echo_server import EchoServer
-from soak.over_http import CONCURRENT, connect, cut, echo_all
+from soak.over_http import CONCURRENT, Hasty, connect, cut, echo_all
 from soak.scale import SEED, scaled
 from support.http import BOTH, RawClient, call, hello, request
 from support.http_modern import MODERN, ModernClient, asked, begin_with, headers_for
@@ -29,8 +29,6 @@ REVISION = "2025-11-25"
 BYTES_PER_SESSION = 12 * 1024
 EXPIRY = 3600.0
 """Seconds until an abandoned session ends: the test moves the clock."""
-PATIENT = httpx2.Timeout(60, pool=None)
-"""The timeouts of clients with many requests, which wait for a connection as long as it takes."""
 
 
 def healthy(app: Any) -> AbstractAsyncContextManager[str]:
@@ -117,8 +115,7 @@ async def test_slow_and_unreading_clients_hold_up_no_other() -> None:
 )
 async def test_a_flood_is_refused_and_leaves_nothing(limits: HttpLimits, status: int) -> None:
     app = asgi_app(chatty(REVISION), limits=limits)
-    pool = httpx2.Limits(max_connections=300, max_keepalive_connections=0)  # an idle one may be closed when it is used
-    async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=PATIENT, limits=pool) as http:
+    async with healthy(app) as url, httpx2.AsyncClient(base_url=url, transport=Hasty()) as http:
         clients = [RawClient(http) for _ in range(10)]
         for client in clients:
             await client.shake_hands(REVISION)
@@ -128,7 +125,7 @@ async def test_a_flood_is_refused_and_leaves_nothing(limits: HttpLimits, status:
             for number, client in enumerate(clients)
         ]
         transport = httpx2.AsyncHTTPTransport(local_address="127.0.0.2")
-        async with httpx2.AsyncClient(base_url=url, timeout=PATIENT, transport=transport) as http_of_other:
+        async with httpx2.AsyncClient(base_url=url, timeout=60, transport=transport) as http_of_other:
             other = RawClient(http_of_other)
             flooding = asyncio.gather(*floods)
             await other.shake_hands(REVISION)
@@ -148,8 +145,7 @@ async def test_a_flood_is_refused_and_leaves_nothing(limits: HttpLimits, status:
 async def test_a_flood_of_modern_requests_is_refused_and_leaves_nothing() -> None:
     server = chatty(MODERN)
     app = asgi_app(server, chatty(REVISION), limits=HttpLimits(max_requests=100, max_streams=200))
-    pool = httpx2.Limits(max_connections=300, max_keepalive_connections=0)  # an idle one may be closed when it is used
-    async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=PATIENT, limits=pool) as http:
+    async with healthy(app) as url, httpx2.AsyncClient(base_url=url, transport=Hasty()) as http:
         client, simple, called = await begin_with(MODERN, http)
         floods = [client.post(called("echo", text="x", delay=0.05)) for _ in range(scaled(1_000, 30_000))]
         assert {answer.status_code for answer in await asyncio.gather(*floods)} == {200, 503}
