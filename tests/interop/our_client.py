@@ -318,8 +318,8 @@ def connect(command: list[str]) -> AbstractAsyncContextManager[Peer]:
     return connect_stdio(*command)
 
 
-async def play(revision: str, command: list[str]) -> AsyncIterator[Json]:
-    """Start the server and run the scenarios; a failure does not stop the rest."""
+async def play(revision: str, peer: Peer) -> AsyncIterator[Json]:
+    """Run the scenarios with a server; a failure does not stop the rest."""
     host = HOSTS[revision]()
     root = PACKAGES[revision].Root.model_validate(offer.ROOTS[0])
     finer: Json = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}}
@@ -327,15 +327,14 @@ async def play(revision: str, command: list[str]) -> AsyncIterator[Json]:
     options = ClientOptions(
         name=offer.CLIENT_NAME, version=offer.CLIENT_VERSION, roots=[root], capabilities=capabilities
     )
-    async with connect(command) as peer:
-        client: AnyClient = await PACKAGES[revision].Client.open(peer, handlers=host, options=options)
-        driver = Scenarios(client, host)
-        for name, scenario in scenarios(driver, revision).items():
-            try:
-                async with asyncio.timeout(40):
-                    yield {"scenario": name, "saw": await scenario()}
-            except Exception as failure:
-                yield {"scenario": name, "failed": f"{type(failure).__name__}: {failure}"}
+    client: AnyClient = await PACKAGES[revision].Client.open(peer, handlers=host, options=options)
+    driver = Scenarios(client, host)
+    for name, scenario in scenarios(driver, revision).items():
+        try:
+            async with asyncio.timeout(40):
+                yield {"scenario": name, "saw": await scenario()}
+        except Exception as failure:
+            yield {"scenario": name, "failed": f"{type(failure).__name__}: {failure}"}
 
 
 async def main() -> None:
@@ -344,9 +343,10 @@ async def main() -> None:
     parser.add_argument("revision")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    async for outcome in play(options.revision, options.command):
-        sys.stdout.write(json.dumps(outcome) + "\n")
-        sys.stdout.flush()
+    async with connect(options.command) as peer:
+        async for outcome in play(options.revision, peer):
+            sys.stdout.write(json.dumps(outcome) + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

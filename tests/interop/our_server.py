@@ -271,6 +271,11 @@ class Everything20251125(Everything, v2025_11_25.Server):
     models = v2025_11_25
 
 
+def servers() -> tuple[Everything, ...]:
+    """Return a server of each revision."""
+    return Everything20241105(), Everything20250326(), Everything20250618(), Everything20251125()
+
+
 def main() -> None:
     """Serve until the client disconnects."""
     parser = argparse.ArgumentParser()
@@ -279,8 +284,7 @@ def main() -> None:
     parser.add_argument("--sse", action="store_true", help="serve over HTTP+SSE, and print the URL")
     given = parser.parse_args()
     only = given.only
-    servers = (Everything20241105(), Everything20250326(), Everything20250618(), Everything20251125())
-    wanted = [own(server) for server in servers if only in (None, server.revision)]
+    wanted = [own(server) for server in servers() if only in (None, server.revision)]
     if given.http or given.sse:
         path = "/sse" if given.sse else "/mcp"
         serve_http(*wanted, port=0, sse="/sse", grace=1, started=lambda url: print(f"{url}{path}", flush=True))

@@ -79,7 +79,7 @@ FORKED = {
         *(f"interop.{name}" for name in ("modern_server", "our_bakery")),
         *(f"mcp_bindings.v{each.replace('-', '_')}.messages" for each in offer.LEGACY),
         *(f"mcp_bindgen.{name}" for name in ("__main__", "cli.app", "live.inspected", "live.proxy", "live.report")),
-        *("mcp_runtime.observe", "pydantic.type_adapter", "uvloop"),
+        *("mcp_runtime.observe", "pydantic.type_adapter", "uvloop", "interop.warm"),
     ),
     "MCP_AGENTS": ("agents", "langchain_core.tools", "pydantic_ai"),
     "MCP_PEER_OLD": ("argparse", "mcp.client.stdio"),
