@@ -23,7 +23,6 @@ from mcp_bindgen.ingest.revisions import released
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = (
-    "__pycache__",
     ".*_cache",
     ".git",
     ".venv*",
@@ -34,7 +33,7 @@ LEFT_OUT = (
     "build",
     "dist",
 )
-"""Files made by tools, which a copy of the repository does not need."""
+"""Files made by tools, which a copy of the repository does not need. Byte code stays valid where nothing changes."""
 _BASE = list(released())[-1]
 NEXT = f"{int(_BASE[:4]) + 1}{_BASE[4:]}"
 """The date of the made-up revision: a year after the newest one."""

@@ -27,10 +27,13 @@ OTHERS = 10
 """Percent of the other lines of an untyped program that may be listed as well."""
 
 
-def complaints(marks: Marks, folder: Path, checker: str) -> list[str]:
+def complaints(folder: Path, checker: str, *every: Marks) -> list[str]:
     """Return what a checker reports about the stubs themselves, without uses of what is deprecated."""
-    revision = marks.old.protocol.revision.replace("-", "_")
-    write_stubs(Stubs(marks), folder / "stubs", [f"mcp_bindings.v{revision}"])
+    for number, marks in enumerate(every):
+        revision = marks.old.protocol.revision.replace("-", "_")
+        write_stubs(
+            Stubs(marks), folder / "stubs", [f"stubs{number}.v{revision}" if number else f"mcp_bindings.v{revision}"]
+        )
     files = sorted((folder / "stubs").rglob("*.pyi"))
     job = Job(root=folder, files=files, stubs=folder / "stubs", scratch=folder, everything=True)
     return [
@@ -58,30 +61,24 @@ def mutated(folder: Path) -> Marks:
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS, ids="-to-".join)
 def test_stubs_are_valid_for_ty(step: tuple[str, str], tmp_path: Path) -> None:
-    assert complaints(changes(*step), tmp_path, DEFAULT) == []
+    assert complaints(tmp_path, DEFAULT, changes(*step)) == []
 
 
 def test_stubs_come_before_the_bindings_in_pythonpath(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(ROOT / folder) for folder in ("generated", "runtime")))
-    assert complaints(changes("2024-11-05", "2025-03-26"), tmp_path, DEFAULT) == []
+    assert complaints(tmp_path, DEFAULT, changes("2024-11-05", "2025-03-26")) == []
 
 
 @pytest.mark.slow
 def test_stubs_of_another_schema_are_valid_for_ty(tmp_path: Path) -> None:
-    assert complaints(mutated(tmp_path), tmp_path, DEFAULT) == []
+    assert complaints(tmp_path, DEFAULT, mutated(tmp_path)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("checker", ["pyright", "pyrefly"])
-@pytest.mark.parametrize("step", STEPS_OF_OTHERS, ids="-to-".join)
-def test_stubs_are_valid_for_other_checkers(step: tuple[str, str], checker: str, tmp_path: Path) -> None:
-    assert complaints(changes(*step), tmp_path, checker) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("checker", ["pyright", "pyrefly"])
-def test_stubs_of_another_schema_are_valid_for_other_checkers(checker: str, tmp_path: Path) -> None:
-    assert complaints(mutated(tmp_path), tmp_path, checker) == []
+def test_stubs_are_valid_for_other_checkers(checker: str, tmp_path: Path) -> None:
+    every = (*(changes(*step) for step in STEPS_OF_OTHERS), mutated(tmp_path))
+    assert complaints(tmp_path, checker, *every) == []
 
 
 def test_untyped_code_is_affected_or_unresolved(tmp_path: Path) -> None:
