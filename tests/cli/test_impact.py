@@ -286,34 +286,29 @@ def test_a_missing_checker_is_an_error_that_says_what_to_install(cli: Cli, monke
     assert "pip install 'mcp-bindgen[impact]'" in cli("impact", "src", *REVISIONS, expect=2).err
 
 
-EXCLUDING = {
-    "ty": "[tool.ty.src]\nexclude = ['src']\n[tool.ty.rules]\ndeprecated = 'ignore'\n",
-    "pyright": "[tool.pyright]\nexclude = ['src']\nignore = ['src']\nstrict = ['src']\nreportDeprecated = false\n",
-    "pyrefly": "[tool.pyrefly]\nproject-excludes = ['src']\n[tool.pyrefly.errors]\ndeprecated = false\n",
+SETTINGS = {
+    "ty": "[tool.ty.src]\nexclude = ['src']\n[tool.ty.rules]\ndeprecated = 'ignore'\n"
+    "[tool.ty.environment]\nextra-paths = ['lib']\n",
+    "pyright": "[tool.pyright]\nexclude = ['src']\nignore = ['src']\nstrict = ['src']\nreportDeprecated = false\n"
+    "extraPaths = ['lib']\n",
+    "pyrefly": "[tool.pyrefly]\nproject-excludes = ['src']\nsearch-path = ['lib']\n"
+    "[tool.pyrefly.errors]\ndeprecated = false\n",
 }
-"""Settings by which a checker reports nothing."""
+"""Settings by which a checker reports nothing, and finds modules in another folder."""
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_excluded_and_ignored_code_is_checked(cli: Cli, app: Path, checker: str) -> None:
-    (app / "pyproject.toml").write_text(EXCLUDING[checker])
+def test_excluded_and_ignored_code_is_checked_and_settings_say_where_modules_are(
+    cli: Cli, app: Path, checker: str
+) -> None:
+    (app / "pyproject.toml").write_text(SETTINGS[checker])
     (app / ".gitignore").write_text("src\n")
-    (app / "src" / "app.py").write_text(
-        APP.replace("print(tool.execution)", "print(tool.execution)  # type: ignore", 1)
-    )
-    assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, "--checker", checker, expect=1).out
-
-
-@pytest.mark.parametrize("checker", CHECKERS)
-def test_settings_say_where_modules_are(cli: Cli, app: Path, checker: str) -> None:
-    paths = {
-        "ty": "[tool.ty.environment]\nextra-paths = ['lib']",
-        "pyright": "[tool.pyright]\nextraPaths = ['lib']",
-        "pyrefly": "[tool.pyrefly]\nsearch-path = ['lib']",
-    }
-    (app / "pyproject.toml").write_text(paths[checker])
+    known = APP.partition("\n\ndef guess")[0].replace("print(tool.execution)", "print(tool.execution)  # type: ignore")
+    (app / "src" / "app.py").write_text(known)
     (app / "lib").mkdir()
     (app / "lib" / "shared.py").write_text("from mcp_bindings.v2025_11_25 import Tool\ndef make() -> Tool: ...\n")
     text = "import mcp_bindings.v2025_11_25\nfrom shared import make\nprint(make().execution)\n"
-    (app / "src" / "app.py").write_text(text)
-    assert "1 line of 1 file affected" in cli("impact", "src", *REVISIONS, "--checker", checker, expect=1).out
+    (app / "src" / "other.py").write_text(text)
+    answer = cli("impact", "src", *REVISIONS, "--checker", checker, "--format", "json", expect=1).json
+    affected = [(each["file"], each["line"]) for each in answer["affected"]]
+    assert affected == [("src/app.py", 5), ("src/app.py", 9), ("src/other.py", 3)]
