@@ -16,6 +16,7 @@ import pytest
 from mcp_runtime.transports.http.client import streamable
 from support import official
 from support.command import Cli
+from support.programs import quick_python
 from support.times import Times
 from support.virtual_time import use_virtual_time
 
@@ -129,6 +130,12 @@ def cli(
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "MCP_BINDGEN_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     return Cli(capsys)
+
+
+@pytest.fixture
+def servers_are_forks(cli: Cli) -> None:
+    """Let commands in this process start servers with an interpreter that forks."""
+    cli.python = quick_python()
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import pytest
 
 from support.command import Cli
 
+pytestmark = pytest.mark.usefixtures("without_formatting")
+
 REVISION = "2024-11-05"
 INDEX = "{% for method in package.methods %}- `{{ method.method }}`{{ '\n' }}{% endfor %}"
 

@@ -141,6 +141,7 @@ def test_names_of_the_newest_revision_are_those_of_the_package(cli: Cli, app: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_formatting")
 def test_generated_bindings_are_not_scanned(cli: Cli, app: Path) -> None:
     cli("generate", "2025-11-25", "--out", "src", "--package", "acme.mcp")
     (app / "src" / "app.py").write_text(APP.replace("mcp_bindings.v2025_11_25", "acme.mcp"))

@@ -16,11 +16,13 @@ from mcp_bindgen.live.mask import Mask
 from mcp_bindgen.tool_clients.listing import spell_arguments
 from support import answering
 from support.command import Cli
+from support.programs import quick_python
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SUM = ("--", sys.executable, str(EXAMPLES / "sum_server.py"))
 ERAS = ("--", sys.executable, EXAMPLES / "eras_server.py")
+pytestmark = pytest.mark.usefixtures("servers_are_forks")
 SECRET = "Bearer s3cret-value"
 SCHEMA = {
     "type": "object",
@@ -72,11 +74,10 @@ instructions
 
     @pytest.mark.slow
     def test_a_server_of_the_modern_era_is_shown_too(self, cli: Cli) -> None:
-        command = ("--", sys.executable, EXAMPLES / "eras_server.py")
-        printed = cli("inspect", "--timeout", 90, *command).out
+        printed = cli("inspect", "--timeout", 90, *ERAS).out
         assert "revision      2026-07-28" in printed
         assert "1 tool\n  tool    arguments  description\n  delete" in printed
-        assert "revision      2025-11-25" in cli("inspect", "--revision", "2025-11-25", *command).out
+        assert "revision      2025-11-25" in cli("inspect", "--revision", "2025-11-25", *ERAS).out
 
     def test_json_contains_every_list(self, tmp_path: Path, cli: Cli) -> None:
         prompts = {"prompts": [{"name": "p", "arguments": [{"name": "a", "required": True}, {"name": "b"}]}]}
@@ -202,9 +203,8 @@ class TestCalls:
 
     @pytest.mark.slow
     def test_questions_of_a_tool_are_declined(self, cli: Cli) -> None:
-        command = ("--", sys.executable, EXAMPLES / "eras_server.py")
         for revision in ("2025-11-25", "2026-07-28"):
-            printed = cli("inspect", "--call", "delete", "name=draft", "--revision", revision, *command).out
+            printed = cli("inspect", "--call", "delete", "name=draft", "--revision", revision, *ERAS).out
             assert printed == "draft is kept\n"
 
 
@@ -233,7 +233,7 @@ class TestBadInput:
 
     def test_a_program_that_fails_in_both_eras_is_quoted_once(self, tmp_path: Path, cli: Cli) -> None:
         missing = tmp_path / "missing.py"
-        error = cli("inspect", "--", sys.executable, missing, expect=2).err
+        error = cli("inspect", "--", Path(sys.executable), missing, expect=2).err
         assert "exited with status 2; its standard error ended with:\n" in error and error.count("can't open file") == 1
 
     def test_an_unreachable_server_is_reported_on_one_line(self, cli: Cli) -> None:
@@ -244,7 +244,7 @@ class TestBadInput:
 @pytest.fixture(scope="module")
 def url() -> Generator[str]:
     """Serve over HTTP for as long as the tests of this file run."""
-    command = (sys.executable, "-m", "tools.http_served", SECRET)
+    command = (quick_python(), "-m", "tools.http_served", SECRET)
     with subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,13 @@ class Outcome:
 
 
 class Cli:
-    """Runs mcp-bindgen in this process."""
+    """Runs mcp-bindgen in this process.
+
+    Attributes:
+        python: replaces the interpreter of the tests in the arguments.
+    """
+
+    python: str = sys.executable
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         from support.once import work_once  # Only tests that run commands need black.
@@ -38,7 +45,7 @@ class Cli:
     def __call__(self, *arguments: object, expect: int = 0) -> Outcome:
         """Run a command and check its exit status."""
         self._capsys.readouterr()
-        status = run([str(argument) for argument in arguments])
+        status = run([self.python if each == sys.executable else str(each) for each in arguments])
         printed = self._capsys.readouterr()
         assert status == expect, f"exit {status}, not {expect}\n{printed.out}\n{printed.err}"
         return Outcome(status=status, out=printed.out, err=printed.err)
