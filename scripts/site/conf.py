@@ -47,6 +47,9 @@ napoleon_use_ivar = True
 
 def setup(app: Any) -> None:
     """Connect what Sphinx calls while it writes pages."""
+    # Sphinx remembers the stems of words of one page only.
+    words = import_module("sphinx.search.en").SearchEnglish
+    words.stem = cache(words.stem)
     # Napoleon looks at every attribute of a class here, for options that are off; pydantic then builds validators.
     app.events.listeners["autodoc-skip-member"].clear()
     app.connect("builder-inited", _find_public_names)

@@ -76,7 +76,7 @@ async def call(command: list[str]) -> dict[str, Any]:
             outcomes[name] = (*outcomes[name], (await task.status()).status)
         task = await call_tool_task(client, "forever", {})
         await task.cancel()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while (state := await task.status()).status == "working":
                 await asyncio.sleep(0.05)
         outcomes["forever"] = state.status
