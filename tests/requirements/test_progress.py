@@ -108,10 +108,11 @@ async def test_no_progress_without_a_token(revision: str) -> None:
         assert PROGRESS not in [message.get("method") for message in line.got]
 
 
+@pytest.mark.parametrize("rate", [1, None], ids=["limited", "unlimited"])
 @requirement("progress.stops", "progress.tracked")
-async def test_nothing_is_reported_after_the_answer(revision: str) -> None:
+async def test_nothing_is_reported_after_the_answer(revision: str, rate: float | None) -> None:
     hold = Hold()
-    async with raw(make_server(revision, ServerOptions(progress_rate=1), call_tool=hold.handler)) as line:
+    async with raw(make_server(revision, ServerOptions(progress_rate=rate), call_tool=hold.handler)) as line:
         await line.shake_hands(revision)
         line.tell(id=1, method="tools/call", params={"name": "x", "_meta": {"progressToken": 1}})
         await hold.begun.wait()
