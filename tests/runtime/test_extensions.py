@@ -27,6 +27,7 @@ from mcp_runtime.transports.stdio import connect_stdio
 from support.bakery import ID, bakery, customer, shop, write_sources
 from support.http import served
 from support.http_modern import asked, modern_client
+from support.programs import quick_python
 from support.talk import raw
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -38,7 +39,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
     folder = tmp_path_factory.mktemp("bakery")
     write_sources(folder)
     words = ["generate", "--extension", ID, "--package", "acme.bakery", "--quiet"]
-    subprocess.run([sys.executable, "-m", "mcp_bindgen", *words], cwd=folder, check=True)
+    subprocess.run([quick_python(), "-m", "mcp_bindgen", *words], cwd=folder, check=True)
     (folder / "acme" / "__init__.py").touch()
     sys.path.insert(0, str(folder))
     yield folder
@@ -56,7 +57,7 @@ async def in_memory(extension: Any, folder: Path) -> AsyncGenerator[Any]:
 @asynccontextmanager
 async def over_stdio(extension: Any, folder: Path) -> AsyncGenerator[Any]:
     env = {"PYTHONPATH": f"{folder}:{TESTS}"}
-    async with connect_stdio(sys.executable, TESTS / "support" / "bakery.py", env=env) as peer:
+    async with connect_stdio(quick_python(), TESTS / "support" / "bakery.py", env=env) as peer:
         yield peer
 
 

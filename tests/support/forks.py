@@ -69,7 +69,7 @@ def command(python: str, *modules: str, path: tuple[Path, ...] = (), starts_fork
         return python
     folder = Path(tempfile.mkdtemp(prefix="forks-"))
     address, executable = str(folder / "socket"), folder / "python"
-    own = str(executable) if starts_forks else python
+    own = str(executable) if starts_forks else ""
     words = [python, __file__, address, own, os.pathsep.join(map(str, path)), *modules]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(_stop, process, folder)
@@ -203,7 +203,7 @@ def _become(files: Sequence[int], order: tuple[list[str], str, dict[str, str]], 
 
 def main(address: str, executable: str, folders: str, *modules: str) -> None:
     """Import modules, and fork programs that use them."""
-    sys.executable = executable
+    sys.executable = executable or sys.executable
     added = os.environ.pop("PYTHONPATH", "").split(os.pathsep)
     path = [entry for entry in sys.path[1:] if entry not in added]
     sys.path = [*filter(None, folders.split(os.pathsep)), *path]

@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from itertools import product
@@ -38,6 +37,7 @@ from mcp_runtime.extensions.tasks.store import ResultTooLarge, size_of
 from mcp_runtime.extensions.vendor import send_request, vendor_request
 from mcp_runtime.transports.http import connect_http
 from mcp_runtime.transports.memory import connect_memory
+from support.programs import quick_python
 from support.task_program import server
 
 TESTS = Path(__file__).parents[1]
@@ -206,7 +206,7 @@ async def two(place: str, notes: Path) -> AsyncGenerator[tuple[mcp.Client, mcp.C
 @contextmanager
 def process(place: str, notes: Path) -> Generator[tuple["subprocess.Popen[str]", str]]:
     """Run a server; yield its process and its URL."""
-    command = [sys.executable, "-m", "support.task_program", place, str(notes)]
+    command = [quick_python(), "-m", "support.task_program", place, str(notes)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=TESTS) as running:
         assert running.stdout is not None
         try:
