@@ -92,7 +92,7 @@ class TestDeterminism:
     def test_the_same_bytes_in_every_process(self) -> None:
         code = (
             "import hashlib, json; from functional.generated import *;"
-            "files = emitted(load_released('2025-11-25'), command='c', is_formatted=True);"
+            "files = emitted(load_released('2025-11-25'), command='c');"
             "print(hashlib.sha256(json.dumps(files).encode()).hexdigest())"
         )
         digests = {_digest(), _digest()}
@@ -107,7 +107,7 @@ class TestDeterminism:
 
 def _digest() -> str:
     protocol = load_released("2025-11-25")
-    files = emitted(protocol, command="c", is_formatted=True)
+    files = emitted(protocol, command="c")
     return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 
