@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Status
@@ -132,19 +133,16 @@ class Known:
     @staticmethod
     def _output(schema: dict[str, Any], result: Mapping[str, Any]) -> Iterator[Broken]:
         """Check structured content against the schema of its tool (server/tools, "Output Schema")."""
-        from mcp_runtime.middleware.json_schema import Check, UnusableSchema  # Few servers have such schemas.
+        from mcp_runtime.tools.errors import mismatch_of  # Few servers have such schemas.
 
         if "task" in result or result.get("isError") is True:
             return
         if "structuredContent" not in result:
             yield Broken("/result", "the tool has an output schema, but there is no structuredContent")
             return
-        try:
-            mismatch = Check(schema, is_trusted=False).find(result["structuredContent"])
-        except (UnusableSchema, ModuleNotFoundError):
-            return
-        if mismatch is not None:
-            yield Broken(f"/result/structuredContent{mismatch.pointer}", mismatch.reason)
+        with suppress(ModuleNotFoundError):
+            if mismatch := mismatch_of(dump(schema).decode(), result["structuredContent"]):
+                yield Broken(f"/result/structuredContent{mismatch[0]}", mismatch[1])
 
     def _task(self, sender: Side, task: Any, place: str, *, begins: bool = False) -> Iterator[Broken]:
         """Check the state of a task against its previous one (2025-11-25, basic/utilities/tasks)."""
