@@ -273,7 +273,7 @@ class Process(Peer, Receiver):
         self._changed = asyncio.Event()
         self._end = ""
 
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         """Take a line, and no other one until it is asked for."""
         self._lines.append(message)
         self.transport.pause_reading()

@@ -63,7 +63,7 @@ class Lines(Receiver):
         self._lost = lost
         self._unanswered = unanswered
 
-    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         """Pass a message on."""
         return self._take(message) or ACCEPTED
 
