@@ -78,8 +78,8 @@ async def test_tasks_outlive_an_outage_of_redis(
                     with pytest.raises(PeerError, match=UNREACHABLE):
                         await stub.get_task(task_id=once)
             notes.with_suffix(".go").touch()
-            await asyncio.sleep(1.2)  # longer than a lease: the handler of the first task returns in the outage
-        await asyncio.sleep(0.6)  # the process that runs the tasks has half a lease to renew its leases
+            await asyncio.sleep(2.2)  # longer than a lease: the handler of the first task returns in the outage
+        await asyncio.sleep(1.1)  # the process that runs the tasks has half a lease to renew its leases
         assert text_of(await resume_task(second, once)) == "once: loaves=7"
         assert text_of(await resume_task(second, again)) == "again: loaves=1"
         assert sorted(notes.read_text().splitlines()) == ["again loaves=1", "once loaves=7"], "nothing ran twice"

@@ -261,7 +261,7 @@ class ServerLaws:
                 async with opened(other, customer) as second:
                     stub = types.ClientMixin(second.__caller__)
                     # For longer than a lease, while their process lives, nothing fails or runs twice.
-                    await asyncio.sleep(1.5)
+                    await asyncio.sleep(2.5)
                     assert [(await stub.get_task(task_id=task_id)).status for task_id in ids] == ["working"] * 2
                     assert (await stub.get_task(task_id=ids[0])).status_message == "in the oven"
                 first.send_signal(signal.SIGKILL)

@@ -17,7 +17,8 @@ from mcp_runtime.extensions.tasks import SharedTaskStore, SqliteTaskStore, Tasks
 from mcp_runtime.extensions.tasks.redis import RedisTaskStore
 from mcp_runtime.transports.http import serve_http
 
-LEASE = 1.0
+LEASE = 2.0
+"""Seconds: a process that is late by a quarter of it still keeps its tasks, on a busy machine."""
 
 
 class Size(BaseModel):
