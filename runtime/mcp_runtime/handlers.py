@@ -1,7 +1,7 @@
 """Base classes of generated handlers, and the context passed to each handler."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
@@ -300,6 +300,13 @@ class Handlers:
         """
 
 
+@cache
+def _default_options() -> "ServerOptions":
+    from mcp_runtime.settings import ServerOptions  # Importing a server must not import asyncio.
+
+    return ServerOptions()
+
+
 class ServerHandlers(Handlers):
     """Base class of generated servers.
 
@@ -319,11 +326,7 @@ class ServerHandlers(Handlers):
 
     def effective_options(self) -> "ServerOptions":
         """Return the options with which this server is served."""
-        if self.options is None:
-            from mcp_runtime.settings import ServerOptions  # Importing a server must not import asyncio.
-
-            self.options = ServerOptions()
-        return self.options
+        return self.options or _default_options()
 
     def scopes_for(self, method: str, name: str | None = None) -> tuple[str, ...]:
         """Return the scopes that a request needs; see `mcp_runtime.server.requires_scopes`.

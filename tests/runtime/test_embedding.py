@@ -1,6 +1,8 @@
 """A server in the same process as its client, and its hook for new connections."""
 
 import logging
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -74,3 +76,19 @@ async def test_names_of_methods_the_runtime_answers_are_free() -> None:
     async with connect_memory(server := Own()) as peer:
         await v2025_11_25.Client.open(peer)
         assert server.initialize() == "set up" and not hasattr(v2025_11_25.Server, "initialize")
+
+
+@dataclass(frozen=True)
+class Frozen(v2025_11_25.Server):
+    """A server that nobody may change."""
+
+    greeting: str
+
+    async def call_tool(self, params: v2025_11_25.CallToolRequestParams, ctx: v2025_11_25.Context) -> Any:
+        return v2025_11_25.CallToolResult(content=[v2025_11_25.TextContent(text=self.greeting)])
+
+
+async def test_a_server_may_be_frozen() -> None:
+    async with connect_memory(Frozen("hello")) as peer:
+        client = await v2025_11_25.Client.open(peer)
+        assert (await client.call_tool(name="x")).content == [v2025_11_25.TextContent(text="hello")]
