@@ -14,10 +14,10 @@ import messages
 from measure import Row, at_most, in_turn, ratio
 
 from mcp_bindings import v2024_11_05, v2025_11_25
-from mcp_runtime.binding import Wire
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.jsonrpc import parse
-from mcp_runtime.protocol.validation import Reader
+from mcp_runtime.core.binding import Wire
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.protocol.jsonrpc import parse
+from mcp_runtime.core.protocol.validation import Reader
 
 OLDEST, NEWEST = v2024_11_05.BINDING, v2025_11_25.BINDING
 AUDIO: dict[str, Any] = {"content": [{"type": "audio", "data": "AAAA" * 300, "mimeType": "audio/wav"}]}

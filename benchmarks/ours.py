@@ -7,9 +7,9 @@ import messages
 import receiving
 
 from mcp_bindings import v2025_11_25 as bindings
-from mcp_runtime.method import RequestMethod, WireType
-from mcp_runtime.protocol.jsonrpc import classify, parse, write_request, write_result
-from mcp_runtime.protocol.validation import Reader
+from mcp_runtime.core.method import RequestMethod, WireType
+from mcp_runtime.core.protocol.jsonrpc import classify, parse, write_request, write_result
+from mcp_runtime.core.protocol.validation import Reader
 
 
 def result_type(method: str) -> WireType[Any]:

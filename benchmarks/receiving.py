@@ -15,13 +15,13 @@ from typing import Any, NoReturn
 import messages
 
 from mcp_bindings import v2025_11_25 as bindings
-from mcp_runtime.connection.calls import Call, Lasting
-from mcp_runtime.connection.conversation import Conversation
-from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
-from mcp_runtime.method import AnyMethod, RequestMethod
-from mcp_runtime.options import CallOptions, Limits
-from mcp_runtime.protocol.dispatch import Side, State
-from mcp_runtime.protocol.jsonrpc import Request
+from mcp_runtime.core.connection.calls import Call, Lasting
+from mcp_runtime.core.connection.conversation import Conversation
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
+from mcp_runtime.core.method import AnyMethod, RequestMethod
+from mcp_runtime.core.options import CallOptions, Limits
+from mcp_runtime.core.protocol.dispatch import Side, State
+from mcp_runtime.core.protocol.jsonrpc import Request
 
 
 class Arrived(BaseException):

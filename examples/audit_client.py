@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import PeerError
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("audit_server.py")
 

@@ -16,11 +16,11 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.connection import Exchange
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.settings import Proceed
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.connection import Exchange
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import Proceed
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 
 async def audit(exchange: Exchange, proceed: Proceed) -> Any:

@@ -20,8 +20,8 @@ from mcp_bindings import (
     ToolInputSchema,
 )
 from mcp_runtime.bridge import MissingInRevision
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 
 class Theatre(Server):

@@ -15,7 +15,7 @@ from mcp_bindings import (
     PromptReference,
     ResourceTemplateReference,
 )
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("completion_server.py")
 Reference = PromptReference | ResourceTemplateReference

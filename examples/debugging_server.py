@@ -19,9 +19,9 @@ from mcp_bindings import (
     Server,
     TextContent,
 )
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 DEBUG = Prompt(
     name="debug-error",

@@ -28,7 +28,7 @@ from mcp_bindings.v2025_11_25 import (
 from mcp_bindings.v2025_11_25.errors import PeerUrlElicitationRequiredError
 from mcp_runtime.client_features.forms import choices, defaults, problems
 from mcp_runtime.client_features.url_elicitation import Visits, inspect_url, required_elicitations
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("elicitation_server.py")
 

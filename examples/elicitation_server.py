@@ -18,10 +18,10 @@ from mcp_bindings.v2025_11_25 import (
 )
 from mcp_runtime.client_features.forms import Action, ask_form
 from mcp_runtime.client_features.url_elicitation import UrlElicitations
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 TEA = {
     "type": "object",

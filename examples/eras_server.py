@@ -9,11 +9,11 @@ from typing import Any
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.client_features.forms import Action, ask_form
-from mcp_runtime.errors import PeerError
-from mcp_runtime.features.subscriptions import list_changed
-from mcp_runtime.options import CacheHint
-from mcp_runtime.server import ServerOptions, requires
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.options import CacheHint
+from mcp_runtime.core.server import ServerOptions, requires
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 OPTIONS = ServerOptions(name="files", version="1.0", list_changed=True)
 FORM = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 from mcp_bindings.v2025_11_25 import METHODS, Client, ClientHandlers, Server
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection import Connection
-from mcp_runtime.errors import MissingCapability, PeerError
-from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod
-from mcp_runtime.server import ServerOptions, serve
-from mcp_runtime.stub import CallOptions, Context
-from mcp_runtime.transports.stdio import StdioServerTransport, connect_stdio
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.connection import Connection
+from mcp_runtime.core.errors import MissingCapability, PeerError
+from mcp_runtime.core.method import AnyMethod, Direction, NotificationMethod, RequestMethod
+from mcp_runtime.core.server import ServerOptions, serve
+from mcp_runtime.core.stub import CallOptions, Context
+from mcp_runtime.core.transports.stdio import StdioServerTransport, connect_stdio
 
 HANDLED_BY_EACH_SIDE = (
     "initialize",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcp_bindings.v2025_11_25 import Client, TextResourceContents
 from mcp_bindings.v2025_11_25.methods import NOTIFICATIONS_RESOURCES_UPDATED
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("log_file_server.py")
 

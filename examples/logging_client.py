@@ -14,8 +14,8 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.client import ClientOptions, open_any
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions, open_any
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("logging_server.py")
 

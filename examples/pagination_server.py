@@ -14,9 +14,9 @@ from mcp_bindings import (
     Server,
     TextResourceContents,
 )
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 PAGE = 10
 NOTES = {f"note://{number}": f"Note {number}" for number in range(1, 26)}

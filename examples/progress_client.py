@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from mcp_bindings import Client, TextContent
-from mcp_runtime.errors import RequestTimeout
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.errors import RequestTimeout
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("progress_server.py")
 

@@ -24,9 +24,9 @@ from mcp_bindings.v2025_11_25 import (
     TextContent,
     TextResourceContents,
 )
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 RESOURCE_NOT_FOUND = -32002
 MEDIA_TYPES = {".py": "text/x-python", ".md": "text/markdown"}

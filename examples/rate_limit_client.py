@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from mcp_bindings import CallToolResult, Client
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED
-from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("rate_limit_server.py")
 

@@ -13,9 +13,9 @@ from mcp_bindings import (
     Tool,
     ToolInputSchema,
 )
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.middleware.rate_limit import RateLimit
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
 
 
 class Lookup(Server):

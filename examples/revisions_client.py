@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_11_25
-from mcp_runtime.client import ClientOptions, open_any
-from mcp_runtime.errors import UnsupportedRevision
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions, open_any
+from mcp_runtime.core.errors import UnsupportedRevision
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("revisions_server.py")
 ARGUMENTS = {"text": "to be or not to be"}

@@ -6,8 +6,8 @@ The oldest revision has tools that answer with text; the newest adds titles and 
 import argparse
 
 from mcp_bindings import v2024_11_05, v2025_11_25
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 NAME, DESCRIPTION = "count-words", "Counts the words of a text."
 OPTIONS = ServerOptions(name="words", version="1.0")

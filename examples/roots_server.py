@@ -14,9 +14,9 @@ from mcp_bindings.v2025_11_25 import (
     ToolInputSchema,
 )
 from mcp_runtime.client_features.roots import PathRefused, Roots
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 MAX_BYTES = 100_000
 

@@ -20,8 +20,8 @@ from mcp_bindings.v2025_11_25 import (
     TextContent,
 )
 from mcp_runtime.client_features.sampling import Denied, reviewed
-from mcp_runtime.errors import PeerError
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("sampling_server.py")
 YES = "[y]es, [n]o, or other words to send instead:"

@@ -15,10 +15,10 @@ from mcp_bindings.v2025_11_25 import (
     ToolInputSchema,
 )
 from mcp_runtime.client_features.sampling import REJECTED
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 
 class Explainer(Server):

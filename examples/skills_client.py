@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from mcp_bindings import Client
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.extensions.skills import SkillError, Skills, iter_skills, load_skill, read_directory
-from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("skills_server.py")
 

@@ -18,9 +18,9 @@ from mcp_bindings import (
     ToolInputSchema,
     ToolOutputSchema,
 )
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 PROPERTIES = {"a": {"type": "number"}, "b": {"type": "number"}}
 NUMBERS = {"type": "object", "properties": PROPERTIES, "required": ["a", "b"]}

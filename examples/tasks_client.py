@@ -7,8 +7,8 @@ from pathlib import Path
 
 from mcp_bindings import Client, TextContent
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.extensions.tasks import TaskRecord, Tasks, start_task
-from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("tasks_server.py")
 

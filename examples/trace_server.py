@@ -13,7 +13,7 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 
 class Login(Server):

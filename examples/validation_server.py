@@ -20,9 +20,9 @@ from mcp_bindings import (
     ToolInputSchema,
     ToolOutputSchema,
 )
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.middleware.validate import Validate
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
 
 NUMBER = {"type": "number"}
 INPUT = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER}, "required": ["a", "b"]}

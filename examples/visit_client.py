@@ -20,9 +20,9 @@ from mcp_bindings import (
     ElicitResult,
     TextContent,
 )
-from mcp_runtime.client import ClientOptions
 from mcp_runtime.client_features.url_elicitation import inspect_url
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("visit_server.py")
 

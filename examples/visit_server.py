@@ -21,8 +21,8 @@ from mcp_bindings import (
 )
 from mcp_runtime.client_features.forms import Action
 from mcp_runtime.client_features.url_elicitation import UrlElicitations
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 PATIENCE = 300
 """Seconds that a user may take on the page."""

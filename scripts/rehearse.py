@@ -63,13 +63,13 @@ LAYERS: Sequence[tuple[str, str, str]] = (
     (
         "methods, clients and servers",
         r"generated/.*/(methods|client|server|app|binding|errors|constants)\.py",
-        r"runtime/mcp_runtime/((app|features|client_features)/.*|(client|server|handlers|options|peer|stub)\.py)",
+        r"runtime/mcp_runtime/((app|core/features|client_features)/.*|core/(client|server|handlers|options|peer|stub)\.py)",
     ),
-    ("types and messages", r"generated/.*\.py", r"runtime/mcp_runtime/[^/]*\.py"),
+    ("types and messages", r"generated/.*\.py", r"runtime/mcp_runtime/(core/)?[^/]*\.py"),
     (
         "connections and transports",
         "-",
-        r"runtime/mcp_runtime/(connection|handshake|protocol|sealed|transports|middleware)/.*",
+        r"runtime/mcp_runtime/(core|sealed|middleware)/.*",
     ),
     ("authorization, extensions, hosts, tools", "-", r"runtime/.*"),
     ("structure of the schema", rf"schema/({NEXT}/.*|revisions\.json)", "-"),

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_runtime.transports.http.client import streamable
+from mcp_runtime.core.transports.http.client import streamable
 from support import official
 from support.command import Cli
 from support.programs import quick_python

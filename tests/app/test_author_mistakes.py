@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.app import DefinitionError, ask
-from mcp_runtime.transports.memory import connect_memory
+from mcp_runtime.core.transports.memory import connect_memory
 from support.apps import call, text_of
 from support.programs import run_program
 

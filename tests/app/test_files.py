@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime import testing
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-LATER = ("pydantic", "asyncio", "griffe", "uritemplate", "jsonschema", "mcp_runtime.connection")
+LATER = ("pydantic", "asyncio", "griffe", "uritemplate", "jsonschema", "mcp_runtime.core.connection")
 
 SERVER = """
 import sys

@@ -8,7 +8,7 @@ import pytest
 from mcp_bindings import v2024_11_05, v2025_11_25, v2026_07_28
 from mcp_runtime import testing
 from mcp_runtime.app import DefinitionError
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
 from support.apps import text_of
 
 CONTACT: Mapping[str, Any] = {

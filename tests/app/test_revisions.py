@@ -9,7 +9,7 @@ import pytest
 
 from mcp_runtime import testing
 from mcp_runtime.app import Application
-from mcp_runtime.handlers import Handlers
+from mcp_runtime.core.handlers import Handlers
 from support.apps import text_of
 from support.samples import REVISIONS
 

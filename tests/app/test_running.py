@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.core.transports.http import connect_http
 from support.programs import quick_python
 
 SERVER = '''

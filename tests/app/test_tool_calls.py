@@ -13,9 +13,9 @@ from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.app import Depends, ToolFailure
 from mcp_runtime.client_features.roots import Roots
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import connections_of
-from mcp_runtime.transports.memory import connect_memory
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import connections_of
+from mcp_runtime.core.transports.memory import connect_memory
 from support.apps import call, listed, opened, text_of
 
 
@@ -146,7 +146,7 @@ class TestProvided:
             return str(await roots.resolve(path))
 
         async def main() -> None:
-            from mcp_runtime.client import ClientOptions
+            from mcp_runtime.core.client import ClientOptions
 
             async with connect_memory(app) as peer:
                 client = await mcp.Client.open(peer, options=ClientOptions(roots=["file:///srv/tea"]))

@@ -12,8 +12,8 @@ from mcp_bindings import v2024_11_05 as first
 from mcp_bindings import v2025_06_18 as older
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.errors import PeerError
-from mcp_runtime.transports.memory import connect_memory
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.transports.memory import connect_memory
 from support.apps import call, listed, text_of
 
 

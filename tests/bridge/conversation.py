@@ -11,16 +11,16 @@ from bridge.messages import accepts
 from differential.subjects import subject
 from mcp_bindings import v2025_11_25 as newest
 from mcp_bindings.v2025_11_25 import Context, Server
-from mcp_runtime.binding import Revisions
 from mcp_runtime.bridge import Bridging, Loss, MissingInRevision, NotExpressible
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection import Connection
-from mcp_runtime.errors import MissingCapability
-from mcp_runtime.peer import Peer
-from mcp_runtime.protocol.jsonrpc import is_object
-from mcp_runtime.server import ServerOptions, start_server
-from mcp_runtime.stub import Handlers
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.core.binding import Revisions
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.connection import Connection
+from mcp_runtime.core.errors import MissingCapability
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.stub import Handlers
+from mcp_runtime.core.transports.memory import memory_pair
 from support.own import own, speaking
 from support.talk import bindings
 

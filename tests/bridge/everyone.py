@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_runtime.bridge import MissingInRevision
-from mcp_runtime.errors import MissingCapability, PeerError
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.modern import LOG_LEVEL
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import Handlers, ServerHandlers
+from mcp_runtime.core.errors import MissingCapability, PeerError
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.modern import LOG_LEVEL
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import Handlers, ServerHandlers
 from support.talk import bindings
 
 URI = "memo://notes"

@@ -6,7 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bridge.everyone import make_server
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.transports.stdio import serve_stdio
 from support.own import own
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ from bridge.everyone import URI, Received, make_handlers, make_server
 from mcp_bindings import v2025_11_25 as old
 from mcp_bindings import v2026_07_28 as new
 from mcp_runtime.bridge import MissingInRevision
-from mcp_runtime.connection.transport import ANSWER_SENT, Sent
-from mcp_runtime.errors import McpError, PeerError
-from mcp_runtime.options import CacheHint
-from mcp_runtime.server import ServerOptions, start_server
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
+from mcp_runtime.core.errors import McpError, PeerError
+from mcp_runtime.core.options import CacheHint
+from mcp_runtime.core.server import ServerOptions, start_server
 from support.channels import Stream, Streams
 from support.posting import answer, post
 from support.talk import of_sender

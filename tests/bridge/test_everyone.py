@@ -9,9 +9,9 @@ from bridge.conversation import converse
 from bridge.everyone import Received, expected, make_handlers, make_server, use_everything
 from bridge.messages import LEGACY, PAIRS, REVISIONS
 from mcp_bindings.bridges import ERAS
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.transports.http import asgi_app, connect_http
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.transports.http import asgi_app, connect_http
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.http import served
 from support.own import OWN, own
 from support.programs import quick_python

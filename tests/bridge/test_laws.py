@@ -30,7 +30,7 @@ from mcp_runtime.bridge.convert import Compiled
 from mcp_runtime.bridge.eras import said_in, without_meta
 from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
 from mcp_runtime.bridge.revisions import Conversions
-from mcp_runtime.protocol import modern
+from mcp_runtime.core.protocol import modern
 
 SAID_IN_STEPS = ("structured_value", "structured_content", "elicitation_id")
 """The kinds of which a step says more than the direct way: as a text, which the next one describes; or by a new id."""

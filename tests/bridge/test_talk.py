@@ -13,13 +13,13 @@ from bridge.conversation import LINK, SOUND, Everything, converse
 from bridge.messages import LEGACY
 from mcp_bindings import v2024_11_05, v2025_06_18
 from mcp_bindings import v2025_11_25 as newest
-from mcp_runtime.binding import FORMAT, Binding
 from mcp_runtime.bridge import Action, Bridging, Loss, MissingInRevision
-from mcp_runtime.errors import BindingFormatError, PeerError, UnsupportedRevision
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.server import start_server
-from mcp_runtime.stub import Handlers
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.core.binding import FORMAT, Binding
+from mcp_runtime.core.errors import BindingFormatError, PeerError, UnsupportedRevision
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.server import start_server
+from mcp_runtime.core.stub import Handlers
+from mcp_runtime.core.transports.memory import memory_pair
 from support.own import speaking
 from support.talk import bindings, raw
 
@@ -178,7 +178,7 @@ class TestServer:
             for servers in ((everything, Old()), (Old(), everything)):
                 here, there = memory_pair()
                 connection = await start_server(there, *servers)
-                from mcp_runtime.peer import Peer
+                from mcp_runtime.core.peer import Peer
 
                 client = await v2024_11_05.Client.open(Peer(here))
                 assert (await client.list_tools()).tools == []
@@ -343,7 +343,7 @@ SAME = """
 import asyncio, sys
 from mcp_bindings.v2025_11_25 import Client, Server
 
-from mcp_runtime.transports.memory import connect_memory
+from mcp_runtime.core.transports.memory import connect_memory
 
 async def main():
     async with connect_memory(Server()) as peer:

@@ -45,7 +45,7 @@ async def test_a_list_that_always_fails_says_nothing_about_first_requests(name: 
     method = f"list_{name}"
     (tmp_path / "server.py").write_text(
         "from mcp_bindings.v2026_07_28 import Server\n"
-        "from mcp_runtime.transports.stdio import serve_stdio\n"
+        "from mcp_runtime.core.transports.stdio import serve_stdio\n"
         "class Remote(Server):\n"
         f"    async def {method}(self, params, ctx): raise OSError('fetch failed')\n"
         "serve_stdio(Remote())\n"

@@ -12,9 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from mcp_runtime.errors import RequestTimeout
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.core.errors import RequestTimeout
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.http import connect_http
 from support.programs import quick_python
 from support.talk import bindings
 

@@ -14,9 +14,9 @@ import pytest
 from mcp_bindings import bridges
 from mcp_bindings import v2026_07_28 as modern
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import UnsupportedRevision
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import UnsupportedRevision
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.command import Cli
 from support.http import RawClient, hello
 from support.http_modern import called, headers_for
@@ -84,7 +84,7 @@ async def test_stdio_clients_of_other_revisions_are_served(folder: Path, server:
 @pytest.mark.slow
 async def test_a_bridged_server_offers_only_the_revisions_that_it_names(folder: Path) -> None:
     options = "only = App(options=ServerOptions(revisions=['2025-06-18']))"
-    limited = f"{SERVER}from mcp_runtime.server import ServerOptions\n{options}\n"
+    limited = f"{SERVER}from mcp_runtime.core.server import ServerOptions\n{options}\n"
     (folder / "server.py").write_text(limited, "utf-8")
     async with connect_stdio(quick_python(), *COMMAND, str(folder / "server.py:only")) as peer:
         with pytest.raises(UnsupportedRevision, match="2026-07-28"):
@@ -123,7 +123,7 @@ async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> No
             "/bad.py:3: tool f: parameter x has no type",
         ),
         (
-            "from mcp_bindings import bridges, v2025_11_25 as v\nfrom mcp_runtime.server import ServerOptions\n"
+            "from mcp_bindings import bridges, v2025_11_25 as v\nfrom mcp_runtime.core.server import ServerOptions\n"
             "del bridges.ERAS\napp = v.App('a', options=ServerOptions(revisions=['2025-03-26', '2024-11-05']))\n",
             "bad.py",
             "mcp_bindings.bridges was generated in format 1",

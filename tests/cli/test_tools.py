@@ -11,7 +11,7 @@ import pytest
 
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindings.v2025_06_18 import Client
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.command import Cli
 from support.programs import quick_python
 from tools.talking import check_types, load, objects, saved, tool

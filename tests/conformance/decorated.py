@@ -11,11 +11,11 @@ from pydantic import Field
 from conformance.everything import DEFAULTS, ENUMS, NAME, PAUSE, PNG, SCHEMA_2020_12, TEMPLATE, WAV
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.app import ToolFailure, sample
-from mcp_runtime.errors import MissingCapability
+from mcp_runtime.core.errors import MissingCapability
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.extensions.skills import Skills
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.features.subscriptions import list_changed
-from mcp_runtime.server import ServerOptions
 
 SKILLS = Path(__file__).parents[2] / "examples" / "skills"
 

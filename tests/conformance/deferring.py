@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from conformance.decorated import app
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.app import Refusal, ToolFailure, ask
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
 from mcp_runtime.extensions.tasks import defer
 
 __all__ = ["app"]

@@ -8,9 +8,9 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from mcp_runtime.errors import McpError, MissingCapability, PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import ServerHandlers
+from mcp_runtime.core.errors import McpError, MissingCapability, PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import ServerHandlers
 
 INVALID_PARAMS = -32602
 RESOURCE_NOT_FOUND = -32002

@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from differential.values import Json, differences, is_map, read
-from mcp_runtime.method import AnyMethod, Direction, MethodTable, RequestMethod, WireType
+from mcp_runtime.core.method import AnyMethod, Direction, MethodTable, RequestMethod, WireType
 from support.samples import REVISIONS, TRANSCRIBED
 
 FILES = sorted(Path(__file__).parent.glob("*.json"))

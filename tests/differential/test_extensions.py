@@ -28,7 +28,7 @@ from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.names import references
 from mcp_bindgen.ir.nodes import Ref, Struct
 from mcp_bindgen.load import load_released
-from mcp_runtime.method import WireType
+from mcp_runtime.core.method import WireType
 from support.extensions import CARDS, TASKS, UI, official
 
 pytestmark = pytest.mark.differential

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from differential.instances import Case
 from differential.subjects import REFUSED, Subject, subject
 from differential.values import write
-from mcp_runtime.model import WireModel
+from mcp_runtime.core.model import WireModel
 from support.samples import REVISIONS
 
 pytestmark = [pytest.mark.differential, pytest.mark.parametrize("revision", REVISIONS)]

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.settings import Suspended
 from mcp_runtime.sealed import InputState
-from mcp_runtime.server import ServerOptions, start_server
-from mcp_runtime.settings import Suspended
 from support.asking import FORM, Line, text
 from support.channels import Stream, Streams
 

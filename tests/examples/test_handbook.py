@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.apps import text_of
 from support.documents import ROOT
 from support.programs import quick_python

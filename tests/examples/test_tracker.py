@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings.v2025_11_25 import App, Client
 from mcp_runtime import testing
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.apps import text_of
 from support.documents import ROOT
 from support.programs import quick_python

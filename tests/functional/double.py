@@ -10,10 +10,10 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from mcp_runtime.binding import Binding
-from mcp_runtime.errors import MethodNotImplemented, PeerError
-from mcp_runtime.method import Method, NotificationMethod, RequestMethod
-from mcp_runtime.stub import CallOptions, Context, Handlers, Stub
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.errors import MethodNotImplemented, PeerError
+from mcp_runtime.core.method import Method, NotificationMethod, RequestMethod
+from mcp_runtime.core.stub import CallOptions, Context, Handlers, Stub
 
 P = TypeVar("P")
 R = TypeVar("R")

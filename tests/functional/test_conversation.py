@@ -38,8 +38,8 @@ from mcp_bindings.v2025_11_25 import (
     ToolInputSchema,
 )
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError, MethodNotFoundError, PeerUrlElicitationRequiredError
-from mcp_runtime.errors import PeerError
-from mcp_runtime.stub import iterate
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.stub import iterate
 from support.samples import REVISIONS
 
 

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks, ui
-from mcp_runtime.errors import BindingFormatError
+from mcp_runtime.core.errors import BindingFormatError
+from mcp_runtime.core.method import Direction
 from mcp_runtime.extensions.binding import ExtensionBinding
-from mcp_runtime.method import Direction
 from support.checkers import mypy, pyright
 from support.command import Cli
 from support.extensions import DIRECTIONS, ID, ORDERS, REVISION, TASKS, UI
@@ -21,7 +21,7 @@ from support.extensions import DIRECTIONS, ID, ORDERS, REVISION, TASKS, UI
 ROOT = Path(__file__).resolve().parents[2]
 USE = """
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime.stub import Caller
+from mcp_runtime.core.stub import Caller
 from acme import orders
 
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
 
 from mcp_bindings import v2026_07_28 as modern
 from mcp_bindings.v2025_11_25 import CallToolRequestParams, ListToolsResult, TextContent, Tool, ToolInputSchema
-from mcp_runtime.model import ABSENT, Absent, Exactly, Integer, WireModel
+from mcp_runtime.core.model import ABSENT, Absent, Exactly, Integer, WireModel
 
 NAN, INFINITY = float("nan"), float("inf")
 

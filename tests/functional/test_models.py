@@ -32,7 +32,7 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.model import ABSENT, REQUIRED, WireModel
+from mcp_runtime.core.model import ABSENT, REQUIRED, WireModel
 from support.samples import REVISIONS
 
 

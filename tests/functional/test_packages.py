@@ -24,9 +24,9 @@ from mcp_bindings.v2025_11_25 import (
     METHODS,
     CallToolRequestParams,
 )
-from mcp_runtime.binding import FORMAT, Binding
-from mcp_runtime.errors import BindingFormatError, PeerError
-from mcp_runtime.method import Direction, RequestMethod, WireType
+from mcp_runtime.core.binding import FORMAT, Binding
+from mcp_runtime.core.errors import BindingFormatError, PeerError
+from mcp_runtime.core.method import Direction, RequestMethod, WireType
 from support.samples import LEGACY, REVISIONS
 
 GENERATED = Path(inspect.getfile(mcp_bindings)).parent
@@ -49,7 +49,7 @@ class TestLazyPackage:
     def test_stubs_and_tables_need_no_pydantic(self) -> None:
         for revision in REVISIONS:
             found = self.imported(f"from {package(revision).__name__} import Client, Server, METHODS, BINDING")
-            assert "pydantic" not in found and "mcp_runtime.model" not in found
+            assert "pydantic" not in found and "mcp_runtime.core.model" not in found
             name = package(revision).__name__
             features = {module.removeprefix(f"{name}.") for module in found if module.startswith(f"{name}.")}
             assert features == {"client", "server", "methods", "models", "errors", "binding"}

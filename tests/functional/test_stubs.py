@@ -10,8 +10,8 @@ from functional.bindings import methods_of, package, public, python_name, reques
 from functional.double import Double
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.load import load_released
-from mcp_runtime.method import AnyMethod, Direction, Method, NotificationMethod, RequestMethod
-from mcp_runtime.stub import CallOptions, Handlers
+from mcp_runtime.core.method import AnyMethod, Direction, Method, NotificationMethod, RequestMethod
+from mcp_runtime.core.stub import CallOptions, Handlers
 from support.samples import LEGACY, REVISIONS, TRANSCRIBED
 
 CLIENT_STUBS_2025_11_25 = """

@@ -18,7 +18,10 @@ from host.serving import InMemory, app_of, program
 from mcp_bindings import App, Client
 from mcp_bindings import v2025_06_18 as legacy
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.connection import Exchange
+from mcp_runtime.core.connection import Exchange
+from mcp_runtime.core.options import CacheHint
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import ClientOptions, Proceed
 from mcp_runtime.host import (
     ConfigurationError,
     Decision,
@@ -31,9 +34,6 @@ from mcp_runtime.host import (
     ask_unless_read_only,
     read_only,
 )
-from mcp_runtime.options import CacheHint
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.settings import ClientOptions, Proceed
 from support.stdio_peers import eventually
 
 

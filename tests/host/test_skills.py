@@ -7,7 +7,7 @@ import pytest
 
 from host.serving import InMemory
 from mcp_bindings import App, Client
-from mcp_runtime.errors import McpError
+from mcp_runtime.core.errors import McpError
 from mcp_runtime.extensions.skills import SkillError, Skills
 from mcp_runtime.host import Host
 from support.skills import app, write

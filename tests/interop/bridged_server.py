@@ -4,7 +4,7 @@ python -m interop.bridged_server        # in tests/
 """
 
 from interop.our_server import Everything20251125
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 if __name__ == "__main__":
     serve_stdio(Everything20251125())

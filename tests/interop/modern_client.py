@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.errors import PeerError
-from mcp_runtime.options import CallOptions
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.options import CallOptions
 
 WORDS = {"word 0": "one", "word 1": "two", "word 2": "three"}
 SEEN: dict[str, Any] = {

@@ -10,13 +10,13 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.errors import PeerError
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.transports.http import serve_http
+from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.sealed import InputState
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.settings import Suspended
-from mcp_runtime.transports.http import serve_http
-from mcp_runtime.transports.stdio import serve_stdio
 
 TOOLS = ("three", "both", "count", "say", "slow", "cancelled_calls", "change", "fail")
 

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from mcp_bindings.v2026_07_28 import App, Context
 from mcp_runtime.app import ToolFailure, ask
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.transports.http import serve_http
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
-from mcp_runtime.transports.http import serve_http
 
 
 class Size(BaseModel):

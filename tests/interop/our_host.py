@@ -5,8 +5,8 @@ from typing import Any
 from interop.peers import offer
 from interop.peers.offer import Json
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
-from mcp_runtime.errors import PeerError
-from mcp_runtime.stub import Handlers
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.stub import Handlers
 
 
 class Host(Handlers):

@@ -15,15 +15,15 @@ from typing import Any
 from interop.peers import offer
 from interop.peers.offer import Json
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.protocol.capabilities import declares
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import ServerHandlers
+from mcp_runtime.core.transports.http import serve_http
+from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
-from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import ServerHandlers
-from mcp_runtime.transports.http import serve_http
-from mcp_runtime.transports.stdio import serve_stdio
 from support.own import own
 
 RESOURCE_NOT_FOUND = -32002

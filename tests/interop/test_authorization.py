@@ -16,10 +16,10 @@ import pytest
 from interop.processes import PEERS, interpreter, node_package
 from mcp_bindings import App, v2024_11_05, v2025_11_25, v2026_07_28
 from mcp_runtime.auth import Bearer, ClientCredentials, FileStore, MemoryStore, OAuth
-from mcp_runtime.errors import AuthorizationError, PeerError
-from mcp_runtime.server import requires_scopes
+from mcp_runtime.core.errors import AuthorizationError, PeerError
+from mcp_runtime.core.server import requires_scopes
+from mcp_runtime.core.transports.http import asgi_app, connect_http, connect_sse, sse_app
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse, sse_app
 from support.http import served
 from support.ports import free_port
 
@@ -203,7 +203,7 @@ PROGRAM = """
 import asyncio, sys
 from mcp_bindings import v2026_07_28
 from mcp_runtime.auth import FileStore, OAuth
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.core.transports.http import connect_http
 
 async def nobody(url): raise AssertionError("asked to sign in")
 

@@ -23,10 +23,10 @@ from mcp_bindings.v2025_11_25 import (
     TextContent,
 )
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError, PeerUrlElicitationRequiredError
-from mcp_runtime.client import ClientOptions, open_any
-from mcp_runtime.errors import PeerError
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions, open_any
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 pytestmark = pytest.mark.interop
 

@@ -13,11 +13,11 @@ from interop.modern_client import SEEN, WORDS, Host, seen_by
 from interop.processes import OURS, SDK1, SDK2, TESTS, interpreter
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.client_features.listening import listening
-from mcp_runtime.errors import PeerError, UnsupportedRevision
-from mcp_runtime.peer import Peer
-from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
+from mcp_runtime.core.client import ClientOptions, open_any
+from mcp_runtime.core.errors import PeerError, UnsupportedRevision
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.transports.stdio import StdioClientTransport, connect_stdio
 
 pytestmark = pytest.mark.interop
 

@@ -19,9 +19,9 @@ import pytest
 
 from interop.processes import TESTS
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.errors import McpError
-from mcp_runtime.options import CallOptions
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.transports.http import connect_http
 from support.asking import asked, meta, text
 from support.http import BOTH, Events
 from support.ports import free_port

@@ -11,10 +11,10 @@ from redis.asyncio import Redis
 
 from mcp_runtime.cluster import fan_out as fan_outs
 from mcp_runtime.cluster.redis import RedisEventStore, RedisFanOut, RedisSpentStates
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.transports.http import Event, HttpLimits, asgi_app
+from mcp_runtime.core.transports.http import events as event_log
 from mcp_runtime.sealed import inputs
-from mcp_runtime.transports.http import Event, HttpLimits, asgi_app
-from mcp_runtime.transports.http import events as event_log
 from support.asking import text
 from support.http import RawClient, call, events_of, messages_of, raw_client
 from support.http_server import chatty

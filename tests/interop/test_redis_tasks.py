@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from mcp_bindings.extensions.tasks import ClientMixin
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
 from mcp_runtime.extensions.tasks import redis as stores
 from mcp_runtime.extensions.tasks import resume_task, start_task
 from mcp_runtime.extensions.tasks.redis import RedisTaskStore

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from interop.processes import OURS, PEERS, SDK1, SDK2, SDK_OLD, Side, interpreter
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.transports.stdio import connect_stdio
 
 pytestmark = pytest.mark.interop
 

@@ -10,9 +10,9 @@ import pytest
 
 from interop.processes import PEERS, SDK2, SECONDS, interpreter
 from mcp_bindings import Client
-from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError
+from mcp_runtime.core.errors import ConnectionClosed, MissingCapability, PeerError
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.extensions.skills import SkillError, Skills, iter_skills, load_skill, read_directory
-from mcp_runtime.transports.stdio import connect_stdio
 from support.skills import write
 
 pytestmark = pytest.mark.interop

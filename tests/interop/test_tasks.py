@@ -16,11 +16,11 @@ import pytest
 from interop.processes import PEERS, SECONDS, TESTS, interpreter, node_package
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.transports.http import connect_http
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.extensions.tasks import TaskFailed, TaskHandle, Tasks, start_task
-from mcp_runtime.peer import Peer
-from mcp_runtime.transports.http import connect_http
-from mcp_runtime.transports.stdio import connect_stdio
 from support.ports import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("tasks"), pytest.mark.timeout(SECONDS)]

@@ -13,10 +13,10 @@ import pytest
 
 from interop.processes import bindgen, node_server, python_server
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.peer import Peer
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.tools import Tool, ToolArgumentError, ToolError
-from mcp_runtime.transports.stdio import connect_stdio
 from tools.talking import validator
 from tools.test_differential import accepts, instances
 

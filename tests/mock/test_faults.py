@@ -9,11 +9,11 @@ import pytest
 from mcp_bindgen.mock import serve, server
 from mcp_bindgen.mock.faults import Faults
 from mcp_bindings import Client, v2025_11_25, v2026_07_28
-from mcp_runtime.errors import McpError, PeerError
-from mcp_runtime.stub import CallOptions
+from mcp_runtime.core.errors import McpError, PeerError
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.http import asgi_app, connect_http
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.testing import connect
-from mcp_runtime.transports.http import asgi_app, connect_http
-from mcp_runtime.transports.stdio import connect_stdio
 from mock.cafe import cafe, record
 from mock.locks import tool, write_lock
 from support.http import BOTH, SESSION, browser, served

@@ -13,7 +13,7 @@ from support.documents import ROOT
 TEST = """
 import asyncio
 from mcp_bindings import Client
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.core.transports.http import connect_http
 
 pytest_plugins = ["mcp_bindgen.mock.pytest_plugin"]
 

@@ -13,7 +13,7 @@ from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.mock import server
 from mcp_bindgen.values.schema import NoValue, value_of
 from mcp_bindings import Client, v2024_11_05, v2025_06_18, v2025_11_25, v2026_07_28
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
 from mcp_runtime.testing import connect
 from mock.locks import CITY, FORECAST, tool, write_lock
 from support.command import Cli

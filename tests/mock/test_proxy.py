@@ -12,8 +12,8 @@ from mcp_bindgen.live.http_proxy import UrlRelay
 from mcp_bindgen.live.record import Recorder
 from mcp_bindgen.mock import serve
 from mcp_bindings import v2025_11_25, v2026_07_28
-from mcp_runtime.transports.http import connect_http
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.http import connect_http
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mock.cafe import lines_of
 from mock.locks import tool, write_lock
 from support.command import Cli

@@ -11,7 +11,7 @@ import pytest_asyncio
 from mcp_bindgen.live.mask import message_mask
 from mcp_bindgen.mock import server
 from mcp_bindings import Client, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
 from mcp_runtime.testing import connect
 from mock.cafe import cafe, converse, heard, lines_of, record
 from support.command import Cli

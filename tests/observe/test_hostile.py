@@ -9,9 +9,9 @@ import pytest
 from mcp_bindgen.live.bindings import packages_of
 from mcp_bindgen.live.bindings import revisions as released
 from mcp_bindgen.live.readings import Reader
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.observe.observer import Observer
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from observe.faults import CLIENT, FAULTS, Said
 
 ODD: tuple[Any, ...] = (None, True, False, 0, -1, 1.5, 2**70, "", "x", "\x1b[2J", "x" * 2000, [], {}, [[]], {"": None})

@@ -20,7 +20,13 @@ from support.sessions import SETS_UP, play
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
 
 IMPORTED = (
-    *("argparse", "asyncio", "mcp_runtime.testing", "mcp_runtime.transports.http", "mcp_runtime.transports.stdio"),
+    *(
+        "argparse",
+        "asyncio",
+        "mcp_runtime.testing",
+        "mcp_runtime.core.transports.http",
+        "mcp_runtime.core.transports.stdio",
+    ),
     *(f"mcp_bindings.v{revision}.app" for revision in ("2025_11_25", "2026_07_28")),
 )
 """Modules of the wheel and of Python that many programs import."""

@@ -15,35 +15,31 @@ from typing import Any, Final
 import pytest
 
 from mcp_bindings import v2025_11_25, v2026_07_28
-from mcp_runtime.transports.http import asgi_app
-from mcp_runtime.transports.memory import connect_memory
+from mcp_runtime.core.transports.http import asgi_app
+from mcp_runtime.core.transports.memory import connect_memory
 from support.http import RawClient, call
 from support.http_modern import called, modern_client
 from support.imports import import_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "runtime" / "mcp_runtime"
-BESIDE: Final = frozenset(
-    "app auth bridge client_features cluster extensions host middleware observe sealed testing tools".split()
-)
-"""The rooms beside the core."""
+CORE = PACKAGE / "core"
 MAX_FILES: Final = 78
-MAX_CODE: Final = 11_910
+MAX_CODE: Final = 11_921
 MIN_LINES: Final = 60
 MAX_MODULES: Final = {"legacy": 17, "modern": 18, "http": 24}
 """How many modules a call may visit in memory, client and server together, by era; and over HTTP, in the server."""
-STARTS: Final = ("mcp_runtime.client", "mcp_runtime.model", "mcp_runtime.server", "mcp_runtime.stub")
+STARTS: Final = (
+    "mcp_runtime.core.client",
+    "mcp_runtime.core.model",
+    "mcp_runtime.core.server",
+    "mcp_runtime.core.stub",
+)
 """Modules that programs and generated bindings import, besides the transports."""
 
 
 def core() -> list[Path]:
-    found = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name not in ("__init__.py", "pytest_plugin.py")]
-    return [path for path in found if _room(path.relative_to(PACKAGE).with_suffix("").parts) is None]
-
-
-def _room(parts: tuple[str, ...]) -> str | None:
-    """Return the room beside the core that a module is in."""
-    return parts[0] if parts[0] in BESIDE else None
+    return [path for path in sorted(CORE.rglob("*.py")) if path.name != "__init__.py"]
 
 
 def code_lines(path: Path) -> int:
@@ -70,22 +66,17 @@ def test_it_has_few_lines_of_code() -> None:
 
 
 def test_its_files_are_full() -> None:
-    short = {
-        path.relative_to(PACKAGE).as_posix() for path in core() if len(path.read_text("utf-8").splitlines()) < MIN_LINES
-    }
+    short = {shown(path) for path in core() if len(path.read_text("utf-8").splitlines()) < MIN_LINES}
     assert short == set(), "join a short file to the one that uses it"
 
 
 def test_it_imports_no_room_beside_it() -> None:
-    found: dict[str, set[str]] = {}
-    for name, imported in import_graph(ROOT / "runtime", "mcp_runtime").items():
-        own, *parts = name.split(".")
-        if not parts or _room(tuple(parts)) is not None:
-            continue
-        rooms = {room for other in imported if (inner := other.split(".")[1:]) and (room := _room(tuple(inner)))}
-        if rooms:
-            assert own == "mcp_runtime"
-            found[".".join(parts)] = rooms
+    found = {
+        name: outside
+        for name, imported in import_graph(ROOT / "runtime", "mcp_runtime").items()
+        if f"{name}.".startswith("mcp_runtime.core.")
+        and (outside := {other for other in imported if not f"{other}.".startswith("mcp_runtime.core.")})
+    }
     assert found == {}
 
 
@@ -93,7 +84,7 @@ def test_stdio_and_http_need_all_of_it() -> None:
     graph = import_graph(ROOT / "runtime", "mcp_runtime")
     names = {f"mcp_runtime.{'.'.join(path.relative_to(PACKAGE).with_suffix('').parts)}" for path in core()}
     needed: set[str] = set()
-    reached = {name for name in names if name.startswith("mcp_runtime.transports.")} | set(STARTS)
+    reached = {name for name in names if name.startswith("mcp_runtime.core.transports.")} | set(STARTS)
     while reached:
         needed |= reached
         reached = {other for name in reached for other in graph[name]} - needed
@@ -107,7 +98,7 @@ def test_no_room_assigns_what_another_declares() -> None:
         for name in chain.from_iterable(map(_declared, ast.walk(tree))):
             declared.setdefault(name, set()).add(_folder(path))
     foreign = {
-        f"{path.relative_to(PACKAGE).as_posix()}: {ast.unparse(node)}"
+        f"{shown(path)}: {ast.unparse(node)}"
         for path, tree in trees.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and not _is_own(node)
@@ -118,8 +109,12 @@ def test_no_room_assigns_what_another_declares() -> None:
 
 def _folder(path: Path) -> str:
     """Return the folder that a file of the core is in; the files beside the folders hold what all share."""
-    parts = path.relative_to(PACKAGE).parts
+    parts = path.relative_to(CORE).parts
     return parts[0] if len(parts) > 1 else ""
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(CORE).as_posix()
 
 
 def _is_own(node: ast.Attribute) -> bool:

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from mcp_runtime import errors
-from mcp_runtime.options import Limits
-from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
+from mcp_runtime.core import errors
+from mcp_runtime.core.options import Limits
+from mcp_runtime.core.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
 from support.documents import ROOT, Program, pages, programs, session
 from support.programs import quick_commands, run_program
 from support.sessions import Played, play

@@ -22,8 +22,8 @@ from mcp_bindgen.load import load_released
 from mcp_bindgen.plan import plan
 from mcp_bindgen.request import settle
 from mcp_bindgen.settings import Settings
-from mcp_runtime import binding
 from mcp_runtime.bridge import table as runtime_table
+from mcp_runtime.core import binding
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
@@ -290,4 +290,4 @@ def test_time_and_randomness_come_from_one_module() -> None:
                 # The CPU time of a thread is not the time of day.
                 names = [str(node.module)] if {alias.name for alias in node.names} != {"thread_time"} else []
             found |= {(path.relative_to(package).as_posix(), name) for name in names if name in CLOCKS}
-    assert found == {("sources.py", name) for name in ("random", "secrets", "time")}
+    assert found == {("core/sources.py", name) for name in ("random", "secrets", "time")}

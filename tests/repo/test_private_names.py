@@ -21,7 +21,10 @@ EXCEPTIONS = {
     ("runtime/test_tasks_flow.py", "_owners"): "what a store keeps of a client that left is seen nowhere else",
     ("runtime/transports/test_stdio_descriptors.py", "_reopened"): "a system without /proc cannot be had here",
     ("runtime/transports/test_stdio_end.py", "_LAST_RESORT"): "the wait for a process that ignores signals is long",
-    ("soak/test_faults.py", "mcp_runtime.transports.stdio_client._LINGER"): "a longer wait, for a machine under load",
+    (
+        "soak/test_faults.py",
+        "mcp_runtime.core.transports.stdio_client._LINGER",
+    ): "a longer wait, for a machine under load",
 }
 """Test file and private name, and why the test needs it."""
 

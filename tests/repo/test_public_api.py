@@ -31,8 +31,8 @@ def test_examples_import_public_names_only(example: Path) -> None:
 
 
 def test_private_imports_are_found() -> None:
-    code = "import mcp_runtime.functions\nfrom mcp_runtime.client_features.roots import UnsafePath, Roots"
-    assert [*_private_imports(code)] == ["mcp_runtime.functions", "mcp_runtime.client_features.roots.UnsafePath"]
+    code = "import mcp_runtime.core.functions\nfrom mcp_runtime.client_features.roots import UnsafePath, Roots"
+    assert [*_private_imports(code)] == ["mcp_runtime.core.functions", "mcp_runtime.client_features.roots.UnsafePath"]
 
 
 def test_every_exported_name_exists() -> None:

@@ -22,10 +22,10 @@ LISTED = {
     ("runtime/mcp_runtime/middleware/validate.py", "INVALID_INPUT_IN_RESULT"): (
         "server/tools, Error Handling: no schema says how invalid arguments are answered"
     ),
-    ("runtime/mcp_runtime/transports/http/server/sessions.py", "PRIMES_SINCE"): (
+    ("runtime/mcp_runtime/core/transports/http/server/sessions.py", "PRIMES_SINCE"): (
         "basic/transports, Sending Messages to the Server: no schema says how streams begin"
     ),
-    ("runtime/mcp_runtime/transports/http/server/sessions.py", "ASSUMED"): (
+    ("runtime/mcp_runtime/core/transports/http/server/sessions.py", "ASSUMED"): (
         "basic/transports, Protocol Version Header: the revision of clients that are older than the header"
     ),
 }

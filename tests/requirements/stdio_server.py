@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 package: Any = import_module(f"mcp_bindings.v{sys.argv[1].replace('-', '_')}")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
-from mcp_runtime.server import ServerOptions
 from support.roles import answering, make_server, raises, returns
 from support.talk import bindings, raw
 

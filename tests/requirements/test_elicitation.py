@@ -8,7 +8,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client_features.forms import Action, ask_form, defaults, problems
 from mcp_runtime.client_features.url_elicitation import UrlElicitations, Visits, inspect_url
-from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.core.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from support.asked import asked_in_a_call
 from support.roles import answering, build, is_refused, make_handlers, make_server, returns

@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.check.requirements import LEGACY
-from mcp_runtime.client import ClientOptions, open_any
-from mcp_runtime.errors import (
+from mcp_runtime.core.client import ClientOptions, open_any
+from mcp_runtime.core.errors import (
     LocalProtocolError,
     MissingCapability,
     PeerError,
     RequestTimeout,
     UnsupportedRevision,
 )
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.tasks import Tasks
 from mcp_runtime.extensions.vendor import vendor_request
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
-from mcp_runtime.peer import Peer
-from mcp_runtime.server import ServerOptions, start_server
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.memory import memory_pair
 from support.own import OWN, own
 from support.roles import TEXT, Hold, RawServer, answering, make_handlers, make_server, returns
 from support.talk import Raw, bindings, raw, talk

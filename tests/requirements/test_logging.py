@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.connection.notifications import LEVELS
-from mcp_runtime.errors import MissingCapability
+from mcp_runtime.core.connection.notifications import LEVELS
+from mcp_runtime.core.errors import MissingCapability
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.middleware.log_handler import McpLogHandler
-from mcp_runtime.server import ServerOptions
 from support.roles import answering, build, make_handlers, make_server, raises
 from support.talk import MODERN, PREFIX, Raw, raw
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.errors import PeerError, RemoteProtocolError
+from mcp_runtime.core.errors import PeerError, RemoteProtocolError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.extensions.tasks import RELATED
 from mcp_runtime.middleware.validate import Validate
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import CallOptions
 from support.roles import TEXT, answering, make_handlers, make_server, raises, returns
 from support.talk import MODERN, PREFIX, idle, raw, talk
 from support.tasking import Worker

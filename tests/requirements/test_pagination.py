@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
 from support.roles import answering, make_server, returns
 from support.talk import raw, talk
 

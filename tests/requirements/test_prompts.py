@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.features.subscriptions import list_changed
+from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.middleware.validate import Validate
-from mcp_runtime.server import ServerOptions
 from support.roles import TEXT, answering, make_server, raises, returns
 from support.talk import raw, talk
 

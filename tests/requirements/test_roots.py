@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.client_features.roots import PathRefused, Roots
-from mcp_runtime.errors import MissingCapability
+from mcp_runtime.core.errors import MissingCapability
 from support.roles import answering, make_handlers, make_server, raises
 from support.talk import MODERN, raw, talk
 

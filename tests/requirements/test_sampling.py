@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mcp_runtime.client_features.sampling import Denied, reviewed
-from mcp_runtime.connection import Way
-from mcp_runtime.errors import LocalProtocolError, MissingCapability
+from mcp_runtime.core.connection import Way
+from mcp_runtime.core.errors import LocalProtocolError, MissingCapability
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from support.asked import asked_in_a_call
 from support.roles import answering, build, is_refused, make_handlers, make_server

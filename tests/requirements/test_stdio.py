@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
-from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.peer import Peer
-from mcp_runtime.server import start_server
-from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.server import start_server
+from mcp_runtime.core.transports.stdio import StdioClientTransport, connect_stdio
 from support.roles import TEXT, make_server, returns
 from support.stdio_peers import RAW_PEER, Raw, eventually
 from support.talk import MODERN, bindings, of_sender

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.extensions.tasks import RELATED, Status, Tasks
 from mcp_runtime.extensions.tasks.states import TRANSITIONS
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
-from mcp_runtime.server import ServerOptions
 from support.talk import Raw, raw
 from support.tasking import Worker, quick
 

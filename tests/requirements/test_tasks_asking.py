@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.errors import MissingCapability, PeerError
+from mcp_runtime.core.errors import MissingCapability, PeerError
 from mcp_runtime.extensions.tasks import RELATED, Status, start_task
 from support.roles import RawServer, answering, make_handlers, returns
 from support.tasking import call

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import PeerError, RemoteProtocolError, RequestTimeout
-from mcp_runtime.features.subscriptions import list_changed
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import PeerError, RemoteProtocolError, RequestTimeout
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.middleware.validate import Validate
-from mcp_runtime.server import ServerOptions
 from support.roles import SUM, TEXT, Hold, answering, make_server, returns
 from support.talk import plain, raw, talk
 

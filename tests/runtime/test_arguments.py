@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.client import ClientOptions, open_any
-from mcp_runtime.errors import ConnectionClosed, MissingCapability, UnsupportedRevision
-from mcp_runtime.options import CallOptions
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.memory import connect_memory
-from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
+from mcp_runtime.core.client import ClientOptions, open_any
+from mcp_runtime.core.errors import ConnectionClosed, MissingCapability, UnsupportedRevision
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.core.transports.stdio import connect_stdio, serve_stdio
 from support.own import OWN, own
 from support.roles import make_server, returns
 from support.samples import REVISIONS

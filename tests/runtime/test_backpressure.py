@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from mcp_runtime.server import start_server
-from mcp_runtime.transports.memory import MemoryTransport
+from mcp_runtime.core.server import start_server
+from mcp_runtime.core.transports.memory import MemoryTransport
 from support.talk import Raw
 from support.tools_server import Tools
 

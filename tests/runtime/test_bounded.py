@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from mcp_runtime.cluster.fan_out import check_cancelled
-from mcp_runtime.connection.background import bounded
+from mcp_runtime.core.connection.background import bounded
 
 
 async def _drops_a_cancellation() -> None:

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.connection import Connection
-from mcp_runtime.connection.requester import Principal
-from mcp_runtime.connection.transport import Verdict
-from mcp_runtime.errors import LocalProtocolError, McpError
+from mcp_runtime.core.connection import Connection
+from mcp_runtime.core.connection.requester import Principal
+from mcp_runtime.core.connection.transport import Verdict
+from mcp_runtime.core.errors import LocalProtocolError, McpError
+from mcp_runtime.core.server import ServerOptions, start_server
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.server import ServerOptions, start_server
 from support.channels import Stream, Streams
 from support.posting import answer, post, shake_hands
 

@@ -14,12 +14,12 @@ from mcp_bindings.extensions import tasks as types
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.app import DefinitionError
 from mcp_runtime.app.asking import Refusal, ask
-from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
+from mcp_runtime.core.errors import ConnectionClosed, PeerError, RequestTimeout
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.transports.http import asgi_app, connect_http
+from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import TaskFailed, Tasks, defer, resume_task, start_task
 from mcp_runtime.extensions.vendor import send_request, vendor_request
-from mcp_runtime.options import CallOptions
-from mcp_runtime.transports.http import asgi_app, connect_http
-from mcp_runtime.transports.memory import connect_memory
 from support.http import served
 from support.tasking import quick
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25, v2026_07_28
-from mcp_runtime.connection import Connection
-from mcp_runtime.connection.requester import Principal, Requester
-from mcp_runtime.connection.transport import Verdict
-from mcp_runtime.errors import MissingCapability
-from mcp_runtime.handshake import modern as handshake
+from mcp_runtime.core.connection import Connection
+from mcp_runtime.core.connection.requester import Principal, Requester
+from mcp_runtime.core.connection.transport import Verdict
+from mcp_runtime.core.errors import MissingCapability
+from mcp_runtime.core.handshake import modern as handshake
+from mcp_runtime.core.server import start_server
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.middleware.rate_limit import RateLimit
-from mcp_runtime.server import start_server
-from mcp_runtime.settings import ServerOptions
 from support.channels import Stream, Streams
 from support.own import own
 from support.posting import answer, post, shake_hands

@@ -10,7 +10,7 @@ import pytest
 from mcp_bindings.v2025_11_25.errors import InternalError
 from mcp_runtime.app.errors import DefinitionError, NotFound
 from mcp_runtime.bridge.policy import MissingInRevision, NotExpressible
-from mcp_runtime.errors import (
+from mcp_runtime.core.errors import (
     BindingFormatError,
     ConnectionClosed,
     LocalProtocolError,

@@ -14,16 +14,16 @@ from pydantic import BaseModel, ValidationError
 from mcp_bindings import v2025_11_25 as older
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.http import asgi_app, connect_http
+from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.extensions.extension import Extension
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
 from mcp_runtime.extensions.vendor import send_request, vendor_request
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.http import asgi_app, connect_http
-from mcp_runtime.transports.memory import connect_memory
-from mcp_runtime.transports.stdio import connect_stdio
 from support.bakery import ID, bakery, customer, shop, write_sources
 from support.http import served
 from support.http_modern import asked, modern_client

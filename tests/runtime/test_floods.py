@@ -12,15 +12,15 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.connection.calls import LIGHT, Call, ReservedBytes, weight
+from mcp_runtime.core.connection.calls import LIGHT, Call, ReservedBytes, weight
+from mcp_runtime.core.features import catalogue
+from mcp_runtime.core.method import NotificationMethod
+from mcp_runtime.core.protocol import calls
+from mcp_runtime.core.protocol.jsonrpc import Notification
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.memory import memory_pair
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.features import catalogue
-from mcp_runtime.method import NotificationMethod
 from mcp_runtime.middleware.trace import Tracer
-from mcp_runtime.protocol import calls
-from mcp_runtime.protocol.jsonrpc import Notification
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.memory import memory_pair
 from support.talk import Raw, raw, talk
 from support.tasking import Worker, text_result
 from support.tools_server import Tools

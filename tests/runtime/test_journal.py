@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from mcp_runtime.connection.journal import BURST, RATE
-from mcp_runtime.errors import McpError
-from mcp_runtime.server import start_server
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.core.connection.journal import BURST, RATE
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.server import start_server
+from mcp_runtime.core.transports.memory import memory_pair
 from support.talk import Raw, raw, talk
 from support.tools_server import Tools
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.jsonrpc import Failure, Fault, Notification, Request, Result, classify, parse
+from mcp_runtime.core.protocol import jsonrpc
+from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Notification, Request, Result, classify, parse
 
 
 def deep(depth: int, opening: str = "[", closing: str = "]") -> bytes:

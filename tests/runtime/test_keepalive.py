@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection import Connection, Exchange
-from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
-from mcp_runtime.errors import ConnectionClosed, PeerError
-from mcp_runtime.peer import Peer
-from mcp_runtime.protocol.dispatch import State
-from mcp_runtime.server import ServerOptions, start_server
-from mcp_runtime.settings import Proceed
-from mcp_runtime.transports.memory import memory_pair
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.connection import Connection, Exchange
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport
+from mcp_runtime.core.errors import ConnectionClosed, PeerError
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.protocol.dispatch import State
+from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.settings import Proceed
+from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.programs import quick_python
 from support.talk import raw
 from support.together import together

@@ -17,10 +17,10 @@ from starlette.routing import Mount
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime import testing
 from mcp_runtime.app import Depends
-from mcp_runtime.errors import LifespanError
-from mcp_runtime.settings import ServerOptions
-from mcp_runtime.transports.http import asgi_app, connect_http
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.errors import LifespanError
+from mcp_runtime.core.settings import ServerOptions
+from mcp_runtime.core.transports.http import asgi_app, connect_http
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.http import served
 from support.programs import quick_python
 

@@ -12,22 +12,22 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.client import Change, ClientOptions
 from mcp_runtime.client_features.listening import listening
-from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.features.subscriptions import list_changed
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.memory import connect_memory
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import Change, ClientOptions
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.roles import make_server, returns
 
 SERVER = """
 import os, sys
 from pathlib import Path
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.features.subscriptions import list_changed
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 starts = Path(sys.argv[1])
 starts.write_text(starts.read_text() + "x" if starts.exists() else "x")

@@ -6,13 +6,13 @@ import pytest
 from pydantic import BaseModel
 
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection import Connection
-from mcp_runtime.connection.calls import Proceed
-from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.connection import Connection
+from mcp_runtime.core.connection.calls import Proceed
+from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.errors import LocalProtocolError
+from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.extensions.vendor import send_request, vendor_request
-from mcp_runtime.stub import CallOptions
 from support.roles import make_server
 from support.samples import REVISIONS
 from support.talk import LEGACY, bindings

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection import Exchange, Way
-from mcp_runtime.errors import PeerError
-from mcp_runtime.features.subscriptions import list_changed
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.connection import Exchange, Way
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import Proceed
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit, RateLimited
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.settings import Proceed
 from support.calculator import Calculator, Unchecked, tool
 from support.together import together
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.errors import MissingCapability
+from mcp_runtime.core.errors import MissingCapability
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.server import ServerOptions
 from support.roles import make_server
 from support.talk import raw
 

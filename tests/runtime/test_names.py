@@ -4,11 +4,11 @@ import ast
 import re
 from pathlib import Path
 
-from mcp_runtime.protocol import names
+from mcp_runtime.core.protocol import names
 from support.samples import REVISIONS
 from support.talk import bindings
 
-RUNTIME = Path(names.__file__).resolve().parents[1]
+RUNTIME = Path(names.__file__).resolve().parents[2]
 CONSTANTS = {name: value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
 TABLES = [__import__(f"{bindings(revision).__name__}.methods", fromlist=["METHODS"]) for revision in REVISIONS]
 METHODS = {method for table in TABLES for method in table.METHODS}

@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime import stub
-from mcp_runtime.errors import RemoteProtocolError
+from mcp_runtime.core import stub
+from mcp_runtime.core.errors import RemoteProtocolError
 from support.talk import talk
 
 

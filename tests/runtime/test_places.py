@@ -6,8 +6,8 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.methods import ELICITATION_CREATE, TOOLS_CALL
-from mcp_runtime.errors import McpError, RemoteProtocolError
-from mcp_runtime.protocol.validation import Reader
+from mcp_runtime.core.errors import McpError, RemoteProtocolError
+from mcp_runtime.core.protocol.validation import Reader
 
 FORM: dict[str, Any] = {"type": "object", "properties": {}}
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mcp_bindings.v2025_11_25 import METHODS
-from mcp_runtime.errors import RemoteProtocolError
-from mcp_runtime.method import WireType
-from mcp_runtime.protocol.validation import MAX_FOUND, MAX_REPORTED, Reader
+from mcp_runtime.core.errors import RemoteProtocolError
+from mcp_runtime.core.method import WireType
+from mcp_runtime.core.protocol.validation import MAX_FOUND, MAX_REPORTED, Reader
 
 CALL_TOOL: Any = METHODS["tools/call"]
 CREATE_ELICITATION: Any = METHODS["elicitation/create"]

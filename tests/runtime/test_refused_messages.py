@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import RemoteProtocolError
-from mcp_runtime.json_text import Envelope, envelope_of
-from mcp_runtime.peer import Peer
-from mcp_runtime.transports.memory import memory_pair
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import RemoteProtocolError
+from mcp_runtime.core.json_text import Envelope, envelope_of
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.transports.memory import memory_pair
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.receiving import OneStream
 from support.roles import make_server
 from support.talk import raw

@@ -14,13 +14,13 @@ from mcp_bindings import v2025_06_18, v2026_07_28
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
-from mcp_runtime.method import Direction, RequestMethod, WireType
-from mcp_runtime.protocol.binary import BINARY, is_base64, wrong_binary
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.rules import URL_REQUIRED, judge_of
-from mcp_runtime.server import ServerOptions
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import LocalProtocolError, PeerError, RemoteProtocolError
+from mcp_runtime.core.method import Direction, RequestMethod, WireType
+from mcp_runtime.core.protocol.binary import BINARY, is_base64, wrong_binary
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.protocol.rules import URL_REQUIRED, judge_of
+from mcp_runtime.core.server import ServerOptions
 from support.roles import make_handlers, make_server
 from support.talk import talk
 from support.together import together
@@ -105,7 +105,7 @@ async def test_unsafe_urls_are_not_sent(way: str) -> None:
 
 async def test_unsafe_urls_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hostile server has no such checks; here they are removed from ours."""
-    monkeypatch.setattr("mcp_runtime.connection.outbound.LEAVING", {})
+    monkeypatch.setattr("mcp_runtime.core.connection.outbound.LEAVING", {})
     refused: list[PeerError] = []
 
     async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:
@@ -263,7 +263,7 @@ def _no_judge(kind: type) -> None:
 
 
 async def test_a_peers_binary_content_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_runtime.connection.results.judge_of", _no_judge)
+    monkeypatch.setattr("mcp_runtime.core.connection.results.judge_of", _no_judge)
 
     class Own(v2025_06_18.CallToolResult):
         """A class of this test alone, since the writer of a class is cached."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.sealed import InputState
-from mcp_runtime.server import ServerOptions
 from support.asking import PREFIX, asked, line, meta, text
 from support.channels import Stream
 from support.till import KEY, Till, again, answered

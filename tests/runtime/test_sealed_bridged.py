@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from mcp_runtime.core.server import ServerOptions, start_server
 from mcp_runtime.sealed import InputState
-from mcp_runtime.server import ServerOptions, start_server
 from support.asking import Line, asked, text
 from support.channels import Stream, Streams
 from support.roles import build, make_server

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.asking import asked, meta, text
 from support.programs import quick_python
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime import sources
+from mcp_runtime.core import sources
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.sealed import InputState, MemorySpentStates, inputs
-from mcp_runtime.server import ServerOptions
 from support.asking import Known, Line, altered, asked, line, text
 from support.till import KEY, OTHER, Till, again, answered
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.core.errors import LocalProtocolError
+from mcp_runtime.core.protocol.calls import NEVER, Event, Progressed, SentCall
+from mcp_runtime.core.protocol.dispatch import Side, State
+from mcp_runtime.core.protocol.jsonrpc import Fault, Id, Notification, is_array, parse
+from mcp_runtime.core.protocol.session import MAX_REMEMBERED
+from mcp_runtime.core.protocol.session import Session as AnySession
 from mcp_runtime.observe.ends import Received
-from mcp_runtime.protocol.calls import NEVER, Event, Progressed, SentCall
-from mcp_runtime.protocol.dispatch import Side, State
-from mcp_runtime.protocol.jsonrpc import Fault, Id, Notification, is_array, parse
-from mcp_runtime.protocol.session import MAX_REMEMBERED
-from mcp_runtime.protocol.session import Session as AnySession
 
 
 class Session(AnySession):

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions, connections_of, start_server
-from mcp_runtime.settings import Suspended
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions, connections_of, start_server
+from mcp_runtime.core.settings import Suspended
 from support.asking import FORM, YES, Known, Line, asked, meta, text
 from support.channels import Streams
 from support.stdio_peers import eventually

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings.extensions import skills as types
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
 from mcp_runtime.extensions.skills import Skills, iter_skills, load_skill, read_directory
 from support.skills import OWN, TEXT, URI, app, make_folder, opened, write
 

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import skills as types
-from mcp_runtime.errors import MissingCapability
+from mcp_runtime.core.errors import MissingCapability
 from mcp_runtime.extensions.extension import Extension
 from mcp_runtime.extensions.skills import Cache, SkillError, iter_skills, load_skill, read_directory
 from mcp_runtime.extensions.skills.frontmatter import read_frontmatter

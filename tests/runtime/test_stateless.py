@@ -8,12 +8,12 @@ import json
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import McpError, MissingCapability, RequestTimeout, UnsupportedRevision
-from mcp_runtime.peer import Peer
-from mcp_runtime.server import ServerOptions, start_server
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import McpError, MissingCapability, RequestTimeout, UnsupportedRevision
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.memory import memory_pair
 from support.own import own
 from support.roles import make_server
 from support.together import together

@@ -15,12 +15,12 @@ from mcp_bindings.extensions import tasks as types
 from mcp_bindings.v2025_11_25.methods import TOOLS_CALL as OLDER_CALL
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
 from mcp_runtime.app import ask
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.features.listen import Subscription, listen
+from mcp_runtime.core.transports.http import asgi_app, connect_http
+from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, caller, defer, resume_task, start_task
 from mcp_runtime.extensions.tasks.polling import Watch
-from mcp_runtime.features.listen import Subscription, listen
-from mcp_runtime.transports.http import asgi_app, connect_http
-from mcp_runtime.transports.memory import connect_memory
 from support.http import served
 from support.talk import bindings
 from support.task_program import Size

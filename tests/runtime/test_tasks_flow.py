@@ -9,7 +9,9 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.extensions.tasks import (
     OWNER,
     RELATED,
@@ -21,8 +23,6 @@ from mcp_runtime.extensions.tasks import (
     run_as_task,
     start_task,
 )
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import CallOptions
 from support.talk import raw, talk
 from support.tasking import Model, Worker, call, quick, status, text_result
 

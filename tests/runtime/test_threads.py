@@ -16,10 +16,10 @@ from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
-from mcp_runtime.connection.background import Threads
-from mcp_runtime.connection.calls import CURRENT
+from mcp_runtime.core.connection.background import Threads
+from mcp_runtime.core.connection.calls import CURRENT
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.extensions.vendor import vendor_request
-from mcp_runtime.server import ServerOptions
 from support.roles import TEXT, build, make_handlers, make_server
 from support.stdio_peers import eventually
 from support.talk import talk
@@ -256,7 +256,7 @@ class TestThreads:
 def test_a_program_ends_though_a_handler_is_stuck() -> None:
     program = (
         "import asyncio, threading\n"
-        "from mcp_runtime.connection.background import THREADS\n"
+        "from mcp_runtime.core.connection.background import THREADS\n"
         "async def main():\n"
         "    task = asyncio.create_task(THREADS.run(threading.Event().wait))\n"
         "    await asyncio.sleep(0.05)\n"

@@ -3,8 +3,8 @@
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import CallOptions
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import CallOptions
 from support.together import together
 
 pytestmark = pytest.mark.usefixtures("virtual_time")

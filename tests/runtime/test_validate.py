@@ -10,16 +10,16 @@ import pytest
 
 from mcp_bindings import v2025_06_18, v2026_07_28
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection.calls import Proceed
-from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.errors import PeerError, RemoteProtocolError
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.connection.calls import Proceed
+from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.errors import PeerError, RemoteProtocolError
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.features.subscriptions import list_changed
 from mcp_runtime.middleware.json_schema import Check
 from mcp_runtime.middleware.validate import Validate
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.memory import connect_memory
 from support.calculator import SUM, TOTAL, Calculator, Unchecked, text_of, tool
 from support.talk import MODERN, of_sender, raw
 from support.together import together

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.errors import RequestTimeout
+from mcp_runtime.core.errors import RequestTimeout
+from mcp_runtime.core.stub import CallOptions
 from mcp_runtime.middleware.validate import Validate
-from mcp_runtime.stub import CallOptions
 from support.roles import build, make_handlers, make_server
 from support.talk import talk
 from support.tools_server import Tools, text_result

@@ -7,11 +7,11 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from mcp_runtime.errors import McpError
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.extensions.tasks import Tasks, start_task
-from mcp_runtime.options import CallOptions
-from mcp_runtime.peer import Peer
-from mcp_runtime.settings import ClientOptions
 from simulation.duties import MODERN
 from simulation.net import History, Stream, held
 from support.talk import bindings

@@ -13,8 +13,8 @@ from contextvars import Context
 from functools import partial
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack, cast
 
-from mcp_runtime import sources
-from mcp_runtime.sources import Sources
+from mcp_runtime.core import sources
+from mcp_runtime.core.sources import Sources
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

@@ -10,9 +10,9 @@ from itertools import count, pairwise
 from typing import Any, Final, NamedTuple, cast
 from unittest.mock import patch
 
-from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Outcome, Receiver, Sent, TransportError
-from mcp_runtime.transports.pipes import Descriptor
-from mcp_runtime.transports.stdio import StdioServerTransport
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Channel, Outcome, Receiver, Sent, TransportError
+from mcp_runtime.core.transports.pipes import Descriptor
+from mcp_runtime.core.transports.stdio import StdioServerTransport
 from simulation.loop import Loop
 
 FIRST: Final = 1_000
@@ -286,9 +286,9 @@ class Net:
     @contextmanager
     def open(self) -> Generator[None]:
         """Let transports find the simulated descriptors, and draw no secret of the process."""
-        take_over = patch("mcp_runtime.transports.stdio._take_over", self._take_over)
+        take_over = patch("mcp_runtime.core.transports.stdio._take_over", self._take_over)
         # It is drawn once per process, and would be part of the trace.
-        with take_over, patch("mcp_runtime.features.inputs.suspended._SECRET", bytes(32)):
+        with take_over, patch("mcp_runtime.core.features.inputs.suspended._SECRET", bytes(32)):
             yield
 
     def _take_over(self, stdin: int, stdout: int) -> tuple[Descriptor, Descriptor]:

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
-from mcp_runtime.options import CallOptions
 from mcp_runtime.sealed import InputState, MemorySpentStates, SpentStates
-from mcp_runtime.settings import ServerOptions
 from simulation.client import World
 from simulation.duties import MODERN, is_away
 from simulation.net import History

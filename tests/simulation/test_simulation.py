@@ -81,7 +81,7 @@ def test_every_bug_can_be_planted_and_a_kept_world_finds_one() -> None:
 @pytest.mark.slow
 def test_a_planted_bug_is_found() -> None:
     put = "self.next_id += self.next_id < 5"
-    fault = Fault(root="runtime", file="protocol/session.py", find="self.next_id += 1", put=put)
+    fault = Fault(root="runtime", file="core/protocol/session.py", find="self.next_id += 1", put=put)
     assert "the id 5 is used again" in search(5, (fault, ()))
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app
+from mcp_runtime.core.transports.http import HttpLimits, MemoryEventStore, asgi_app
 from simulation.duties import MODERN, PREFIX
 from simulation.net import History, held
 

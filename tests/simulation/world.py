@@ -8,8 +8,8 @@ import warnings
 from functools import partial
 from typing import Any, Final
 
-from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
-from mcp_runtime.server import serving
+from mcp_runtime.core.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
+from mcp_runtime.core.server import serving
 from simulation import hostile, web
 from simulation.client import World, live
 from simulation.duties import LEGACY, MODERN

@@ -7,8 +7,8 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 
 class Echo:

@@ -5,9 +5,9 @@ import logging
 from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.middleware.validate import Validate
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
 
 ITEMS: dict[str, Any] = {"type": "array", "uniqueItems": True}
 

@@ -3,10 +3,10 @@
 import asyncio
 from typing import Any
 
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import McpError, PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import CallOptions
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import McpError, PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import CallOptions
 from support.talk import bindings
 
 SHORT = CallOptions(timeout=0.02)

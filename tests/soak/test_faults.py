@@ -13,10 +13,10 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.errors import ConnectionClosed, McpError, RequestTimeout
-from mcp_runtime.peer import Peer
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
+from mcp_runtime.core.errors import ConnectionClosed, McpError, RequestTimeout
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.stdio import StdioClientTransport, connect_stdio
 from soak.bad_server import GOOD
 from soak.echo_server import CLIENTS
 from soak.fire import resident
@@ -55,7 +55,7 @@ async def _outcomes(
 @pytest.mark.parametrize("number", range(scaled(1, 150)))
 async def test_the_server_is_killed(number: int, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Time may pass between the end of its output and its exit status.
-    monkeypatch.setattr("mcp_runtime.transports.stdio_client._LINGER", 30.0)
+    monkeypatch.setattr("mcp_runtime.core.transports.stdio_client._LINGER", 30.0)
     random = Random(SEED + number)
     transport = StdioClientTransport(sys.executable, HERE / "echo_server.py")
     peer = Peer(transport)

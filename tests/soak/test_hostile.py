@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.connection import Connection
-from mcp_runtime.errors import McpError
-from mcp_runtime.peer import Peer as Target
-from mcp_runtime.server import start_server
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.core.connection import Connection
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.peer import Peer as Target
+from mcp_runtime.core.server import start_server
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.memory import memory_pair
 from soak.fire import FREED, VALID, Fire, Peer, blocks, census, honest, request, resident, silent
 from soak.hostile import RAW, Hostile, shrink
 from soak.scale import SEED, scaled

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import pytest
 
-from mcp_runtime.errors import McpError
-from mcp_runtime.features.subscriptions import list_changed
-from mcp_runtime.peer import Peer as Target
-from mcp_runtime.server import start_server
-from mcp_runtime.settings import Suspended
-from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.peer import Peer as Target
+from mcp_runtime.core.server import start_server
+from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.stub import CallOptions
+from mcp_runtime.core.transports.memory import memory_pair
 from soak.fire import Fire, Peer, blocks, honest, request
 from soak.hostile import RAW, Hostile
 from soak.scale import SEED, scaled

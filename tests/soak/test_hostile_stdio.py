@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.errors import McpError
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.transports.stdio import connect_stdio
 from soak.fire import blocks, census, honest, request, resident, silent, valid_ids, what_is_wrong
 from soak.hostile import Hostile
 from soak.scale import SEED, scaled

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime.connection import Connection
-from mcp_runtime.connection.results import Interrupted
+from mcp_runtime.core.connection import Connection
+from mcp_runtime.core.connection.results import Interrupted
 from mcp_runtime.extensions.extension import Around, Extension
 
 ID = "com.acme/bakery"

@@ -3,9 +3,9 @@
 from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.middleware.validate import Validate
-from mcp_runtime.server import ServerOptions
 
 SUM = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}, "required": ["a", "b"]}
 TOTAL = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from mcp_runtime.connection.transport import ANSWER_SENT, Channel, Outcome, Receiver, Sent, Transport
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Channel, Outcome, Receiver, Sent, Transport
 
 
 class Stream(Channel):

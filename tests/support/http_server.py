@@ -4,8 +4,8 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import ServerHandlers
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import ServerHandlers
 from support.talk import bindings
 
 

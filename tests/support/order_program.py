@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.settings import Suspended
+from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.sealed import InputState
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.settings import Suspended
-from mcp_runtime.transports.stdio import serve_stdio
 
 FORM = v.ElicitRequestFormParamsRequestedSchema(properties={"said": v.StringSchema()})
 

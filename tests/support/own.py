@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from mcp_runtime.binding import Revisions
-from mcp_runtime.handlers import ServerHandlers
-from mcp_runtime.settings import ClientOptions
+from mcp_runtime.core.binding import Revisions
+from mcp_runtime.core.handlers import ServerHandlers
+from mcp_runtime.core.settings import ClientOptions
 
 OWN: Final = ClientOptions(revisions="own")
 """Options of a client that is not bridged."""

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from mcp_runtime.core.transports.http import asgi_app
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import asgi_app
 from support.http import served
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
+from mcp_runtime.core.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
 
 
 class OneStream(Receiver):

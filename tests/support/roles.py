@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import McpError
-from mcp_runtime.peer import Peer
-from mcp_runtime.protocol.jsonrpc import is_object
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.stub import Handlers
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.stub import Handlers
+from mcp_runtime.core.transports.memory import memory_pair
 from support.receiving import OneStream
 from support.talk import MODERN, PREFIX, bindings
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from mcp_runtime.connection.transport import TransportError
-from mcp_runtime.transports.stdio import StdioClientOptions, StdioClientTransport
+from mcp_runtime.core.connection.transport import TransportError
+from mcp_runtime.core.transports.stdio import StdioClientOptions, StdioClientTransport
 from support.receiving import OneStream
 
 PEERS = Path(__file__).parents[1] / "runtime" / "transports" / "peers"

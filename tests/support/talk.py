@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.connection import Connection
-from mcp_runtime.errors import McpError
-from mcp_runtime.peer import Peer
-from mcp_runtime.protocol.jsonrpc import is_object
-from mcp_runtime.server import ServerOptions, start_server
-from mcp_runtime.stub import Handlers
-from mcp_runtime.transports.memory import MemoryTransport, memory_pair
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.connection import Connection
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.server import ServerOptions, start_server
+from mcp_runtime.core.stub import Handlers
+from mcp_runtime.core.transports.memory import MemoryTransport, memory_pair
 from support.receiving import OneStream
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

@@ -5,9 +5,9 @@ from contextlib import suppress
 from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Status, Tasks
-from mcp_runtime.server import ServerOptions
 
 SUPPORT = {"work": "optional", "must": "required", "must not": "forbidden", "silent": None}
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
-from mcp_runtime.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
-from mcp_runtime.peer import Peer
-from mcp_runtime.server import serve
-from mcp_runtime.stub import ServerHandlers
-from mcp_runtime.transports.framing import LineFramer, TooLong
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.server import serve
+from mcp_runtime.core.stub import ServerHandlers
+from mcp_runtime.core.transports.framing import LineFramer, TooLong
 
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 GRACE: Final = 2.0

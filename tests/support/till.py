@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.errors import LocalProtocolError, PeerError
-from mcp_runtime.options import CallOptions
+from mcp_runtime.core.errors import LocalProtocolError, PeerError
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.server import ServerHandlers, ServerOptions
 from mcp_runtime.sealed import InputState
-from mcp_runtime.server import ServerHandlers, ServerOptions
 from support.asking import FORM, YES, asked, line
 
 KEY = secrets.token_bytes(32)

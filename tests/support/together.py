@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.peer import Peer
-from mcp_runtime.server import start_server
-from mcp_runtime.stub import ClientStub, Handlers, ServerHandlers
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.server import start_server
+from mcp_runtime.core.stub import ClientStub, Handlers, ServerHandlers
+from mcp_runtime.core.transports.memory import memory_pair
 
 ClientT = TypeVar("ClientT", bound=ClientStub[Any])
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.connection.background import THREADS
+from mcp_runtime.core.connection.background import THREADS
 
 LATENESS = 1e-6
 """Seconds by which timers are late, as with a real clock: a sleep never ends too early because of rounding."""

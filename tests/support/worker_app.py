@@ -14,10 +14,10 @@ from redis.asyncio import Redis
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.cluster.redis import RedisEventStore, RedisFanOut, RedisSpentStates
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.http import asgi_app
 from mcp_runtime.sealed import InputState
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.http import asgi_app
 
 REDIS = Redis(port=int(os.environ["MCP_TEST_REDIS"]))
 FORM = modern.ElicitRequestFormParamsRequestedSchema(properties={"said": modern.StringSchema()})

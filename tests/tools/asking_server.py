@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
 
 
 class Asking(v.Server):

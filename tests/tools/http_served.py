@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp_bindings import v2025_06_18 as v
-from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.http import serve_http
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.http import serve_http
 
 
 class Served(v.Server):

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindings import v2025_06_18 as v
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 PAGE = 2
 

@@ -16,11 +16,11 @@ from mcp_bindgen.diagnostics import InputError, clip
 from mcp_bindgen.json_values import as_list, as_object, is_list, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.target import Command
-from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
+from mcp_runtime.core.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.transports.stdio_client import StdioClientTransport
 from mcp_runtime.observe.observer import Finding as Wrong
 from mcp_runtime.observe.observer import Observer
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.transports.stdio_client import StdioClientTransport
 
 MAX_LINE: Final = 4 << 20
 """The maximum length of a line of the server, in bytes; a longer one is not judged."""

@@ -11,7 +11,7 @@ from mcp_bindgen.check.client import MAX_LINE, META, Cut, Ended, NotJudged, Peer
 from mcp_bindgen.diagnostics import InputError, clip
 from mcp_bindgen.json_values import as_list, as_object, is_list, json_value
 from mcp_bindgen.live.target import Endpoint
-from mcp_runtime.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, Parameter, encode, parameters
+from mcp_runtime.core.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, Parameter, encode, parameters
 
 try:
     import httpx2

@@ -10,14 +10,14 @@ from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.json_values import NOT_JSON, is_object, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.proxy import Record, Tally, Tell
+from mcp_runtime.core.protocol import jsonrpc
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.modern import is_modern
+from mcp_runtime.core.transports.http.events import HttpLimits
+from mcp_runtime.core.transports.http.server.access import Application
+from mcp_runtime.core.transports.http.server.asgi import HttpRequest
+from mcp_runtime.core.transports.http.server.checks import SESSION, read_body
 from mcp_runtime.observe.observer import Observer
-from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.modern import is_modern
-from mcp_runtime.transports.http.events import HttpLimits
-from mcp_runtime.transports.http.server.access import Application
-from mcp_runtime.transports.http.server.asgi import HttpRequest
-from mcp_runtime.transports.http.server.checks import SESSION, read_body
 
 if TYPE_CHECKING:
     import httpx2

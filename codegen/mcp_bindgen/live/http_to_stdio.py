@@ -12,20 +12,20 @@ from typing import Any, Final, NamedTuple
 from mcp_bindgen.live.http_proxy import HttpRelay, unreachable
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, Message, failure, id_in, line_of, messages_in, object_in
 from mcp_bindgen.live.proxy import Record, Tell
-from mcp_runtime import sources
-from mcp_runtime.connection.transport import Sent, TransportError
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.transport import Sent, TransportError
+from mcp_runtime.core.protocol import jsonrpc
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.modern import LOG_LEVEL, SUBSCRIPTION_ID, is_modern
+from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
+from mcp_runtime.core.transports.http.server.asgi import Headers, HttpRequest, Sender, watch
+from mcp_runtime.core.transports.http.server.checks import SESSION, Shared
+from mcp_runtime.core.transports.http.server.modern import ModernStream
+from mcp_runtime.core.transports.http.server.sessions import ID_BYTES, HttpSession
+from mcp_runtime.core.transports.http.server.streams import Stream, pump
+from mcp_runtime.core.transports.http.statuses import Case, Refusal
+from mcp_runtime.core.transports.stdio import StdioClientTransport
 from mcp_runtime.observe.observer import Observer
-from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.modern import LOG_LEVEL, SUBSCRIPTION_ID, is_modern
-from mcp_runtime.transports.http.events import EventLog, MemoryEventStore
-from mcp_runtime.transports.http.server.asgi import Headers, HttpRequest, Sender, watch
-from mcp_runtime.transports.http.server.checks import SESSION, Shared
-from mcp_runtime.transports.http.server.modern import ModernStream
-from mcp_runtime.transports.http.server.sessions import ID_BYTES, HttpSession
-from mcp_runtime.transports.http.server.streams import Stream, pump
-from mcp_runtime.transports.http.statuses import Case, Refusal
-from mcp_runtime.transports.stdio import StdioClientTransport
 
 MAX_SESSIONS: Final = 32
 """How many sessions may be open; one that waits for nothing ends to make room for another."""

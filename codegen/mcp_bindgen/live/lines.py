@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mcp_bindgen.json_values import as_object, is_list, is_object, json_value
-from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
+from mcp_runtime.core.errors import AuthorizationError
 
 MAX_MESSAGE_BYTES: Final = 64 << 20
 """The maximum size of a message in bytes; larger ones are dropped."""

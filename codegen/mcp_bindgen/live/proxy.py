@@ -15,9 +15,9 @@ from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.pump import Copies, Pump
 
 if TYPE_CHECKING:
+    from mcp_runtime.core.protocol.dispatch import Side
+    from mcp_runtime.core.transports.process import Child
     from mcp_runtime.observe.observer import Finding, Observer
-    from mcp_runtime.protocol.dispatch import Side
-    from mcp_runtime.transports.process import Child
 
 GRACE: Final = 2.0
 """The grace period, in seconds: for a server to exit after its client has left, and again after it was terminated."""
@@ -92,9 +92,9 @@ class Watcher(threading.Thread):
     """
 
     def __init__(self, copies: "Copies[Side]", tell: Tell, record: Record | None) -> None:
+        from mcp_runtime.core.protocol.dispatch import Side
+        from mcp_runtime.core.transports.framing import LineFramer
         from mcp_runtime.observe.observer import MAX_JUDGED, Observer
-        from mcp_runtime.protocol.dispatch import Side
-        from mcp_runtime.transports.framing import LineFramer
 
         super().__init__(name="mcp-proxy-watcher", daemon=True)
         self._observer = Observer(package.BINDING for package in packages_of(revisions()))
@@ -153,9 +153,9 @@ def run_proxy(words: Sequence[str], tell: Tell, record: Record | None = None) ->
 
 
 async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Tally:
-    from mcp_runtime.connection.transport import TransportError
-    from mcp_runtime.protocol.dispatch import Side
-    from mcp_runtime.transports.process import Child, how_it_ended, on_signals
+    from mcp_runtime.core.connection.transport import TransportError
+    from mcp_runtime.core.protocol.dispatch import Side
+    from mcp_runtime.core.transports.process import Child, how_it_ended, on_signals
 
     copies: Copies[Side] = Copies()
     watcher = Watcher(copies, tell, record)

@@ -10,8 +10,8 @@ from mcp_bindgen.diagnostics import clip
 from mcp_bindgen.live.bindings import package_of
 
 if TYPE_CHECKING:
-    from mcp_runtime.protocol.jsonrpc import Notification, Request
-    from mcp_runtime.protocol.rules import Broken
+    from mcp_runtime.core.protocol.jsonrpc import Notification, Request
+    from mcp_runtime.core.protocol.rules import Broken
 
 MAX_OPEN: Final = 10_000
 """How many requests are remembered that were not answered yet."""
@@ -84,8 +84,8 @@ class Reader:
             text: the message.
             line: the number of its line.
         """
-        from mcp_runtime.protocol import jsonrpc
-        from mcp_runtime.protocol.rules import Broken
+        from mcp_runtime.core.protocol import jsonrpc
+        from mcp_runtime.core.protocol.rules import Broken
 
         try:
             value = jsonrpc.parse(text)
@@ -95,8 +95,8 @@ class Reader:
             return Reading(kind="unreadable", id=error.id, revision=self._revision, refused=refused)
 
     def _read(self, value: Any, line: int) -> Reading:
+        from mcp_runtime.core.protocol.jsonrpc import Failure, Notification, Request, classify
         from mcp_runtime.observe.observer import shortened
-        from mcp_runtime.protocol.jsonrpc import Failure, Notification, Request, classify
 
         value = shortened(value)
         message = classify(value)
@@ -145,9 +145,9 @@ class Reader:
         return self._reading("result", found, names, id_, asked)
 
     def _read_batch(self, values: list[Any], line: int) -> Reading:
-        from mcp_runtime.protocol.calls import check_batch
-        from mcp_runtime.protocol.jsonrpc import Fault
-        from mcp_runtime.protocol.rules import Broken
+        from mcp_runtime.core.protocol.calls import check_batch
+        from mcp_runtime.core.protocol.jsonrpc import Fault
+        from mcp_runtime.core.protocol.rules import Broken
 
         found: dict[str, list[Broken]] = {}
         for revision, judge in self._judges.items():
@@ -206,8 +206,8 @@ class Reader:
 
 def _own_revision(method: str, params: Mapping[str, Any]) -> str | None:
     """Return the revision that a call itself names."""
-    from mcp_runtime.protocol.jsonrpc import is_object
-    from mcp_runtime.protocol.modern import VERSION
+    from mcp_runtime.core.protocol.jsonrpc import is_object
+    from mcp_runtime.core.protocol.modern import VERSION
 
     meta: Any = params.get("_meta")
     named: Any = meta.get(VERSION) if is_object(meta) else None

@@ -52,7 +52,7 @@ def serve_file(arguments: Sequence[str]) -> int:
             _check_bridges(server)
     except _Unusable as error:
         return _refused(error)
-    from mcp_runtime.errors import LifespanError
+    from mcp_runtime.core.errors import LifespanError
 
     try:
         if given.http:
@@ -60,7 +60,7 @@ def serve_file(arguments: Sequence[str]) -> int:
                 server, given.host or "127.0.0.1", 8000 if given.port is None else given.port, given.allowed_host
             )
         else:
-            from mcp_runtime.transports.stdio import serve_stdio
+            from mcp_runtime.core.transports.stdio import serve_stdio
 
             serve_stdio(server)
     except (LifespanError, ValueError, OSError, ModuleNotFoundError) as error:
@@ -91,7 +91,7 @@ def _serve_reloading(given: argparse.Namespace, arguments: Sequence[str]) -> int
 
 
 def _serve_http(server: Any, host: str, port: int, hosts: list[str] | None) -> None:
-    from mcp_runtime.transports.http import serve_http
+    from mcp_runtime.core.transports.http import serve_http
 
     def started(url: str) -> None:
         print(f"serving at {url}/mcp", file=sys.stderr)
@@ -134,7 +134,7 @@ def _check_bridges(server: Any) -> None:
     Raises:
         _Unusable: it cannot; says why.
     """
-    from mcp_runtime.errors import McpError
+    from mcp_runtime.core.errors import McpError
 
     try:
         server.__binding__.bridges(server.effective_options().revisions)
@@ -143,13 +143,13 @@ def _check_bridges(server: Any) -> None:
 
 
 def _is_server(value: Any) -> bool:
-    from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.core.handlers import ServerHandlers
 
     return isinstance(value, ServerHandlers)
 
 
 def _is_class_of_servers(value: Any) -> bool:
-    from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.core.handlers import ServerHandlers
 
     return isinstance(value, type) and issubclass(value, ServerHandlers)
 

@@ -8,12 +8,12 @@ from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.lines import MAX_MESSAGE_BYTES, Lines, failure, id_in, line_of, messages_in, object_in
 from mcp_bindgen.live.proxy import Record, Tally, Tell
 from mcp_bindgen.live.target import Target, connect
-from mcp_runtime.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
+from mcp_runtime.core.connection.transport import ACCEPTED, ANSWER, Outcome, Sent, Transport
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.modern import is_modern
+from mcp_runtime.core.transports.process import on_signals
+from mcp_runtime.core.transports.stdio import StdioServerTransport
 from mcp_runtime.observe.observer import Observer
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.modern import is_modern
-from mcp_runtime.transports.process import on_signals
-from mcp_runtime.transports.stdio import StdioServerTransport
 
 LINGER: Final = 10.0
 """Seconds in which what is open may still be answered after the client has closed its output."""

@@ -154,7 +154,7 @@ def talk(
     """
     where = Location(source=name_of(target))
     try:
-        from mcp_runtime.errors import McpError, UnsupportedRevision
+        from mcp_runtime.core.errors import McpError, UnsupportedRevision
     except ImportError as error:
         raise InputError.at(where, f"the runtime cannot be imported: {error}") from None
     said = Said()
@@ -193,10 +193,10 @@ def _once(lines: Sequence[str]) -> Sequence[str]:
 def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncContextManager[Any]:
     """Start or reach a server; `listen` receives its lines on standard error."""
     if isinstance(target, Endpoint):
-        from mcp_runtime.transports.http import connect_http
+        from mcp_runtime.core.transports.http import connect_http
 
         return connect_http(target.url, headers=target.headers, auth=_authorizer(target))
-    from mcp_runtime.transports.stdio import connect_stdio
+    from mcp_runtime.core.transports.stdio import connect_stdio
 
     return connect_stdio(*target.words, stderr=listen, env=target.env, cwd=target.cwd)
 
@@ -223,7 +223,7 @@ async def opened(
         require: capabilities that the server must have.
         options: further ones of the client.
     """
-    from mcp_runtime.client import ClientOptions, open_any
+    from mcp_runtime.core.client import ClientOptions, open_any
 
     handlers = [] if refusal is None else [refusing(package, refusal) for package in packages]
     given = ClientOptions(capabilities={} if refusal is None else CAPABILITIES, **options)
@@ -239,7 +239,7 @@ async def opened(
 def _authorizer(target: Endpoint) -> Any:
     """Return what obtains access tokens; None if there are none for the server."""
     from mcp_runtime.auth import FileStore, OAuth, Registered
-    from mcp_runtime.errors import AuthorizationError
+    from mcp_runtime.core.errors import AuthorizationError
 
     wish, store = target.sign_in, FileStore()
     if wish is not None:
@@ -268,7 +268,7 @@ def sign_out(url: str) -> bool:
         InputError: the file cannot be read or written.
     """
     from mcp_runtime.auth import FileStore, OAuth
-    from mcp_runtime.errors import AuthorizationError
+    from mcp_runtime.core.errors import AuthorizationError
 
     try:
         return asyncio.run(OAuth(store=FileStore()).sign_out(url))
@@ -283,7 +283,7 @@ def probe_timeout(timeout: float) -> float:
 
 def refusing(binding: Any, why: str) -> Any:
     """Return handlers that declare all they can, and open, show and allow nothing."""
-    from mcp_runtime.errors import PeerError
+    from mcp_runtime.core.errors import PeerError
 
     async def list_roots(self: Any, params: Any, ctx: Any) -> Any:
         return binding.ListRootsResult(roots=[])

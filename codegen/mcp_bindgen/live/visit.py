@@ -61,8 +61,8 @@ class Visit:
 
     async def look(self) -> dict[str, Any]:
         """Return what the server is and offers, by wire names; ``notes`` say what could not be listed, and why."""
-        from mcp_runtime.errors import McpError
-        from mcp_runtime.protocol.dispatch import Side
+        from mcp_runtime.core.errors import McpError
+        from mcp_runtime.core.protocol.dispatch import Side
         from mcp_runtime.tools import list_items
 
         async with self._client() as client:
@@ -151,7 +151,7 @@ class Visit:
             InputError: the server has no skills.
         """
         from mcp_bindings.extensions.skills import EXTENSION
-        from mcp_runtime.errors import MissingCapability
+        from mcp_runtime.core.errors import MissingCapability
         from mcp_runtime.extensions.skills import Skills, iter_skills, load_skill
 
         self._packages = packages_of([EXTENSION.revision])

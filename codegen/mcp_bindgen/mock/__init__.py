@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 if TYPE_CHECKING:
     from mcp_bindgen.mock.serving import Mock
-    from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.core.handlers import ServerHandlers
 
 __all__ = ["MockOptions", "serve", "server"]
 

@@ -12,7 +12,7 @@ from mcp_bindgen.json_values import is_object
 from mcp_bindgen.mock.exact import exact
 
 if TYPE_CHECKING:
-    from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.core.handlers import ServerHandlers
 
 KINDS: Final = ("changed", "delay", "disconnect", "error", "lost-session", "malformed")
 MAX_DELAY: Final = 3600.0
@@ -105,9 +105,9 @@ class Faults:
 
     async def around(self, server: "ServerHandlers", exchange: Any, proceed: Callable[[], Awaitable[Any]]) -> Any:
         """Answer one request of a client, or let it go wrong."""
-        from mcp_runtime.errors import PeerError
-        from mcp_runtime.features.subscriptions import list_changed
-        from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+        from mcp_runtime.core.errors import PeerError
+        from mcp_runtime.core.features.subscriptions import list_changed
+        from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
         method, tool = exchange.method.name, getattr(exchange.params, "name", None)
         tag = server.__binding__.result_tag

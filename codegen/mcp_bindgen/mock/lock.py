@@ -18,7 +18,7 @@ from mcp_bindgen.tool_clients.contract import GATED, Contract, Tool, read_contra
 from mcp_bindgen.values.schema import NoValue, value_of
 
 if TYPE_CHECKING:
-    from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.core.handlers import ServerHandlers
 
 ATTEMPTS: Final = 20
 """How many values are made before an output schema counts as one that accepts none of them."""
@@ -162,11 +162,11 @@ def lock_server(lock: Path, *, seed: int = 0, examples: Path | None = None, pack
     Raises:
         InputError: a file cannot be used.
     """
-    from mcp_runtime.errors import PeerError
+    from mcp_runtime.core.errors import PeerError
+    from mcp_runtime.core.protocol.dispatch import Side
+    from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
+    from mcp_runtime.core.server import ServerOptions
     from mcp_runtime.middleware.validate import INVALID_INPUT_IN_RESULT
-    from mcp_runtime.protocol.dispatch import Side
-    from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
-    from mcp_runtime.server import ServerOptions
 
     contract = read_contract(lock, Diagnostics())
     answers = Answers(contract, {} if examples is None else read_examples(examples), seed)

@@ -13,7 +13,7 @@ from mcp_bindgen.mock.exact import canonical, exact
 from mcp_bindgen.mock.session import OWN, Round, Session
 
 if TYPE_CHECKING:
-    from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.core.handlers import ServerHandlers
 
 MAX_SHOWN: Final = 200
 """How many characters of a call an error shows."""
@@ -34,7 +34,7 @@ class Tape:
     """
 
     def __init__(self, session: Session, unrecorded: list[str]) -> None:
-        from mcp_runtime.method import RequestMethod
+        from mcp_runtime.core.method import RequestMethod
 
         self._binding: Any = package_of(session.revision).BINDING
         self._mask = message_mask()
@@ -69,8 +69,8 @@ class Tape:
         Raises:
             PeerError: the session has no such call.
         """
-        from mcp_runtime.errors import PeerError
-        from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
+        from mcp_runtime.core.errors import PeerError
+        from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
 
         if (after := self.after(params)) is not None:
             return after
@@ -131,9 +131,9 @@ def session_server(session: Session, unrecorded: list[str]) -> "ServerHandlers":
         session: the session.
         unrecorded: gets why calls were refused that the session does not have.
     """
-    from mcp_runtime.method import RequestMethod
-    from mcp_runtime.protocol.capabilities import declares
-    from mcp_runtime.server import ServerOptions
+    from mcp_runtime.core.method import RequestMethod
+    from mcp_runtime.core.protocol.capabilities import declares
+    from mcp_runtime.core.server import ServerOptions
 
     package = package_of(session.revision)
     tape = Tape(session, unrecorded)
@@ -175,8 +175,8 @@ def _answering(tape: Tape, name: str) -> Any:
     async def answer(self: Any, params: Any, ctx: Any) -> Any:
         from asyncio import Event
 
-        from mcp_runtime.errors import PeerError
-        from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
+        from mcp_runtime.core.errors import PeerError
+        from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR
 
         recorded = tape.next(name, {} if params is None else params.model_dump(mode="json"))
         while not _is_askable(recorded, ctx) and (after := tape.after(recorded.result)) is not None:
@@ -225,8 +225,8 @@ async def _send_all(server: Any, recorded: Round, ctx: Any) -> None:
 
 async def _send(server: Any, message: Mapping[str, Any], ctx: Any) -> None:
     """Send what the recorded server sent; a client that cannot receive it, or refuses, does not change the answer."""
-    from mcp_runtime.errors import McpError
-    from mcp_runtime.features.subscriptions import list_changed, resource_updated
+    from mcp_runtime.core.errors import McpError
+    from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 
     given: Any = message.get("params")
     name, params = str(message.get("method")), dict(given) if is_object(given) else {}

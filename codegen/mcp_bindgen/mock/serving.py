@@ -18,7 +18,7 @@ from mcp_bindgen.mock.session import read_session
 if TYPE_CHECKING:
     import uvicorn
 
-    from mcp_runtime.handlers import ServerHandlers
+    from mcp_runtime.core.handlers import ServerHandlers
 
 
 @dataclass(slots=True)
@@ -65,8 +65,8 @@ def make(options: MockOptions, *, over_http: bool = False) -> Mock:
         raise InputError.at("mock", "--seed, --examples and --package are for a lock file, --revision for a session")
 
     async def around(exchange: Any, proceed: Callable[[], Awaitable[Any]]) -> Any:
-        from mcp_runtime.connection.calls import Way
-        from mcp_runtime.method import RequestMethod
+        from mcp_runtime.core.connection.calls import Way
+        from mcp_runtime.core.method import RequestMethod
 
         method: Any = exchange.method
         if exchange.way is not Way.RECEIVED or not isinstance(method, RequestMethod):
@@ -84,7 +84,7 @@ def make(options: MockOptions, *, over_http: bool = False) -> Mock:
 
 def run_stdio(mock: Mock) -> None:
     """Serve the client that started this process."""
-    from mcp_runtime.transports.stdio import serve_stdio
+    from mcp_runtime.core.transports.stdio import serve_stdio
 
     serve_stdio(mock.server)
 
@@ -116,7 +116,7 @@ def in_thread(mock: Mock, port: int) -> Generator[Mock]:
 def _prepared(mock: Mock, port: int) -> "tuple[uvicorn.Server, Callable[[], Any]]":
     """Listen, set the mock's URL, and return what serves it and what ends it."""
     from mcp_bindgen.live.http_proxy import listening
-    from mcp_runtime.transports.http import asgi_app
+    from mcp_runtime.core.transports.http import asgi_app
 
     server, serve, mock.url = listening(mock.faults.over(asgi_app(mock.server)), port, "mock")
     return server, serve

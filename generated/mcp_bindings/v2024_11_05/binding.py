@@ -8,8 +8,8 @@
 
 from typing import Final
 
-from mcp_runtime.binding import Binding
 from mcp_runtime.bridge import Bridging
+from mcp_runtime.core.binding import Binding
 
 from .errors import ERRORS
 from .methods import METHODS

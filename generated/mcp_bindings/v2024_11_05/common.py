@@ -8,7 +8,7 @@
 
 from typing import Annotated as _Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Integer, LEFT_TO_RIGHT, WireModel
+from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 ProgressToken: TypeAlias = _Annotated[str | Integer, LEFT_TO_RIGHT]

@@ -8,7 +8,7 @@
 
 from typing import Annotated as _Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, Tagged, WireModel
+from mcp_runtime.core.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, Tagged, WireModel
 
 from .common import EmptyResult, PaginatedRequestParams, RequestParams, Result
 from .completion import CompleteRequest, CompleteResult

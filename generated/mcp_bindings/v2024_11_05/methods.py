@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_runtime import method
+from mcp_runtime.core import method
 
 from . import models
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TYPE_CHECKING
 
-from mcp_runtime import errors, stub
+from mcp_runtime.core import errors, stub
 
 from . import methods, models
 from .binding import BINDING

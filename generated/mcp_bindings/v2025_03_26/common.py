@@ -8,7 +8,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Integer, JsonNumber, LEFT_TO_RIGHT, WireModel
+from mcp_runtime.core.model import Integer, JsonNumber, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]

@@ -8,7 +8,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import Boolean, Integer, Tagged, WireModel
+from mcp_runtime.core.model import Boolean, Integer, Tagged, WireModel
 from pydantic import Field
 
 from .common import RequestParamsMeta, Result

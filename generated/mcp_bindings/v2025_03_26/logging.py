@@ -8,7 +8,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.core.model import WireModel
 from pydantic import Field
 
 from .common import LoggingLevel, RequestParamsMeta

@@ -8,7 +8,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Integer, LEFT_TO_RIGHT, Number, WireModel
+from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, Number, WireModel
 from pydantic import Field
 
 from .common import LoggingLevel, ProgressToken

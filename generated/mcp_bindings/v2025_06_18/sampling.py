@@ -8,7 +8,7 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import Integer, JsonNumber, Number, OPEN, Tagged, WireModel
+from mcp_runtime.core.model import Integer, JsonNumber, Number, OPEN, Tagged, WireModel
 from pydantic import Field
 
 from .common import RequestParamsMeta, Result, Role

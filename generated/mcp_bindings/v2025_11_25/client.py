@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, overload
 
-from mcp_runtime import errors, stub
+from mcp_runtime.core import errors, stub
 
 from . import methods, models
 from .binding import BINDING

@@ -8,7 +8,7 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from mcp_runtime.model import Boolean, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Number, WireModel
+from mcp_runtime.core.model import Boolean, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Number, WireModel
 from pydantic import Field
 
 from .common import RequestId, Result, TaskAugmentedRequestParams

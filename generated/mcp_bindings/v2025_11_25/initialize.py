@@ -8,7 +8,7 @@
 
 from typing import Any, Literal
 
-from mcp_runtime.model import Boolean, WireModel
+from mcp_runtime.core.model import Boolean, WireModel
 
 from .common import BaseMetadata, Icons, RequestId, RequestParams, Result
 

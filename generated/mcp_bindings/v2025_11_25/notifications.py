@@ -8,7 +8,7 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import Number, WireModel
+from mcp_runtime.core.model import Number, WireModel
 from pydantic import Field
 
 from .common import LoggingLevel, ProgressToken, RequestId

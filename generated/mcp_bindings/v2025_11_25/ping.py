@@ -8,7 +8,7 @@
 
 from typing import Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.core.model import WireModel
 
 from .common import RequestId, RequestParams
 

@@ -8,7 +8,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Boolean, Integer, JsonNumber, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
+from mcp_runtime.core.model import Boolean, Integer, JsonNumber, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
 from pydantic import Field
 
 from .common import RequestId, Result, Role, TaskAugmentedRequestParams

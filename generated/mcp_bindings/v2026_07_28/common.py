@@ -11,7 +11,7 @@
 import typing
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import (
+from mcp_runtime.core.model import (
     Boolean,
     Integer,
     JsonInteger,

@@ -10,7 +10,7 @@
 
 from typing import Literal
 
-from mcp_runtime.model import Boolean, WireModel
+from mcp_runtime.core.model import Boolean, WireModel
 
 from .common import CacheableResult, JSONObject, RequestId, RequestParams
 

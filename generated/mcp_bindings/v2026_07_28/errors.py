@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from mcp_runtime import errors
+from mcp_runtime.core import errors
 
 
 class PeerParseError(errors.PeerError):

@@ -10,7 +10,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, REQUIRED, Tagged, WireModel
+from mcp_runtime.core.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, REQUIRED, Tagged, WireModel
 
 from .common import ClientCapabilities, PaginatedRequestParams, RequestId, Result, ResultType
 from .completion import CompleteRequest, CompleteResult

@@ -10,7 +10,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import ABSENT, Absent, Boolean, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
+from mcp_runtime.core.model import ABSENT, Absent, Boolean, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
 from pydantic import Field
 from typing_extensions import deprecated
 

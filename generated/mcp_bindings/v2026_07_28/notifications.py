@@ -10,7 +10,7 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import Number, WireModel
+from mcp_runtime.core.model import Number, WireModel
 from pydantic import Field
 from typing_extensions import deprecated
 

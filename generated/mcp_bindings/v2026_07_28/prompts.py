@@ -10,7 +10,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import Boolean, WireModel
+from mcp_runtime.core.model import Boolean, WireModel
 from pydantic import Field
 
 from .common import (

@@ -10,7 +10,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.core.model import WireModel
 from pydantic import Field
 from typing_extensions import deprecated
 

@@ -10,7 +10,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import Integer, JsonNumber, Number, WireModel
+from mcp_runtime.core.model import Integer, JsonNumber, Number, WireModel
 from typing_extensions import deprecated
 
 from .common import JSONObject

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TYPE_CHECKING, overload
 
-from mcp_runtime import errors, stub
+from mcp_runtime.core import errors, stub
 from typing_extensions import deprecated
 
 from . import methods, models

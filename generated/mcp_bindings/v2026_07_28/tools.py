@@ -10,7 +10,7 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import ABSENT, Absent, Boolean, WireModel
+from mcp_runtime.core.model import ABSENT, Absent, Boolean, WireModel
 from pydantic import Field
 
 from .common import (

@@ -6,7 +6,7 @@ from mcp_runtime.app.dependencies import Depends
 from mcp_runtime.app.errors import DefinitionError, NotFound, ToolFailure
 from mcp_runtime.app.files import safe_join
 from mcp_runtime.app.uri_templates import Raw
-from mcp_runtime.handlers import StateT
+from mcp_runtime.core.handlers import StateT
 
 __all__ = [
     "Application",

@@ -13,8 +13,8 @@ from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.resources import FunctionResource, Resources
 from mcp_runtime.app.signature import name_of
 from mcp_runtime.app.tools import Tool
-from mcp_runtime.handlers import ServerHandlers, StateT, connections_of
-from mcp_runtime.protocol.names import (
+from mcp_runtime.core.handlers import ServerHandlers, StateT, connections_of
+from mcp_runtime.core.protocol.names import (
     COMPLETION_COMPLETE,
     PROMPTS_GET,
     RESOURCES_READ,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from mcp_runtime.app.files import Folder
-    from mcp_runtime.connection.connection import Connection
-    from mcp_runtime.settings import Extends, ServerOptions
-    from mcp_runtime.transports.http import HttpServerOptions
+    from mcp_runtime.core.connection.connection import Connection
+    from mcp_runtime.core.settings import Extends, ServerOptions
+    from mcp_runtime.core.transports.http import HttpServerOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -205,7 +205,7 @@ class Application(ServerHandlers, Generic[StateT]):
     def subscription(self) -> Callable[[F], F]:
         """Let clients subscribe to resources. The function takes the URI, and refuses one by `NotFound`.
 
-        It is called before a client is subscribed; `mcp_runtime.features.subscriptions.resource_updated` notifies
+        It is called before a client is subscribed; `mcp_runtime.core.features.subscriptions.resource_updated` notifies
         subscribers.
 
         Raises:
@@ -293,7 +293,7 @@ class Application(ServerHandlers, Generic[StateT]):
         Args:
             transport: ``stdio`` for standard input and output, ``http`` for Streamable HTTP, which needs the extra
                 ``mcp-bindgen[http]``.
-            options: those of `mcp_runtime.transports.http.serve_http`: ``host``, ``port``, ``path`` and more.
+            options: those of `mcp_runtime.core.transports.http.serve_http`: ``host``, ``port``, ``path`` and more.
 
         Raises:
             ValueError: there is no such transport; or as for `serve_http`.
@@ -301,7 +301,7 @@ class Application(ServerHandlers, Generic[StateT]):
             ModuleNotFoundError: the extra is not installed.
         """
         if transport == "stdio":
-            from mcp_runtime.transports.stdio import serve_stdio
+            from mcp_runtime.core.transports.stdio import serve_stdio
 
             serve_stdio(self, **options)
         elif transport == "http":

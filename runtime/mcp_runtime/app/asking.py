@@ -3,12 +3,12 @@
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from mcp_runtime.handlers import Context
+from mcp_runtime.core.handlers import Context
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from mcp_runtime.options import CallOptions
+    from mcp_runtime.core.options import CallOptions
 
 ModelT = TypeVar("ModelT", bound="BaseModel")
 
@@ -54,8 +54,8 @@ async def ask(
     from mcp_runtime.app.mistakes import mistakes
     from mcp_runtime.app.shapes import MISFIT, Shape
     from mcp_runtime.client_features.forms import create
-    from mcp_runtime.errors import RemoteProtocolError
-    from mcp_runtime.protocol.names import ELICITATION_CREATE
+    from mcp_runtime.core.errors import RemoteProtocolError
+    from mcp_runtime.core.protocol.names import ELICITATION_CREATE
 
     schema = form.model_json_schema()
     definitions, labelled = (
@@ -135,8 +135,8 @@ async def sample(
         PeerError: the user refused.
         MissingCapability: the client does not offer a model.
     """
-    from mcp_runtime.protocol.jsonrpc import is_array
-    from mcp_runtime.protocol.names import SAMPLING_CREATE_MESSAGE
+    from mcp_runtime.core.protocol.jsonrpc import is_array
+    from mcp_runtime.core.protocol.names import SAMPLING_CREATE_MESSAGE
 
     params: dict[str, Any] = {
         "messages": [{"role": "user", "content": {"type": "text", "text": prompt}}],

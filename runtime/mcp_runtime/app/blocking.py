@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any, Final
 
-from mcp_runtime import sources
+from mcp_runtime.core import sources
 
 LIMIT: Final = 1.0
 """Seconds that one step of a coroutine may take."""

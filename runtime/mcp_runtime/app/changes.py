@@ -5,14 +5,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp_runtime.app.functions import Function
-from mcp_runtime.errors import PeerError
-from mcp_runtime.handlers import Context, ServerHandlers, connections_of
-from mcp_runtime.protocol.names import RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.handlers import Context, ServerHandlers, connections_of
+from mcp_runtime.core.protocol.names import RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE
 
 if TYPE_CHECKING:
     import asyncio
 
-    from mcp_runtime.connection.connection import Connection
+    from mcp_runtime.core.connection.connection import Connection
 
 
 def tell(server: ServerHandlers, loop: "asyncio.AbstractEventLoop", area: str) -> None:
@@ -28,7 +28,7 @@ def tell(server: ServerHandlers, loop: "asyncio.AbstractEventLoop", area: str) -
 
 
 def _spawn(server: ServerHandlers, area: str) -> None:
-    from mcp_runtime.features.subscriptions import list_changed
+    from mcp_runtime.core.features.subscriptions import list_changed
 
     for connection in connections_of(server)[:1]:
         connection.spawn(list_changed(server, area))
@@ -62,8 +62,8 @@ class Subscription(Function):
 
     def install(self, server: ServerHandlers, connection: "Connection") -> None:
         """Call the function for the subscriptions of clients of either era."""
-        from mcp_runtime.features.listeners import listeners_of
-        from mcp_runtime.method import RequestMethod
+        from mcp_runtime.core.features.listeners import listeners_of
+        from mcp_runtime.core.method import RequestMethod
 
         for name in (RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE):
             method = connection.requester.method(name)

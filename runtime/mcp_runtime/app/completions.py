@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from mcp_runtime.app.functions import Function
-from mcp_runtime.binding import Binding
-from mcp_runtime.handlers import Context
-from mcp_runtime.protocol.names import COMPLETION_COMPLETE
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.protocol.names import COMPLETION_COMPLETE
 
 MAX_VALUES: Final = 100
 """The maximum number of values in an answer (server/utilities/completion)."""

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from mcp_runtime.app.schemas import text_of
-from mcp_runtime.binding import Binding
-from mcp_runtime.model import WireModel
-from mcp_runtime.protocol.jsonrpc import is_array
-from mcp_runtime.protocol.names import RESOURCES_READ
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.model import WireModel
+from mcp_runtime.core.protocol.jsonrpc import is_array
+from mcp_runtime.core.protocol.names import RESOURCES_READ
 
 
 def is_content(annotation: Any) -> bool:

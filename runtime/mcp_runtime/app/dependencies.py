@@ -6,7 +6,7 @@ from types import FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, Parameter, Signature, name_of, read_signature
-from mcp_runtime.handlers import Context
+from mcp_runtime.core.handlers import Context
 
 _MAX_DEPTH: Final = 20
 
@@ -123,7 +123,7 @@ def _provider(function: Callable[..., Any], depth: int) -> Any:
         raise signature.error("a dependency that yields must be declared with async def")
 
     async def provide(call: _Call) -> Any:
-        from mcp_runtime.connection.background import unblocked  # Importing a server must not import asyncio.
+        from mcp_runtime.core.connection.background import unblocked  # Importing a server must not import asyncio.
 
         if function not in call.made:
             values = {name: await way(call) for name, way in ways.items() if way is not None}

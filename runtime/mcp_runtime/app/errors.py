@@ -3,7 +3,7 @@
 from traceback import extract_stack
 from typing import Final
 
-from mcp_runtime.errors import AuthorError, McpError, PeerError, clipped
+from mcp_runtime.core.errors import AuthorError, McpError, PeerError, clipped
 
 _INVALID_PARAMS: Final = -32602
 _MAX_SHOWN: Final = 100

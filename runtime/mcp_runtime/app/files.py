@@ -15,8 +15,8 @@ from mcp_runtime.app.completions import completed
 from mcp_runtime.app.errors import NotFound, invalid
 from mcp_runtime.app.functions import said_of
 from mcp_runtime.app.uri_templates import UriTemplate
-from mcp_runtime.binding import Binding
-from mcp_runtime.handlers import Context
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.handlers import Context
 
 MAX_BYTES: Final = 1 << 20
 """The default maximum size of a file, in bytes."""
@@ -88,14 +88,14 @@ class Folder:
             PeerError: it is too large.
         """
         from mcp_runtime.app.content import contents  # It loads pydantic.
-        from mcp_runtime.connection.background import THREADS
+        from mcp_runtime.core.connection.background import THREADS
 
         file = await THREADS.run(self._load, values.get(VARIABLE, ""))
         return contents(self._binding, uri, file.content, file.mime_type)
 
     async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
         """Complete a path with the names in its folder."""
-        from mcp_runtime.connection.background import THREADS
+        from mcp_runtime.core.connection.background import THREADS
 
         return completed(self._binding, await THREADS.run(self._complete, value))
 
@@ -185,7 +185,7 @@ def safe_join(root: Path, path: str) -> Path:
         NotFound: the path is absolute, unsafe or leads out of the folder, or nothing is there.
     """
     from mcp_runtime.client_features.roots import inside
-    from mcp_runtime.features.roots import UnsafePath, is_uri, read_path
+    from mcp_runtime.core.features.roots import UnsafePath, is_uri, read_path
 
     try:
         relative = read_path(path)

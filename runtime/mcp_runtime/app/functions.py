@@ -10,8 +10,8 @@ from mcp_runtime.app.dependencies import Injected
 from mcp_runtime.app.docstrings import argument_descriptions, check_parser, summary
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, name_of, read_signature
-from mcp_runtime.functions import check_scopes, scopes_of
-from mcp_runtime.handlers import Context
+from mcp_runtime.core.functions import check_scopes, scopes_of
+from mcp_runtime.core.handlers import Context
 
 if TYPE_CHECKING:
     from mcp_runtime.app.schemas import Arguments
@@ -114,7 +114,7 @@ class Function:
 
     @cached_property
     def _run(self) -> Callable[..., Any]:
-        from mcp_runtime.connection.background import unblocked  # Importing a server must not import asyncio.
+        from mcp_runtime.core.connection.background import unblocked  # Importing a server must not import asyncio.
 
         run = unblocked(self.signature.function)
         if run is not self.signature.function:

@@ -6,9 +6,9 @@ from typing import Any
 
 from mcp_runtime.app.errors import invalid
 from mcp_runtime.app.functions import Function, said_of
-from mcp_runtime.binding import Binding
-from mcp_runtime.handlers import Context
-from mcp_runtime.protocol.names import PROMPTS_GET
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.protocol.names import PROMPTS_GET
 
 
 class Prompt(Function):
@@ -66,7 +66,7 @@ class Prompt(Function):
         returned = await self.invoke(values, ctx)
         method: Any = self._binding.methods[PROMPTS_GET]
         from mcp_runtime.app.content import is_result  # It loads pydantic.
-        from mcp_runtime.protocol.jsonrpc import is_array
+        from mcp_runtime.core.protocol.jsonrpc import is_array
 
         result: type[Any] = method.result.load()
         if is_result(returned, result):

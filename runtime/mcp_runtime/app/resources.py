@@ -8,9 +8,9 @@ from mcp_runtime.app.errors import DefinitionError, NotFound, invalid
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.app.registry import Registry
 from mcp_runtime.app.uri_templates import Raw, UriTemplate
-from mcp_runtime.binding import Binding
-from mcp_runtime.errors import clipped
-from mcp_runtime.handlers import Context
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.handlers import Context
 
 if TYPE_CHECKING:
     from mcp_runtime.app.files import Folder

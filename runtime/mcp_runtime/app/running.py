@@ -4,8 +4,8 @@ import sys
 from typing import Any
 
 from mcp_runtime.app.errors import for_author
-from mcp_runtime.handlers import ServerHandlers
-from mcp_runtime.transports.http import serve_http
+from mcp_runtime.core.handlers import ServerHandlers
+from mcp_runtime.core.transports.http import serve_http
 
 
 def run_http(server: ServerHandlers, options: dict[str, Any]) -> None:
@@ -13,7 +13,7 @@ def run_http(server: ServerHandlers, options: dict[str, Any]) -> None:
 
     Args:
         server: the server.
-        options: those of `mcp_runtime.transports.http.serve_http`.
+        options: those of `mcp_runtime.core.transports.http.serve_http`.
 
     Raises:
         ValueError: as for `serve_http`.

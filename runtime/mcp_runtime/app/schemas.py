@@ -14,7 +14,7 @@ from pydantic_core.core_schema import FrozenSetSchema, SetSchema
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.shapes import MISFIT, Shape, is_exact
 from mcp_runtime.app.signature import MISSING, Parameter, Signature
-from mcp_runtime.json_types import EXACT_CONSTANTS, refuse_non_finite
+from mcp_runtime.core.json_types import EXACT_CONSTANTS, refuse_non_finite
 
 RESULT: Final = "result"
 """The property that wraps a structured result that is not an object, in revisions that require one."""

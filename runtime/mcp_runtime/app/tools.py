@@ -8,9 +8,9 @@ from mcp_runtime.app.annotations import is_plain, leaves
 from mcp_runtime.app.errors import ResultError, ToolFailure, invalid
 from mcp_runtime.app.functions import FINISHED, Function, said_of
 from mcp_runtime.app.signature import MISSING
-from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.handlers import Context, ServerHandlers
-from mcp_runtime.protocol.names import TOOLS_CALL
+from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.core.handlers import Context, ServerHandlers
+from mcp_runtime.core.protocol.names import TOOLS_CALL
 
 if TYPE_CHECKING:
     from mcp_runtime.app.schemas import Output

@@ -5,8 +5,8 @@ from mcp_runtime.auth.client.oauth import OAuth
 from mcp_runtime.auth.client.store import FileStore, MemoryStore, Store
 from mcp_runtime.auth.client.tokens import Registered
 from mcp_runtime.auth.server.bearer import Bearer
-from mcp_runtime.connection.requester import Principal
-from mcp_runtime.errors import InvalidToken
+from mcp_runtime.core.connection.requester import Principal
+from mcp_runtime.core.errors import InvalidToken
 
 __all__ = [
     "Bearer",

@@ -6,9 +6,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.policy import Action, OnLoss
-from mcp_runtime.errors import BindingFormatError, UnsupportedRevision
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.errors import BindingFormatError, UnsupportedRevision
 
 if TYPE_CHECKING:
     from mcp_runtime.bridge.revisions import Conversions
@@ -53,7 +53,7 @@ class Bridging:
 
 
 class Bridges:
-    """The bridges of one implementation; it implements `mcp_runtime.binding.Bridges`.
+    """The bridges of one implementation; it implements `mcp_runtime.core.binding.Bridges`.
 
     Args:
         binding: the revision that it is written against.

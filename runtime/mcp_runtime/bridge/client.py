@@ -6,15 +6,15 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
-from mcp_runtime.binding import StandIn
 from mcp_runtime.bridge.listening import listen_in_session
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.errors import MissingCapability, PeerError, RequestTimeout
-from mcp_runtime.features.listen import Subscription, listen
-from mcp_runtime.method import RequestMethod, request_of
-from mcp_runtime.protocol import modern, names
-from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.dispatch import Side
+from mcp_runtime.core.binding import StandIn
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.errors import MissingCapability, PeerError, RequestTimeout
+from mcp_runtime.core.features.listen import Subscription, listen
+from mcp_runtime.core.method import RequestMethod, request_of
+from mcp_runtime.core.protocol import modern, names
+from mcp_runtime.core.protocol.capabilities import declares
+from mcp_runtime.core.protocol.dispatch import Side
 
 
 class SessionOfClient:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_runtime import sources
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core import sources
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 
 _DEFINED: Final = "#/$defs/"
 _REFERENCE: Final = re.compile(r'"\$(?:ref|dynamicRef|id|anchor|dynamicAnchor)": "([^"]*)"')

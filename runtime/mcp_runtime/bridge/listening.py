@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json, to_json
 
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.errors import ConnectionClosed, McpError, PeerError, RemoteProtocolError
-from mcp_runtime.features.listen import CHANGES, Subscription
-from mcp_runtime.features.listeners import covers
-from mcp_runtime.method import NotificationMethod, RequestMethod
-from mcp_runtime.protocol import names
-from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.dispatch import Side
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.errors import ConnectionClosed, McpError, PeerError, RemoteProtocolError
+from mcp_runtime.core.features.listen import CHANGES, Subscription
+from mcp_runtime.core.features.listeners import covers
+from mcp_runtime.core.method import NotificationMethod, RequestMethod
+from mcp_runtime.core.protocol import names
+from mcp_runtime.core.protocol.capabilities import declares
+from mcp_runtime.core.protocol.dispatch import Side
 
 if TYPE_CHECKING:
-    from mcp_runtime.connection.calls import Call
+    from mcp_runtime.core.connection.calls import Call
 
 _NO_ID: Final = 0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from mcp_runtime.errors import LocalProtocolError, MissingCapability
+from mcp_runtime.core.errors import LocalProtocolError, MissingCapability
 
 log: Final = logging.getLogger("mcp_runtime.bridge")
 

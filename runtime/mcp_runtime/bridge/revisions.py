@@ -7,7 +7,7 @@ from itertools import pairwise
 from mcp_runtime.bridge.convert import PARAMS, RESULT, Compiled, Converter, Policy, converter
 from mcp_runtime.bridge.steps import Step, within
 from mcp_runtime.bridge.table import FORMAT, Table
-from mcp_runtime.errors import BindingFormatError
+from mcp_runtime.core.errors import BindingFormatError
 
 
 def conversions(package: str, source: str, target: str, policy: Policy) -> "Conversions":

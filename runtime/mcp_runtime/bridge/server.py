@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.requester import Answers, Handler
-from mcp_runtime.errors import LocalProtocolError, PeerError
-from mcp_runtime.features.listeners import Listeners
-from mcp_runtime.functions import check_scopes, scopes_of
-from mcp_runtime.handlers import Context
-from mcp_runtime.method import AnyMethod, RequestMethod
-from mcp_runtime.protocol import modern, names
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.connection.requester import Answers, Handler
+from mcp_runtime.core.errors import LocalProtocolError, PeerError
+from mcp_runtime.core.features.listeners import Listeners
+from mcp_runtime.core.functions import check_scopes, scopes_of
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import AnyMethod, RequestMethod
+from mcp_runtime.core.protocol import modern, names
 
 MAX_ROUNDS: Final = 16
 """How often a handler may return questions before its request fails."""

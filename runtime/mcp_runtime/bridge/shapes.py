@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from mcp_runtime.bridge.table import AnyOf, Anything, Constants, Items, Members, Named, Scalar, Shape
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 
 Check: TypeAlias = Callable[[Any], bool]
 

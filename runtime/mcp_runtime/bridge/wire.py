@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json, to_json
 
-from mcp_runtime.binding import Binding, StandIn
 from mcp_runtime.bridge.convert import PARAMS, Converter, Report
 from mcp_runtime.bridge.eras import NEEDLESS, legacy_code, modern_code, said_in, with_meta, without_meta
 from mcp_runtime.bridge.policy import MissingInRevision, NotExpressible, OnLoss, reporter
 from mcp_runtime.bridge.revisions import Conversions
 from mcp_runtime.bridge.steps import ReportedLoss
-from mcp_runtime.errors import RemoteProtocolError
-from mcp_runtime.method import AnyMethod, RequestMethod, WireType
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
-from mcp_runtime.protocol.validation import Reader
+from mcp_runtime.core.binding import Binding, StandIn
+from mcp_runtime.core.errors import RemoteProtocolError
+from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.names import INITIALIZE, SERVER_DISCOVER
+from mcp_runtime.core.protocol.validation import Reader
 
 if TYPE_CHECKING:
-    from mcp_runtime.connection.connection import Connection
-    from mcp_runtime.features.listeners import Listeners
+    from mcp_runtime.core.connection.connection import Connection
+    from mcp_runtime.core.features.listeners import Listeners
 
 EXTENSIONS: Final = "extensions"
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})

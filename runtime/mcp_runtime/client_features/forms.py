@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from mcp_runtime.errors import RemoteProtocolError, clipped
-from mcp_runtime.handlers import Stub
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.core.errors import RemoteProtocolError, clipped
+from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
+from mcp_runtime.core.protocol.names import ELICITATION_CREATE
 from mcp_runtime.middleware.json_schema import Check, UnusableSchema
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import is_array, is_object, spell_pointer
-from mcp_runtime.protocol.names import ELICITATION_CREATE
 
 __all__ = ["Action", "Form", "FormAnswer", "UnusableSchema", "ask_form", "choices", "defaults", "problems"]
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any, Final, TypeAlias, TypeVar
 
-from mcp_runtime import sources
-from mcp_runtime.connection.journal import log
-from mcp_runtime.errors import ConnectionClosed, clipped
-from mcp_runtime.features.listen import Change
-from mcp_runtime.protocol import names
-from mcp_runtime.stub import ClientStub
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.errors import ConnectionClosed, clipped
+from mcp_runtime.core.features.listen import Change
+from mcp_runtime.core.protocol import names
+from mcp_runtime.core.stub import ClientStub
 
 __all__ = ["Change", "listening"]
 

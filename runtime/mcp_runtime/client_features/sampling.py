@@ -6,9 +6,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
-from mcp_runtime.errors import PeerError
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
-from mcp_runtime.protocol.rules import unbalanced
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
+from mcp_runtime.core.protocol.rules import unbalanced
 
 __all__ = ["REJECTED", "Denied", "MessagesOutOfOrder", "SamplingRejected", "check_messages", "reviewed"]
 

@@ -5,16 +5,16 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_runtime import sources
 from mcp_runtime.client_features.forms import Action, create
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.handlers import Stub
-from mcp_runtime.method import NotificationMethod
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
-from mcp_runtime.protocol.rules import URL_REQUIRED, UrlView, inspect_url
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.errors import ConnectionClosed, MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.method import NotificationMethod
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
+from mcp_runtime.core.protocol.rules import URL_REQUIRED, UrlView, inspect_url
 
 __all__ = ["UrlElicitation", "UrlElicitations", "UrlView", "Visits", "inspect_url", "required_elicitations"]
 

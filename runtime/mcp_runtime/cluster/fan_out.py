@@ -9,13 +9,13 @@ from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
-from mcp_runtime import sources
-from mcp_runtime.connection.background import bounded
-from mcp_runtime.errors import clipped
-from mcp_runtime.features.listeners import EVERYTHING, MAX_URI, RELAY, RESOURCE
-from mcp_runtime.handlers import ServerHandlers
-from mcp_runtime.json_text import NotIJson, read
-from mcp_runtime.protocol import names
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.background import bounded
+from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.features.listeners import EVERYTHING, MAX_URI, RELAY, RESOURCE
+from mcp_runtime.core.handlers import ServerHandlers
+from mcp_runtime.core.json_text import NotIJson, read
+from mcp_runtime.core.protocol import names
 
 __all__ = ["FanOut", "MemoryFanOut"]
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_runtime import sources
 from mcp_runtime.cluster.fan_out import FanOut, check_cancelled
-from mcp_runtime.transports.http.events import Event
+from mcp_runtime.core import sources
+from mcp_runtime.core.transports.http.events import Event
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_runtime.binding import FORMAT
-from mcp_runtime.errors import BindingFormatError
-from mcp_runtime.method import AnyMethod, MethodTable, WireType, by_name
+from mcp_runtime.core.binding import FORMAT
+from mcp_runtime.core.errors import BindingFormatError
+from mcp_runtime.core.method import AnyMethod, MethodTable, WireType, by_name
 
 __all__ = ["ExtensionBinding"]
 

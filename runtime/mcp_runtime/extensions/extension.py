@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.requester import Handler
-from mcp_runtime.connection.results import Interrupted
-from mcp_runtime.errors import RemoteProtocolError, clipped
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.connection.requester import Handler
+from mcp_runtime.core.connection.results import Interrupted
+from mcp_runtime.core.errors import RemoteProtocolError, clipped
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import Direction, RequestMethod, typed_wire
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import is_object
 from mcp_runtime.extensions.binding import ExtensionBinding
-from mcp_runtime.handlers import Context
-from mcp_runtime.method import Direction, RequestMethod, typed_wire
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.jsonrpc import is_object
 
 __all__ = ["Around", "Extension"]
 

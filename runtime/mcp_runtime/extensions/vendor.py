@@ -5,9 +5,9 @@ from typing import Any, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.method import Direction, NotificationMethod, RequestMethod, typed_wire
-from mcp_runtime.options import CallOptions
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.method import Direction, NotificationMethod, RequestMethod, typed_wire
+from mcp_runtime.core.options import CallOptions
 
 __all__ = ["send_request", "vendor_notification", "vendor_request"]
 

@@ -15,11 +15,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_runtime.errors import clipped
-from mcp_runtime.json_text import NotIJson, read
+from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.json_text import NotIJson, read
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
 from mcp_runtime.middleware.masking import Masker
-from mcp_runtime.peer import Peer
-from mcp_runtime.protocol.jsonrpc import is_array, is_object, spell_pointer
 
 MAX_BYTES: Final = 4 << 20
 """The largest file that is read, in bytes."""
@@ -101,10 +101,10 @@ class ServerEntry:
             auth: signs in to it, as ``auth`` of `connect_http` does.
         """
         if self.command:
-            from mcp_runtime.transports.stdio import connect_stdio
+            from mcp_runtime.core.transports.stdio import connect_stdio
 
             return connect_stdio(*self.command, env=self.env, cwd=self.cwd, stderr=stderr)
-        from mcp_runtime.transports.http import connect_http, connect_sse
+        from mcp_runtime.core.transports.http import connect_http, connect_sse
 
         return (connect_sse if self.sse else connect_http)(self.url, headers=self.headers, auth=auth)
 

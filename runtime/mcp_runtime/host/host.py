@@ -13,17 +13,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from mcp_runtime import sources
-from mcp_runtime.errors import McpError
+from mcp_runtime.core import sources
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.settings import ClientOptions
+from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.host.catalogue import Catalogue, catalogue_of
 from mcp_runtime.host.config import ConfigurationError, Inputs, ServerEntry, parse, read_file
 from mcp_runtime.host.policy import Policy
 from mcp_runtime.host.servers import ClientT, HostServer
 from mcp_runtime.host.skills import HostSkill, skills_of
 from mcp_runtime.host.views import View, view_of
-from mcp_runtime.peer import Peer
-from mcp_runtime.settings import ClientOptions
-from mcp_runtime.stub import ClientStub
 
 if TYPE_CHECKING:
     from typing import Self

@@ -9,14 +9,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from mcp_runtime import sources
-from mcp_runtime.errors import McpError, clipped
+from mcp_runtime.core import sources
+from mcp_runtime.core.errors import McpError, clipped
+from mcp_runtime.core.peer import Peer
+from mcp_runtime.core.protocol import names
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.host.catalogue import Offer
 from mcp_runtime.host.config import ConfigurationError, ServerEntry
-from mcp_runtime.peer import Peer
-from mcp_runtime.protocol import names
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.stub import ClientStub
 from mcp_runtime.tools import CONTRACT, digest, list_items
 
 ClientT = TypeVar("ClientT", bound=ClientStub[Any])

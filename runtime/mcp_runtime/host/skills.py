@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_runtime.errors import McpError, MissingCapability, clipped
+from mcp_runtime.core.errors import McpError, MissingCapability, clipped
 
 _log: Final = logging.getLogger("mcp_runtime.host")
 

@@ -8,7 +8,9 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final
 
-from mcp_runtime.errors import ConnectionClosed, McpError, clipped
+from mcp_runtime.core.errors import ConnectionClosed, McpError, clipped
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.jsonrpc import is_object
 from mcp_runtime.host.catalogue import Catalogue, HostTool, search
 from mcp_runtime.host.dialects import anthropic, gemini, openai
 from mcp_runtime.host.dialects.dialect import Dialect, Lowered
@@ -16,8 +18,6 @@ from mcp_runtime.host.dialects.lowering import lower
 from mcp_runtime.host.dialects.reading import Inexpressible
 from mcp_runtime.host.dialects.restoring import restore
 from mcp_runtime.host.policy import Policy, Refused, ToolCall
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.tools.errors import mismatch_of
 
 MAX_TEXT: Final = 100_000

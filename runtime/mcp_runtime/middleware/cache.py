@@ -5,13 +5,13 @@ from collections import OrderedDict
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from mcp_runtime import sources
-from mcp_runtime.connection.calls import Proceed, Way
-from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.errors import PeerError
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.model import WireModel
-from mcp_runtime.protocol import names
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.calls import Proceed, Way
+from mcp_runtime.core.connection.connection import Connection, Exchange
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.model import WireModel
+from mcp_runtime.core.protocol import names
 
 __all__ = ["ResultCache"]
 

@@ -14,10 +14,10 @@ from typing import Any, Final, cast
 from pydantic_core import SchemaError as PatternError
 from pydantic_core import SchemaValidator, core_schema
 
-from mcp_runtime.errors import clipped
-from mcp_runtime.json_text import MAX_DEPTH
+from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.json_text import MAX_DEPTH
+from mcp_runtime.core.protocol.jsonrpc import spell_pointer
 from mcp_runtime.middleware.schema_cost import MAX_STEPS, Meter, TooManySteps, canonical, states
-from mcp_runtime.protocol.jsonrpc import spell_pointer
 
 MAX_SECONDS: Final = 0.8
 """The maximum CPU time in seconds of compiling or evaluating a peer's schema; it is checked between keywords."""

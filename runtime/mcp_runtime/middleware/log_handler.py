@@ -11,16 +11,16 @@ from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
-from mcp_runtime.connection.calls import CURRENT
-from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.notifications import LEVELS, log_message, wants
-from mcp_runtime.connection.requester import Requester
-from mcp_runtime.errors import McpError
-from mcp_runtime.features.utilities import LOGGING
-from mcp_runtime.handlers import ServerHandlers, connections_of
+from mcp_runtime.core.connection.calls import CURRENT
+from mcp_runtime.core.connection.connection import Connection, Exchange
+from mcp_runtime.core.connection.notifications import LEVELS, log_message, wants
+from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.features.utilities import LOGGING
+from mcp_runtime.core.handlers import ServerHandlers, connections_of
+from mcp_runtime.core.options import LogLevel
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.middleware.masking import Masker
-from mcp_runtime.options import LogLevel
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 __all__ = ["McpLogHandler"]
 

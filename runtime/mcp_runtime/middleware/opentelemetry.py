@@ -6,11 +6,11 @@ Needs `opentelemetry-api`, which records nothing by itself: the program sets up 
 from importlib import import_module
 from typing import Any, Final
 
-from mcp_runtime.connection.calls import Proceed, Way
-from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.errors import PeerError, clipped
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.names import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
+from mcp_runtime.core.connection.calls import Proceed, Way
+from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.errors import PeerError, clipped
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.protocol.names import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
 
 __all__ = ["Telemetry"]
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
-from mcp_runtime.connection.calls import Proceed, Way
-from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.timers import TokenBucket
-from mcp_runtime.errors import PeerError
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.core.connection.calls import Proceed, Way
+from mcp_runtime.core.connection.connection import Connection, Exchange
+from mcp_runtime.core.connection.timers import TokenBucket
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.method import RequestMethod
 
 __all__ = ["RATE_LIMITED", "RateLimit", "RateLimited"]
 

@@ -16,12 +16,12 @@ from enum import StrEnum
 from itertools import count
 from typing import Any, Final, TypeAlias
 
-from mcp_runtime import sources
-from mcp_runtime.connection.calls import Way
-from mcp_runtime.errors import clipped
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.calls import Way
+from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.options import Trace
+from mcp_runtime.core.protocol.jsonrpc import Id, is_array, is_object
 from mcp_runtime.middleware.masking import Masker
-from mcp_runtime.options import Trace
-from mcp_runtime.protocol.jsonrpc import Id, is_array, is_object
 
 __all__ = ["Kind", "Traced", "Tracer"]
 

@@ -16,17 +16,17 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from mcp_runtime.connection.background import THREADS
-from mcp_runtime.connection.calls import Proceed, Way
-from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, clipped
-from mcp_runtime.features.catalogue import Catalogue
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.core.connection.background import THREADS
+from mcp_runtime.core.connection.calls import Proceed, Way
+from mcp_runtime.core.connection.connection import Connection, Exchange
+from mcp_runtime.core.errors import McpError, PeerError, RemoteProtocolError, clipped
+from mcp_runtime.core.features.catalogue import Catalogue
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_runtime.core.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
 from mcp_runtime.middleware.json_schema import MAX_SECONDS, Check, Mismatch, UnusableSchema, check_installed
 from mcp_runtime.middleware.schema_cost import MAX_STEPS
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
-from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
 
 __all__ = ["Validate"]
 

@@ -3,15 +3,15 @@
 from collections import OrderedDict
 from typing import Any, Final
 
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
+from mcp_runtime.core.protocol.dispatch import STEPS, Side, State, Step
+from mcp_runtime.core.protocol.jsonrpc import Id, Message, Notification, Request, is_id, is_object, progress_token
+from mcp_runtime.core.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
+from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED
+from mcp_runtime.core.protocol.rules import Broken
+from mcp_runtime.core.protocol.session import Session
 from mcp_runtime.observe.judge import Judge
-from mcp_runtime.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
-from mcp_runtime.protocol.dispatch import STEPS, Side, State, Step
-from mcp_runtime.protocol.jsonrpc import Id, Message, Notification, Request, is_id, is_object, progress_token
-from mcp_runtime.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
-from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED
-from mcp_runtime.protocol.rules import Broken
-from mcp_runtime.protocol.session import Session
 
 MAX_OPEN: Final = 10_000
 """How many unanswered requests, and how many used ids, are remembered for each end."""

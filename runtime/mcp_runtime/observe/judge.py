@@ -4,19 +4,18 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from mcp_runtime.binding import Binding
-from mcp_runtime.connection.checks import check_gated
-from mcp_runtime.connection.requester import Answers, Requester
-from mcp_runtime.connection.results import Results
-from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, clipped
-from mcp_runtime.extensions.tasks.states import Status
-from mcp_runtime.features.utilities import RELATED, related_task
-from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
-from mcp_runtime.protocol.capabilities import is_open
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.jsonrpc import Failure, is_object
-from mcp_runtime.protocol.modern import MISSING_CAPABILITY, UNSUPPORTED_VERSION
-from mcp_runtime.protocol.names import (
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.connection.checks import check_gated
+from mcp_runtime.core.connection.requester import Answers, Requester
+from mcp_runtime.core.connection.results import Results
+from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, clipped
+from mcp_runtime.core.features.utilities import RELATED, related_task
+from mcp_runtime.core.method import AnyMethod, Direction, RequestMethod, WireType
+from mcp_runtime.core.protocol.capabilities import is_open
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import Failure, is_object
+from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY, UNSUPPORTED_VERSION
+from mcp_runtime.core.protocol.names import (
     COMPLETION_COMPLETE,
     ELICITATION_CREATE,
     ROOTS_LIST,
@@ -25,8 +24,9 @@ from mcp_runtime.protocol.names import (
     TASKS_RESULT,
     TOOLS_CALL,
 )
-from mcp_runtime.protocol.rules import ARRIVING, Broken, broken_error, broken_inputs
-from mcp_runtime.protocol.validation import Reader, faults
+from mcp_runtime.core.protocol.rules import ARRIVING, Broken, broken_error, broken_inputs
+from mcp_runtime.core.protocol.validation import Reader, faults
+from mcp_runtime.extensions.tasks.states import Status
 
 _SENDS: Final[Mapping[Direction, frozenset[Side]]] = {
     Direction.CLIENT_TO_SERVER: frozenset((Side.CLIENT,)),

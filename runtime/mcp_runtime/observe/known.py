@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from mcp_runtime.extensions.tasks.states import TRANSITIONS, Status
-from mcp_runtime.observe.ends import Asked
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.jsonrpc import Id, Request, Result, dump, is_array, is_object
-from mcp_runtime.protocol.names import (
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import Id, Request, Result, dump, is_array, is_object
+from mcp_runtime.core.protocol.names import (
     ELICITATION_CREATE,
     NOTIFICATIONS_TASKS_STATUS,
     TASKS_CANCEL,
@@ -19,7 +17,9 @@ from mcp_runtime.protocol.names import (
     TOOLS_LIST,
     list_changed,
 )
-from mcp_runtime.protocol.rules import Broken
+from mcp_runtime.core.protocol.rules import Broken
+from mcp_runtime.extensions.tasks.states import TRANSITIONS, Status
+from mcp_runtime.observe.ends import Asked
 
 MAX_KNOWN: Final = 10_000
 """How many cursors and states, tools, tasks and web pages are remembered, of each."""

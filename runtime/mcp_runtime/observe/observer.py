@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
-from mcp_runtime.binding import Binding
-from mcp_runtime.errors import clipped
-from mcp_runtime.json_text import ENDS
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.json_text import ENDS
+from mcp_runtime.core.protocol import jsonrpc
+from mcp_runtime.core.protocol.calls import check_batch
+from mcp_runtime.core.protocol.dispatch import Side, State
+from mcp_runtime.core.protocol.jsonrpc import Fault, Id, is_array, is_object
+from mcp_runtime.core.protocol.modern import is_modern
+from mcp_runtime.core.protocol.rules import Broken
 from mcp_runtime.observe.judge import Judge
 from mcp_runtime.observe.talk import LegacyTalk, ModernTalk, Talk
-from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.calls import check_batch
-from mcp_runtime.protocol.dispatch import Side, State
-from mcp_runtime.protocol.jsonrpc import Fault, Id, is_array, is_object
-from mcp_runtime.protocol.modern import is_modern
-from mcp_runtime.protocol.rules import Broken
 
 __all__ = ["Finding", "Observer"]
 
@@ -60,8 +60,8 @@ class Finding:
 class Observer:
     """Checks the messages of one conversation in the order in which they pass.
 
-    The sessions of both ends (`mcp_runtime.protocol.session`) determine what a message means. The runtime's own clients
-    and servers use the same, so other implementations are checked as its own peers are.
+    The sessions of both ends (`mcp_runtime.core.protocol.session`) determine what a message means. The runtime's own
+    clients and servers use the same, so other implementations are checked as its own peers are.
 
     Args:
         bindings: the known revisions.

@@ -5,15 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcp_runtime.connection.requester import Requester
-from mcp_runtime.errors import clipped
-from mcp_runtime.observe.ends import MAX_OPEN, Asked, End
-from mcp_runtime.observe.judge import Judge, mode_of, undeclared
-from mcp_runtime.observe.known import Known
-from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.calls import Batch
-from mcp_runtime.protocol.dispatch import Side, State
-from mcp_runtime.protocol.jsonrpc import (
+from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol.calls import Batch
+from mcp_runtime.core.protocol.dispatch import Side, State
+from mcp_runtime.core.protocol.jsonrpc import (
     Failure,
     Fault,
     Message,
@@ -23,7 +20,7 @@ from mcp_runtime.protocol.jsonrpc import (
     is_object,
     spell_pointer,
 )
-from mcp_runtime.protocol.names import (
+from mcp_runtime.core.protocol.names import (
     AREAS,
     ELICITATION_CREATE,
     INITIALIZE,
@@ -37,7 +34,10 @@ from mcp_runtime.protocol.names import (
     UNRELATED,
     list_changed,
 )
-from mcp_runtime.protocol.rules import Broken
+from mcp_runtime.core.protocol.rules import Broken
+from mcp_runtime.observe.ends import MAX_OPEN, Asked, End
+from mcp_runtime.observe.judge import Judge, mode_of, undeclared
+from mcp_runtime.observe.known import Known
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _CHANGES: Final = frozenset((*(f"{area}ListChanged" for area in AREAS), "resourceSubscriptions"))

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
-from mcp_runtime import sources
-from mcp_runtime.connection.background import bounded
-from mcp_runtime.connection.calls import Call
-from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.requester import Effect, Handler, Requester, run_once
-from mcp_runtime.errors import PeerError, clipped
-from mcp_runtime.features.inputs.questions import digest_of, read_answers, unknown_state
-from mcp_runtime.handlers import Context
-from mcp_runtime.method import AnyMethod, RequestMethod, WireType, request_of
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.background import bounded
+from mcp_runtime.core.connection.calls import Call
+from mcp_runtime.core.connection.connection import Connection, Exchange
+from mcp_runtime.core.connection.requester import Effect, Handler, Requester, run_once
+from mcp_runtime.core.errors import PeerError, clipped
+from mcp_runtime.core.features.inputs.questions import digest_of, read_answers, unknown_state
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, request_of
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR
 from mcp_runtime.sealed.replay import Record, Run
 from mcp_runtime.sealed.seal import Seal, Unsealable
 
@@ -132,7 +132,7 @@ class InputState:
             raise ModuleNotFoundError(_INSTALL)
 
     def install(self, connection: Connection, name: str) -> None:
-        """Let the handlers that are registered so far be replayed; see `mcp_runtime.settings.Inputs.install`."""
+        """Let the handlers that are registered so far be replayed; see `mcp_runtime.core.settings.Inputs.install`."""
         SealedInputs(connection, name, self).install()
 
 

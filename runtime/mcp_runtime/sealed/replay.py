@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from mcp_runtime import sources
-from mcp_runtime.connection.calls import Call
-from mcp_runtime.connection.requester import Effect, json_of
-from mcp_runtime.features.inputs.questions import Question
-from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.calls import Call
+from mcp_runtime.core.connection.requester import Effect, json_of
+from mcp_runtime.core.features.inputs.questions import Question
+from mcp_runtime.core.method import RequestMethod, WireType
 
 PATIENCE: Final = 1.0
 """Seconds within which a handler must ask again what was answered, after it asks something new."""

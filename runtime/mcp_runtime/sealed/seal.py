@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Final
 
-from mcp_runtime import sources
+from mcp_runtime.core import sources
 
 _FORMAT: Final = b"\x01"
 _ID: Final = 8

@@ -6,17 +6,17 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, overload
 
-from mcp_runtime.connection.calls import Way
-from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.handlers import Handlers, ServerHandlers
-from mcp_runtime.handshake.client import Client, open_client
-from mcp_runtime.handshake.offer import check_handlers
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
-from mcp_runtime.settings import ClientOptions, Proceed
+from mcp_runtime.core.connection.calls import Way
+from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.handlers import Handlers, ServerHandlers
+from mcp_runtime.core.handshake.client import Client, open_client
+from mcp_runtime.core.handshake.offer import check_handlers
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
+from mcp_runtime.core.settings import ClientOptions, Proceed
+from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.testing.heard import Heard
 from mcp_runtime.testing.script import Script
-from mcp_runtime.transports.memory import connect_memory
 
 ClientT = TypeVar("ClientT", bound=Client)
 ClientT_co = TypeVar("ClientT_co", bound=Client, covariant=True)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.handlers import Stub
-from mcp_runtime.method import NotificationMethod
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, NOTIFICATIONS_PROGRESS
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.method import NotificationMethod
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.protocol.names import NOTIFICATIONS_MESSAGE, NOTIFICATIONS_PROGRESS
 
 _FEATURE: Final = "testing"
 

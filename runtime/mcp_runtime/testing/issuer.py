@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
-from mcp_runtime import sources
+from mcp_runtime.core import sources
 
 MAX_HEAD: Final = 64 << 10
 _ALGORITHM: Final = "ES256"

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
-from mcp_runtime.binding import Binding
-from mcp_runtime.errors import PeerError
-from mcp_runtime.handlers import Handlers
-from mcp_runtime.method import request_of
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, is_object
-from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
+from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.handlers import Handlers
+from mcp_runtime.core.method import request_of
+from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, is_object
+from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 from mcp_runtime.testing.heard import Heard
 
 _MODEL: Final = "scripted"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, ValidationError
 
-from mcp_runtime.errors import McpError
-from mcp_runtime.model import WireModel
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
-from mcp_runtime.stub import ClientStub
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.model import WireModel
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
+from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.tools.errors import (
     Drift,
     ToolArgumentError,

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from mcp_runtime.errors import McpError, clipped
-from mcp_runtime.protocol.jsonrpc import spell_pointer
-from mcp_runtime.protocol.validation import locate
+from mcp_runtime.core.errors import McpError, clipped
+from mcp_runtime.core.protocol.jsonrpc import spell_pointer
+from mcp_runtime.core.protocol.validation import locate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

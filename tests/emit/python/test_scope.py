@@ -39,7 +39,7 @@ def test_a_scope_records_what_it_spells() -> None:
         ("typing", ("", "typing")),
         ("typing.Any", ("typing", "Any")),
         ("collections.abc.Mapping", ("collections.abc", "Mapping")),
-        ("mcp_runtime.model", ("mcp_runtime", "model")),
+        ("mcp_runtime.core.model", ("mcp_runtime.core", "model")),
         (".methods", (".", "methods")),
         (".binding.BINDING", (".binding", "BINDING")),
         ("acme.registry.registered", ("acme.registry", "registered")),
@@ -64,10 +64,10 @@ def test_an_import_keeps_its_name_unless_the_page_binds_it() -> None:
 
 def test_imports_are_sorted_into_sections() -> None:
     scope = Scope()
-    for path in (".methods", "pydantic.Field", "typing.Any", "mcp_runtime.stub", "collections.abc.Mapping"):
+    for path in (".methods", "pydantic.Field", "typing.Any", "mcp_runtime.core.stub", "collections.abc.Mapping"):
         scope.use(path)
     sections = [[statement.module for statement in section] for section in scope.imports()]
-    assert sections == [["collections.abc", "typing"], ["mcp_runtime", "pydantic"], ["."]]
+    assert sections == [["collections.abc", "typing"], ["mcp_runtime.core", "pydantic"], ["."]]
 
 
 def test_stubs_reach_the_models_through_one_module() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime.auth import OAuth
+from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import connect_http
 from support.http import browser
 from support.ports import free_port
 from support.programs import quick_python

@@ -9,9 +9,9 @@ from mcp_bindings import v2025_11_25
 from mcp_runtime.auth import OAuth
 from mcp_runtime.auth.client.discovery import Challenge, find_issuer, find_resource
 from mcp_runtime.auth.fetching import Reach
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import connect_http
 from support.protected import Protected
 
 ROOT = "/.well-known/oauth-protected-resource"

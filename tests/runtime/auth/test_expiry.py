@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime.transports.http import asgi_app
+from mcp_runtime.core.transports.http import asgi_app
 from support.http import EVENTS, SESSION, browser, hello, messages_of, raw_client, served
 from support.http_modern import asked, headers_for
 from support.http_server import chatty

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_runtime.auth import fetching
 from mcp_runtime.auth.fetching import MAX_BYTES, Reach, check_url, fetch, is_public
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.errors import AuthorizationError
 from support.certificates import certificate
 
 HERE = Reach(private=True)

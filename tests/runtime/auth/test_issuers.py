@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime import sources
 from mcp_runtime.auth import Bearer, InvalidToken, Registered
-from mcp_runtime.errors import AuthorizationError
-from mcp_runtime.transports.http import asgi_app
+from mcp_runtime.core import sources
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.transports.http import asgi_app
 from support.http import served
 from support.http_modern import asked, modern_client
 from support.tokens import RESOURCE, Login, claims, ec_key, segment, signed

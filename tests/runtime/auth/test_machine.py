@@ -12,9 +12,9 @@ from joserfc.jwk import import_key
 
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime.auth import ClientCredentials, JwtBearer
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import connect_http
 from support.protected import Protected
 
 CREDENTIALS = "io.modelcontextprotocol/oauth-client-credentials"

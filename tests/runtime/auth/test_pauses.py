@@ -7,12 +7,12 @@ import pytest
 
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_runtime.auth import OAuth
-from mcp_runtime.connection.timers import Deadlines
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.connection.timers import Deadlines
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.transports.http import connect_http, connect_sse, sse_app
+from mcp_runtime.core.transports.http.client import streamable
+from mcp_runtime.core.transports.http.client.signing import Patience
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import connect_http, connect_sse, sse_app
-from mcp_runtime.transports.http.client import streamable
-from mcp_runtime.transports.http.client.signing import Patience
 from support.protected import Protected, duration, protected
 
 

@@ -15,9 +15,9 @@ from mcp_bindings import v2026_07_28
 from mcp_runtime.auth import MemoryStore, OAuth
 from mcp_runtime.auth.client import receiver as module
 from mcp_runtime.auth.client.receiver import receiving
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import connect_http
 from support.protected import Protected
 
 

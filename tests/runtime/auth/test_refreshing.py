@@ -13,9 +13,9 @@ import pytest
 
 from mcp_bindings import v2026_07_28
 from mcp_runtime.auth import FileStore, MemoryStore, OAuth
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.transports.http import connect_http
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import connect_http
 from support.protected import Protected
 
 GREEN: Any = {"name": "brew", "arguments": {"kind": "green"}}
@@ -145,7 +145,7 @@ PROGRAM = """
 import asyncio, sys
 from mcp_bindings import v2026_07_28
 from mcp_runtime.auth import FileStore, OAuth
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.core.transports.http import connect_http
 
 async def nobody(url): raise AssertionError("asked to sign in")
 

@@ -6,7 +6,7 @@ import pytest
 
 from mcp_runtime.auth.client.discovery import Issuer
 from mcp_runtime.auth.client.oauth import read_response
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.errors import AuthorizationError
 
 NAME = "https://login.example.com"
 OPEN = Issuer(NAME, f"{NAME}/authorize", f"{NAME}/token")

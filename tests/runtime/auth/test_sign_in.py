@@ -8,11 +8,11 @@ import pytest
 
 from mcp_bindings import v2024_11_05, v2025_11_25, v2026_07_28
 from mcp_runtime.auth import MemoryStore, OAuth, Registered
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import AuthorizationError
-from mcp_runtime.options import CallOptions
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.transports.http import connect_http, connect_sse, sse_app
 from mcp_runtime.testing import Issuer
-from mcp_runtime.transports.http import connect_http, connect_sse, sse_app
 from support.protected import Protected, duration, protected
 
 WRITE = b'"kind":"white"'

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime import sources
 from mcp_runtime.auth import Bearer, InvalidToken, Principal
+from mcp_runtime.core import sources
 from support.tokens import ISSUER, RESOURCE, bearer, claims, ec_key, jwks, okp_key, rsa_key, segment, signed
 
 KEY = ec_key()

@@ -11,8 +11,8 @@ import pytest
 SERVER = """
 import asyncio
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.server import ServerOptions
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 class Sleepy(v.Server):
     options = ServerOptions(linger=LINGER)

@@ -7,8 +7,8 @@ import tracemalloc
 
 import pytest
 
-from mcp_runtime.transports.pipes import HIGH_WATER
-from mcp_runtime.transports.stdio import StdioClientTransport
+from mcp_runtime.core.transports.pipes import HIGH_WATER
+from mcp_runtime.core.transports.stdio import StdioClientTransport
 from support.stdio_peers import RAW_PEER, Collector, Raw, StartRaw, eventually, soon
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

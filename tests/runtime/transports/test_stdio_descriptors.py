@@ -10,10 +10,10 @@ from functools import partial
 
 import pytest
 
-from mcp_runtime.transports import pipes
-from mcp_runtime.transports.pipes import HIGH_WATER, LineWriter, line_writer
-from mcp_runtime.transports.reader import ByteReader
-from mcp_runtime.transports.stdio import StdioServerTransport
+from mcp_runtime.core.transports import pipes
+from mcp_runtime.core.transports.pipes import HIGH_WATER, LineWriter, line_writer
+from mcp_runtime.core.transports.reader import ByteReader
+from mcp_runtime.core.transports.stdio import StdioServerTransport
 from support.stdio_peers import Collector, soon
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

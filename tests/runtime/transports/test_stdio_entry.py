@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mcp_bindings.v2025_11_25 import Client, TextContent
-from mcp_runtime.errors import McpError
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.transports.stdio import connect_stdio
 from support.stdio_peers import PEERS
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name that a page must import, by its path: ``typing.Annotated``, ``mcp_runtime.model``."""
+    """A name that a page must import, by its path: ``typing.Annotated``, ``mcp_runtime.core.model``."""
 
     path: str
 

@@ -38,7 +38,7 @@ def snake(name: str) -> str:
 
 
 def default_wire_name(attribute: str) -> str:
-    """Return the wire name that the models derive from an attribute (mcp_runtime.model.wire_name)."""
+    """Return the wire name that the models derive from an attribute (mcp_runtime.core.model.wire_name)."""
     first, *rest = attribute.split("_")
     return first + "".join(word.capitalize() for word in rest)
 

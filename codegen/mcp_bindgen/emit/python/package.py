@@ -20,7 +20,7 @@ from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.nodes import Protocol
 
 BINDING_FORMAT = 3
-"""The format of the bindings, which the runtime checks (mcp_runtime.binding.FORMAT)."""
+"""The format of the bindings, which the runtime checks (mcp_runtime.core.binding.FORMAT)."""
 
 TYPED = {"py.typed": ""}
 """The file that marks a package as typed for type checkers; one at its top covers all of it."""

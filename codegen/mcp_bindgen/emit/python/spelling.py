@@ -39,7 +39,7 @@ STR = expression(Symbol("builtins.str"))
 
 def model(name: str) -> Expression:
     """Spell a name from the runtime's model module."""
-    return expression(Symbol(f"mcp_runtime.model.{name}"))
+    return expression(Symbol(f"mcp_runtime.core.model.{name}"))
 
 
 ABSENT = model("ABSENT")

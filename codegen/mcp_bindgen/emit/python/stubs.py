@@ -19,7 +19,7 @@ SERVER_SENDS = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
 _META = "_meta"
 _OWN = frozenset(("self", "meta", "options", "result_type"))
 """Parameters that stubs add; a field of the same name gets an underscore."""
-_STUB = Symbol("mcp_runtime.stub")
+_STUB = Symbol("mcp_runtime.core.stub")
 _RESULT = expression(_STUB, ".T")
 OPTIONS = views.Parameter(
     doc="Timeouts and a progress callback for this call.",

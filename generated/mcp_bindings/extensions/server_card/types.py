@@ -8,7 +8,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import Boolean, WireModel
+from mcp_runtime.core.model import Boolean, WireModel
 from pydantic import Field
 
 from .revision import Icon, MetaObject

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_runtime import stub
+from mcp_runtime.core import stub
 
 from . import methods, models
 

@@ -8,8 +8,8 @@
 
 from typing import Final
 
+from mcp_runtime.core.method import WireType
 from mcp_runtime.extensions.binding import ExtensionBinding
-from mcp_runtime.method import WireType
 
 from .methods import METHODS
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from mcp_runtime import stub
+from mcp_runtime.core import stub
 
 from . import methods, models
 

@@ -8,7 +8,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Integer, LEFT_TO_RIGHT, REQUIRED, Tagged, WireModel
+from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, REQUIRED, Tagged, WireModel
 from pydantic import ConfigDict, Field
 
 from .revision import (

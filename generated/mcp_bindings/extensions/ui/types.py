@@ -8,7 +8,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Boolean, Forbidden, LEFT_TO_RIGHT, Number, Tagged, WireModel
+from mcp_runtime.core.model import Boolean, Forbidden, LEFT_TO_RIGHT, Number, Tagged, WireModel
 from pydantic import Field
 
 from .revision import CallToolResult, ContentBlock, EmbeddedResource, Implementation, RequestId, ResourceLink, Tool

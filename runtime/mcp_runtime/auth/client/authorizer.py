@@ -11,7 +11,7 @@ from mcp_runtime.auth.client.receiver import SIGNING_IN
 from mcp_runtime.auth.client.store import MemoryStore, Shared, Store, put, stored
 from mcp_runtime.auth.client.tokens import Registered, Rejected, Token, post_form, read_record, request_token
 from mcp_runtime.auth.fetching import Reach, check_url, is_public
-from mcp_runtime.errors import AuthorizationError, clipped
+from mcp_runtime.core.errors import AuthorizationError, clipped
 
 MAX_ASKED: Final = 3
 """How many authorization requests one call may lead to."""

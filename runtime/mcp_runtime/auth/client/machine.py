@@ -5,12 +5,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from mcp_runtime import sources
 from mcp_runtime.auth.client.authorizer import Authorizer
 from mcp_runtime.auth.client.discovery import Issuer
 from mcp_runtime.auth.client.store import Store
 from mcp_runtime.auth.client.tokens import Registered, Token, method_for, request_token
 from mcp_runtime.auth.fetching import Reach
+from mcp_runtime.core import sources
 
 LIFETIME: Final = 60
 """Seconds for which an assertion of a client is valid."""

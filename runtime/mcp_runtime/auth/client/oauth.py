@@ -9,14 +9,14 @@ from dataclasses import asdict, replace
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from mcp_runtime import sources
 from mcp_runtime.auth.client.authorizer import OFFLINE, Authorizer
 from mcp_runtime.auth.client.discovery import Issuer
 from mcp_runtime.auth.client.receiver import SIGNING_IN, Visit, receiving
 from mcp_runtime.auth.client.store import Store, put
 from mcp_runtime.auth.client.tokens import Registered, Rejected, Token, method_for, register, request_token
 from mcp_runtime.auth.fetching import Reach, check_url
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core import sources
+from mcp_runtime.core.errors import AuthorizationError
 
 NO_RECEIVER: Final = "http://127.0.0.1/callback"
 """The redirect URI where another program takes the response."""

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
-from mcp_runtime.errors import AuthorizationError
+from mcp_runtime.core.errors import AuthorizationError
 
 SIGNING_IN: Final = "signing in"
 SECONDS: Final = 300.0

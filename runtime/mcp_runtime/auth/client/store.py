@@ -10,8 +10,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from mcp_runtime.errors import AuthorizationError
-from mcp_runtime.protocol.jsonrpc import is_object
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.protocol.jsonrpc import is_object
 
 POLL: Final = 0.02
 """Seconds between two attempts to lock a file."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeVar
 from urllib.parse import quote_plus, urlencode
 
-from mcp_runtime import sources
 from mcp_runtime.auth.client.discovery import Issuer
 from mcp_runtime.auth.fetching import Reach, fetch
-from mcp_runtime.errors import AuthorizationError, clipped
+from mcp_runtime.core import sources
+from mcp_runtime.core.errors import AuthorizationError, clipped
 
 REQUESTING: Final = "requesting a token"
 REGISTERING: Final = "registering a client"

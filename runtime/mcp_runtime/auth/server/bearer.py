@@ -7,15 +7,15 @@ from hashlib import sha256
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from mcp_runtime import sources
 from mcp_runtime.auth.client.tokens import Registered
 from mcp_runtime.auth.fetching import Reach
 from mcp_runtime.auth.server.keys import IssuerKeys
 from mcp_runtime.auth.server.tokens import JwtTokens, OpaqueTokens
-from mcp_runtime.connection.requester import Principal
-from mcp_runtime.errors import InvalidToken
-from mcp_runtime.functions import check_scope_names
-from mcp_runtime.protocol.jsonrpc import dump
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.requester import Principal
+from mcp_runtime.core.errors import InvalidToken
+from mcp_runtime.core.functions import check_scope_names
+from mcp_runtime.core.protocol.jsonrpc import dump
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 """Takes an access token, and returns its owner; None if it is not valid here."""
@@ -35,7 +35,7 @@ class Bearer:
 
     Tokens are JWTs that an issuer signed, unless `introspection` or `verify` checks them. The sender of a request is
     `Context.principal`; functions that need more than every request does are marked with
-    `mcp_runtime.server.requires_scopes`.
+    `mcp_runtime.core.server.requires_scopes`.
 
     Args:
         resource: the URL of the endpoint, as clients write it: ``https://mcp.example.com/mcp``.

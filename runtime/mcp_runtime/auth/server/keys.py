@@ -4,12 +4,12 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_runtime import sources
 from mcp_runtime.auth.client.discovery import find_issuer
 from mcp_runtime.auth.client.store import Shared
 from mcp_runtime.auth.fetching import Reach, fetch
-from mcp_runtime.errors import AuthorizationError
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core import sources
+from mcp_runtime.core.errors import AuthorizationError
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key

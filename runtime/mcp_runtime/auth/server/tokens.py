@@ -5,15 +5,15 @@ from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_runtime import sources
 from mcp_runtime.auth.client.discovery import find_issuer
 from mcp_runtime.auth.client.store import Shared
 from mcp_runtime.auth.client.tokens import Registered, post_form
 from mcp_runtime.auth.fetching import Reach
 from mcp_runtime.auth.server.keys import ALGORITHMS, IssuerKeys
-from mcp_runtime.connection.requester import Principal
-from mcp_runtime.errors import AuthorizationError, InvalidToken
-from mcp_runtime.protocol.jsonrpc import Fault, is_array, is_object, parse
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.requester import Principal
+from mcp_runtime.core.errors import AuthorizationError, InvalidToken
+from mcp_runtime.core.protocol.jsonrpc import Fault, is_array, is_object, parse
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from mcp_runtime import sources
-from mcp_runtime.connection.background import THREADS
-from mcp_runtime.errors import McpError, MissingCapability, clipped
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.background import THREADS
+from mcp_runtime.core.errors import McpError, MissingCapability, clipped
 from mcp_runtime.extensions.skills.folders import MAX_BYTES, MAX_FILES, SKILL
 from mcp_runtime.extensions.skills.frontmatter import read_frontmatter
 from mcp_runtime.extensions.skills.server import PACKAGE, Skills

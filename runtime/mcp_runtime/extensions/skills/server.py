@@ -11,14 +11,14 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from mcp_runtime.app.registry import Registry
-from mcp_runtime.connection.background import THREADS
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.errors import PeerError, clipped
+from mcp_runtime.core.connection.background import THREADS
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.errors import PeerError, clipped
+from mcp_runtime.core.features.listeners import listeners_of
+from mcp_runtime.core.protocol import names
+from mcp_runtime.core.protocol.dispatch import Side, State
 from mcp_runtime.extensions.extension import Around, Extension
 from mcp_runtime.extensions.skills.folders import MAX_BYTES, SKILL, Folder, log
-from mcp_runtime.features.listeners import listeners_of
-from mcp_runtime.protocol import names
-from mcp_runtime.protocol.dispatch import Side, State
 
 PACKAGE: Final = "mcp_bindings.extensions.skills"
 PAGE: Final = 50

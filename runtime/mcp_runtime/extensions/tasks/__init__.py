@@ -8,6 +8,7 @@ id. If the transport authenticates the peer (`Requester.principal`), or `OWNER` 
 owner before the handshake, its tasks outlive the connection, and the same peer finds them over another one.
 """
 
+from mcp_runtime.core.features.utilities import RELATED, related_task
 from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle
 from mcp_runtime.extensions.tasks.deferred import Deferred, defer
 from mcp_runtime.extensions.tasks.extension import Tasks
@@ -25,7 +26,6 @@ from mcp_runtime.extensions.tasks.store import (
     UnknownCursor,
     UnknownTask,
 )
-from mcp_runtime.features.utilities import RELATED, related_task
 
 __all__ = [
     "OWNER",

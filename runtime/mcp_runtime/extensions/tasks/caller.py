@@ -6,14 +6,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar, cast
 
-from mcp_runtime import sources
-from mcp_runtime.errors import McpError, RemoteProtocolError, RequestTimeout, clipped
+from mcp_runtime.core import sources
+from mcp_runtime.core.errors import McpError, RemoteProtocolError, RequestTimeout, clipped
+from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.method import MethodTable, RequestMethod
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.jsonrpc import dump
+from mcp_runtime.core.protocol.names import TASKS_CANCEL, TASKS_GET, TASKS_RESULT
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
-from mcp_runtime.handlers import Stub
-from mcp_runtime.method import MethodTable, RequestMethod
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.jsonrpc import dump
-from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TASKS_RESULT
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any, Final
 
-from mcp_runtime.connection.requester import AskInside
-from mcp_runtime.errors import RequestTimeout
+from mcp_runtime.core.connection.requester import AskInside
+from mcp_runtime.core.errors import RequestTimeout
+from mcp_runtime.core.features.inputs.questions import Question, read_answers
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import RequestMethod, WireType
+from mcp_runtime.core.options import CallOptions
 from mcp_runtime.extensions.tasks.engine import RUN, Engine, Run
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import NOTHING
-from mcp_runtime.features.inputs.questions import Question, read_answers
-from mcp_runtime.handlers import Context
-from mcp_runtime.method import RequestMethod, WireType
-from mcp_runtime.options import CallOptions
 
 ID: Final = "io.modelcontextprotocol/tasks"
 

@@ -7,14 +7,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar, copy_context
 from typing import Any, Final, TypeAlias
 
-from mcp_runtime import sources
-from mcp_runtime.connection.calls import CURRENT
-from mcp_runtime.connection.checks import refusal
-from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.connection.journal import log
-from mcp_runtime.connection.requester import Handler, Requester
-from mcp_runtime.connection.results import write_result
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.calls import CURRENT
+from mcp_runtime.core.connection.checks import refusal
+from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.requester import Handler, Requester
+from mcp_runtime.core.connection.results import write_result
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, dump
+from mcp_runtime.core.protocol.names import TOOLS_CALL
 from mcp_runtime.extensions.tasks.states import Failure, Outcome, Status, Success, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     ResultTooLarge,
@@ -24,10 +28,6 @@ from mcp_runtime.extensions.tasks.store import (
     TaskStore,
     TooManyTasks,
 )
-from mcp_runtime.handlers import Context
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, dump
-from mcp_runtime.protocol.names import TOOLS_CALL
 
 MAX_ID: Final = 256
 """The maximum length of a task id that is looked up."""

@@ -7,8 +7,12 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.requester import Handler
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.connection.requester import Handler
+from mcp_runtime.core.features.listeners import listeners_of
+from mcp_runtime.core.method import typed_wire
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL
 from mcp_runtime.extensions.extension import Around, Extension
 from mcp_runtime.extensions.tasks.deferred import ID
 from mcp_runtime.extensions.tasks.engine import Engine
@@ -18,10 +22,6 @@ from mcp_runtime.extensions.tasks.starting import resume_call
 from mcp_runtime.extensions.tasks.store import TaskStore
 from mcp_runtime.extensions.tasks.task_server import TaskServer, undeclared
 from mcp_runtime.extensions.tasks.watching import NOTIFICATIONS_TASKS
-from mcp_runtime.features.listeners import listeners_of
-from mcp_runtime.method import typed_wire
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL
 
 TASKS_UPDATE: Final = "tasks/update"
 _ANY: Final = typed_wire(dict[str, Any])

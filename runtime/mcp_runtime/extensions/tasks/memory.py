@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Unpack
 
-from mcp_runtime import sources
-from mcp_runtime.connection.calls import Pool
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.extensions.tasks.states import Outcome, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     NOTHING,

@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError, RequestTimeout
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.errors import McpError, PeerError, RemoteProtocolError, RequestTimeout
+from mcp_runtime.core.features.inputs.questions import answer_all
+from mcp_runtime.core.features.listen import listen
+from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.names import TASKS_GET, TOOLS_CALL
 from mcp_runtime.extensions.tasks.caller import MAX_INTERVAL, StatusHook, TaskFailed, TaskHandle, pause, record_of
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
-from mcp_runtime.features.inputs.questions import answer_all
-from mcp_runtime.features.listen import listen
-from mcp_runtime.handlers import Stub
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.names import TASKS_GET, TOOLS_CALL
 
 R = TypeVar("R")
 

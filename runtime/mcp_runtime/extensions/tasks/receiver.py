@@ -7,21 +7,16 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from mcp_runtime import sources
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.requester import Handler
-from mcp_runtime.errors import McpError, PeerError
-from mcp_runtime.extensions.tasks.engine import Engine, Run, refused, spoken_result
-from mcp_runtime.extensions.tasks.related import TaskCaller, TaskExchange, with_meta
-from mcp_runtime.extensions.tasks.states import Failure, Status, TaskRecord
-from mcp_runtime.extensions.tasks.store import TaskError
-from mcp_runtime.extensions.tasks.tools import Support, ToolSupport
-from mcp_runtime.features.utilities import mark, related_meta
-from mcp_runtime.handlers import Context
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
-from mcp_runtime.protocol.names import (
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.connection.requester import Handler
+from mcp_runtime.core.errors import McpError, PeerError
+from mcp_runtime.core.features.utilities import mark, related_meta
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
+from mcp_runtime.core.protocol.names import (
     NOTIFICATIONS_TASKS_STATUS,
     TASKS_CANCEL,
     TASKS_GET,
@@ -29,6 +24,11 @@ from mcp_runtime.protocol.names import (
     TASKS_RESULT,
     TOOLS_CALL,
 )
+from mcp_runtime.extensions.tasks.engine import Engine, Run, refused, spoken_result
+from mcp_runtime.extensions.tasks.related import TaskCaller, TaskExchange, with_meta
+from mcp_runtime.extensions.tasks.states import Failure, Status, TaskRecord
+from mcp_runtime.extensions.tasks.store import TaskError
+from mcp_runtime.extensions.tasks.tools import Support, ToolSupport
 
 OWNER: Final = "tasks.owner"
 """The connection feature that names the owner of its tasks; by default the principal, or else the connection."""

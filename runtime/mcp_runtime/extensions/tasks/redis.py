@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from mcp_runtime import sources
 from mcp_runtime.cluster.redis import Keys
-from mcp_runtime.connection.journal import log
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.journal import log
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Outcome, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     DEFAULT_LEASE,

@@ -5,16 +5,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
-from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.journal import log
-from mcp_runtime.connection.notifications import DROPPED, no_progress, wants
-from mcp_runtime.connection.timers import Gate
-from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.features.utilities import OWN_IDS, related_meta
-from mcp_runtime.method import Method, NotificationMethod, RequestMethod
-from mcp_runtime.options import Caller, CallOptions
-from mcp_runtime.protocol import names
-from mcp_runtime.protocol.jsonrpc import Id, Notification, is_object
+from mcp_runtime.core.connection.connection import Connection, Exchange
+from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.notifications import DROPPED, no_progress, wants
+from mcp_runtime.core.connection.timers import Gate
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.features.utilities import OWN_IDS, related_meta
+from mcp_runtime.core.method import Method, NotificationMethod, RequestMethod
+from mcp_runtime.core.options import Caller, CallOptions
+from mcp_runtime.core.protocol import names
+from mcp_runtime.core.protocol.jsonrpc import Id, Notification, is_object
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
 
-from mcp_runtime import sources
+from mcp_runtime.core import sources
 from mcp_runtime.extensions.tasks.states import Outcome, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     DEFAULT_LEASE,

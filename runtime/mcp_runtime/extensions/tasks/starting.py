@@ -7,20 +7,20 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime import sources
-from mcp_runtime.connection.calls import Lasting
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.results import Interrupted
-from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.calls import Lasting
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.connection.results import Interrupted
+from mcp_runtime.core.errors import LocalProtocolError
+from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol.capabilities import declares
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.modern import PREFIX
+from mcp_runtime.core.protocol.names import TASKS_GET, TOOLS_CALL
 from mcp_runtime.extensions.tasks.caller import StatusHook, TaskHandle, spoken_methods
 from mcp_runtime.extensions.tasks.polling import PACKAGE, Answered, DeferredTask, ends_of
-from mcp_runtime.handlers import Stub
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.options import CallOptions
-from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.dispatch import Side
-from mcp_runtime.protocol.modern import PREFIX
-from mcp_runtime.protocol.names import TASKS_GET, TOOLS_CALL
 
 P = TypeVar("P")
 R = TypeVar("R")

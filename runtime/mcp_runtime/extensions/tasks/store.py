@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic_core import to_json
 
-from mcp_runtime import sources
-from mcp_runtime.connection.calls import weight
-from mcp_runtime.errors import McpError
+from mcp_runtime.core import sources
+from mcp_runtime.core.connection.calls import weight
+from mcp_runtime.core.errors import McpError
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
 
 DEFAULT_LEASE: Final = 10.0

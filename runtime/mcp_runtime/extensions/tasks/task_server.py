@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from mcp_runtime.connection.calls import Way
-from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.connection.requester import Handler
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.connection.calls import Way
+from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.connection.requester import Handler
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.features.inputs.questions import read_answers
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
+from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
+from mcp_runtime.core.protocol.names import TOOLS_CALL
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.extensions.tasks.deferred import ID, DeferrableCall, call_of
 from mcp_runtime.extensions.tasks.engine import Engine, refused
 from mcp_runtime.extensions.tasks.states import Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import InvalidTransition, TaskError
 from mcp_runtime.extensions.tasks.watching import TaskFilter, spelled, spoken_state, state_of
-from mcp_runtime.features.inputs.questions import read_answers
-from mcp_runtime.handlers import Context
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
-from mcp_runtime.protocol.modern import MISSING_CAPABILITY
-from mcp_runtime.protocol.names import TOOLS_CALL
 
 MIN_AFTER: Final = 0.01
 

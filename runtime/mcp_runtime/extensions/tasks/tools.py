@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from mcp_runtime.connection.connection import Connection
-from mcp_runtime.handlers import Context
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.jsonrpc import is_object
-from mcp_runtime.protocol.names import TOOLS_LIST
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.protocol.names import TOOLS_LIST
 
 MAX_PAGES: Final = 1000
 """How many pages of tools are searched for one."""

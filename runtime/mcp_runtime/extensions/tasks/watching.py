@@ -9,18 +9,18 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
-from mcp_runtime.connection.connection import Exchange
-from mcp_runtime.connection.journal import log
-from mcp_runtime.connection.requester import Requester
-from mcp_runtime.errors import PeerError
+from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.connection.journal import log
+from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.errors import PeerError
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import AnyMethod, WireType
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, is_object
+from mcp_runtime.core.protocol.names import SUBSCRIPTIONS_LISTEN
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.extensions.tasks.engine import Engine, spoken_result
 from mcp_runtime.extensions.tasks.states import Status, Success, TaskRecord, timestamp
 from mcp_runtime.extensions.tasks.store import StoreUnavailable, TaskError, TaskStore, UnknownTask
-from mcp_runtime.handlers import Context
-from mcp_runtime.method import AnyMethod, WireType
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_object
-from mcp_runtime.protocol.names import SUBSCRIPTIONS_LISTEN
 
 NOTIFICATIONS_TASKS: Final = "notifications/tasks"
 MAX_WATCHED: Final = 100

@@ -12,6 +12,8 @@ from itertools import product
 from math import prod
 from typing import Any, Final
 
+from mcp_runtime.core.json_text import MAX_DEPTH
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.host.dialects.dialect import ANNOTATIONS, APPLIED, CONSTRAINTS, Dialect, Loss, Lowered
 from mcp_runtime.host.dialects.reading import (
     Fragment,
@@ -29,8 +31,6 @@ from mcp_runtime.host.dialects.reading import (
     required_of,
     types,
 )
-from mcp_runtime.json_text import MAX_DEPTH
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 _MAX_BRANCHES: Final = 32
 """How many alternatives one value may have."""

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from mcp_runtime.core.json_text import MAX_DEPTH
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.host.dialects.dialect import PROPERTY, Loss
-from mcp_runtime.json_text import MAX_DEPTH
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 MAX_STEPS: Final = 20_000
 """How many schemas are read: references and alternatives can multiply a few without end."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.host.dialects.reading import (
     Fragments,
     Inexpressible,
@@ -16,7 +17,6 @@ from mcp_runtime.host.dialects.reading import (
     required_of,
     types,
 )
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.tools.errors import mismatch_of
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.transports.http import HttpLimits
+from mcp_runtime.core.transports.http import HttpLimits
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from mcp_runtime.transports.http import HttpLimits, asgi_app
-from mcp_runtime.transports.http.server import sessions
-from mcp_runtime.transports.http.server.asgi import Sender
+from mcp_runtime.core.transports.http import HttpLimits, asgi_app
+from mcp_runtime.core.transports.http.server import sessions
+from mcp_runtime.core.transports.http.server.asgi import Sender
 from support.http import SESSION, RawClient, browser, call, raw_client, request, served
 from support.http_server import chatty
 from support.stdio_peers import eventually
@@ -84,10 +84,10 @@ async def test_websockets_are_not_served() -> None:
 
 def test_programs_on_stdio_load_none_of_it() -> None:
     code = (
-        "import sys, mcp_runtime.client, mcp_runtime.server, mcp_runtime.transports.stdio\n"
+        "import sys, mcp_runtime.core.client, mcp_runtime.core.server, mcp_runtime.core.transports.stdio\n"
         "from mcp_bindings.v2025_11_25 import Client, Server\n"
         "print([name for name in sys.modules if name.startswith(('httpx2', 'starlette', 'uvicorn'))\n"
-        "       or name.startswith('mcp_runtime.transports.http')])"
+        "       or name.startswith('mcp_runtime.core.transports.http')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -95,7 +95,8 @@ def test_programs_on_stdio_load_none_of_it() -> None:
 
 def test_an_endpoint_needs_no_http_library() -> None:
     code = (
-        "import sys\nfrom mcp_bindings.v2025_11_25 import Server\nfrom mcp_runtime.transports.http import asgi_app\n"
+        "import sys\nfrom mcp_bindings.v2025_11_25 import Server\n"
+        "from mcp_runtime.core.transports.http import asgi_app\n"
         "asgi_app(Server())\nprint([name for name in sys.modules if name in ('httpx2', 'starlette', 'uvicorn')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -19,11 +19,11 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mcp_bindings import v2025_11_25
-from mcp_runtime.errors import ConnectionClosed, RequestTimeout
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
-from mcp_runtime.options import CallOptions
-from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app, connect_http
-from mcp_runtime.transports.http.client import streamable
+from mcp_runtime.core.errors import ConnectionClosed, RequestTimeout
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.transports.http import HttpLimits, MemoryEventStore, asgi_app, connect_http
+from mcp_runtime.core.transports.http.client import streamable
 from support.cut_off import Talk, answers_tea, open_talk
 from support.http import served
 from support.http_server import chatty

@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.transports.http import connect_http
 
 NAME = "Café"
 PIECES = 64

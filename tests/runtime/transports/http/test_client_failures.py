@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from mcp_bindings import v2025_11_25
-from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.transports.http import asgi_app, connect_http, connect_sse
 from support.http import served
 from support.http_server import chatty
 from support.stdio_peers import eventually

@@ -9,11 +9,11 @@ from starlette.responses import Response, StreamingResponse
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.features.subscriptions import list_changed
-from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
-from mcp_runtime.transports.http.client import streamable
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.transports.http import HttpLimits, asgi_app, connect_http
+from mcp_runtime.core.transports.http.client import streamable
 from support.cutting import cutting
 from support.http import served
 from support.http_server import chatty

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.transports.http import asgi_app, connect_http
-from mcp_runtime.transports.http.client.streamable import MAX_RETRY, Position
+from mcp_runtime.core.transports.http import asgi_app, connect_http
+from mcp_runtime.core.transports.http.client.streamable import MAX_RETRY, Position
 from support.http import served
 from support.http_server import chatty
 

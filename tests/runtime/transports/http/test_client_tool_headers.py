@@ -10,9 +10,9 @@ import pytest
 from starlette.responses import Response
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import ConnectionClosed, PeerError
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.core.client import ClientOptions
+from mcp_runtime.core.errors import ConnectionClosed, PeerError
+from mcp_runtime.core.transports.http import connect_http
 from support.modern_endpoint import Answer, Endpoint, Posted, listed, modern_endpoint, text
 
 MISMATCH = -32020

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mcp_runtime.transports.http.server.asgi import Delay, within
+from mcp_runtime.core.transports.http.server.asgi import Delay, within
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app
-from mcp_runtime.transports.http.events import MAX_WAITING, Event, EventLog
+from mcp_runtime.core.transports.http import HttpLimits, MemoryEventStore, asgi_app
+from mcp_runtime.core.transports.http.events import MAX_WAITING, Event, EventLog
 from support.http import RawClient, call, events_of, messages_of, raw_client
 from support.http_server import chatty
 
@@ -69,8 +69,8 @@ async def resumed(client: RawClient, event_id: str) -> tuple[int, str]:
 async def test_while_a_store_fails_answers_go_on_without_resumption(
     error: Exception, shown: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("mcp_runtime.transports.http.events.TIMEOUT", 0.1)
-    monkeypatch.setattr("mcp_runtime.transports.http.events.PAUSE", 0.1)
+    monkeypatch.setattr("mcp_runtime.core.transports.http.events.TIMEOUT", 0.1)
+    monkeypatch.setattr("mcp_runtime.core.transports.http.events.PAUSE", 0.1)
     store = Unreliable()
     app = asgi_app(chatty(NEWEST), limits=HttpLimits(stream_after=0.02), events=store)
     async with raw_client(app) as client:

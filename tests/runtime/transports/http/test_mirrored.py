@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_runtime.transports.http.mirrored import Parameter, decode, encode, parameters
+from mcp_runtime.core.transports.http.mirrored import Parameter, decode, encode, parameters
 
 ENCODED = {
     "us-west1": "us-west1",

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.server import ServerOptions, requires
+from mcp_runtime.core.transports.http import HttpLimits, asgi_app
 from mcp_runtime.sealed import InputState
-from mcp_runtime.server import ServerOptions, requires
-from mcp_runtime.transports.http import HttpLimits, asgi_app
 from support.http import SESSION
 from support.http_modern import MODERN, PREFIX, asked, called, meta, modern_client
 from support.http_server import chatty

@@ -9,11 +9,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime import sources
-from mcp_runtime.client import ClientOptions, open_any
-from mcp_runtime.errors import ConnectionClosed, PeerError, UnsupportedRevision
-from mcp_runtime.transports.http import connect_http, sse_app
-from mcp_runtime.transports.http.client import streamable
+from mcp_runtime.core import sources
+from mcp_runtime.core.client import ClientOptions, open_any
+from mcp_runtime.core.errors import ConnectionClosed, PeerError, UnsupportedRevision
+from mcp_runtime.core.transports.http import connect_http, sse_app
+from mcp_runtime.core.transports.http.client import streamable
 from support.http import served
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, discovered, listed, modern_endpoint
 from support.own import OWN, own

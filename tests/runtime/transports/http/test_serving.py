@@ -16,7 +16,7 @@ import uvicorn
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.transports.http import (
+from mcp_runtime.core.transports.http import (
     HttpLimits,
     MemoryEventStore,
     asgi_app,
@@ -24,8 +24,8 @@ from mcp_runtime.transports.http import (
     connect_sse,
     serve_http,
 )
-from mcp_runtime.transports.http.server import serving
-from mcp_runtime.transports.http.server.httptools_connection import HttptoolsConnection
+from mcp_runtime.core.transports.http.server import serving
+from mcp_runtime.core.transports.http.server.httptools_connection import HttptoolsConnection
 from support.http import RawClient, browser, call
 from support.http_server import chatty
 from support.programs import quick_python

@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 
 from mcp_bindings import v2024_11_05
-from mcp_runtime.errors import ConnectionClosed
-from mcp_runtime.transports.http import connect_sse
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.transports.http import connect_sse
 from support.http import served
 from support.sse_by_hand import ByHand
 

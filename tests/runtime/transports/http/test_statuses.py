@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.transports.http import HttpLimits, asgi_app
+from mcp_runtime.core.transports.http import HttpLimits, asgi_app
 from support.http import BOTH, SESSION, RawClient, call, hello, raw_client, request
 from support.http_server import chatty
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mcp_runtime.features.subscriptions import resource_updated
-from mcp_runtime.transports.http import HttpLimits, asgi_app
+from mcp_runtime.core.features.subscriptions import resource_updated
+from mcp_runtime.core.transports.http import HttpLimits, asgi_app
 from support.http import BOTH, RawClient, call, events_of, raw_client, request
 from support.http_modern import MODERN, ModernClient, begin_with, headers_for
 from support.http_server import chatty

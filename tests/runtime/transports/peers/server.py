@@ -8,8 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
-from mcp_runtime.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
-from mcp_runtime.transports.stdio import StdioServerTransport
+from mcp_runtime.core.connection.transport import ACCEPTED, Channel, Outcome, Receiver, TransportError
+from mcp_runtime.core.transports.stdio import StdioServerTransport
 
 STRAY_CHILD = (sys.executable, "-S", "-E", "-c", "print('stray from a child')")
 READING_CHILD = (sys.executable, "-S", "-E", "-c", "import sys; sys.exit(len(sys.stdin.read()))")

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.core.transports.stdio import serve_stdio
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from mcp_runtime import errors
+from mcp_runtime.core import errors
 
 ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType({})
 """The exception for each error code of this revision."""

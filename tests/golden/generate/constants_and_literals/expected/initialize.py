@@ -7,7 +7,7 @@
 
 from typing import Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.core.model import WireModel
 
 
 class InitializeRequestParams(WireModel):

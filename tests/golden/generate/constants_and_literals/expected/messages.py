@@ -7,7 +7,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import ABSENT, Absent, Exactly, JsonNumber, LEFT_TO_RIGHT, Number, Tagged, WireModel
+from mcp_runtime.core.model import ABSENT, Absent, Exactly, JsonNumber, LEFT_TO_RIGHT, Number, Tagged, WireModel
 from pydantic import Field
 
 from .initialize import InitializeRequest

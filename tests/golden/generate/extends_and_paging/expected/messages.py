@@ -7,7 +7,7 @@
 
 from typing import Annotated, TypeAlias
 
-from mcp_runtime.model import Tagged, WireModel
+from mcp_runtime.core.model import Tagged, WireModel
 
 from .initialize import InitializeRequest
 from .moons import ListMoonsRequest

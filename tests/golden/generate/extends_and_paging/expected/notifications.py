@@ -7,7 +7,7 @@
 
 from typing import Literal
 
-from mcp_runtime.model import Number, WireModel
+from mcp_runtime.core.model import Number, WireModel
 
 
 class MoonRoseNotificationParams(WireModel):

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, overload
 
-from mcp_runtime import stub
-from mcp_runtime.model import ABSENT, Absent
+from mcp_runtime.core import stub
+from mcp_runtime.core.model import ABSENT, Absent
 
 from . import methods, models
 from .binding import BINDING

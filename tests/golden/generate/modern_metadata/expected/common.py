@@ -5,7 +5,7 @@
 #   command:  mcp-bindgen generate
 """Types of `common`. Revision 2099-01-01."""
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.core.model import WireModel
 
 
 class RequestMetaObject(WireModel):

@@ -7,7 +7,7 @@
 
 from typing import Annotated, TypeAlias
 
-from mcp_runtime.model import Tagged
+from mcp_runtime.core.model import Tagged
 
 from .discover import DiscoverRequest
 from .oracle import AskRequest

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from mcp_runtime import stub
+from mcp_runtime.core import stub
 
 from .binding import BINDING
 

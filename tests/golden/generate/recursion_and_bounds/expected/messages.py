@@ -8,7 +8,7 @@
 import typing
 from typing import Annotated, TYPE_CHECKING, TypeAlias
 
-from mcp_runtime.model import Boolean, Integer, JsonInteger, JsonNumber, LEFT_TO_RIGHT, Number, UNIQUE, WireModel
+from mcp_runtime.core.model import Boolean, Integer, JsonInteger, JsonNumber, LEFT_TO_RIGHT, Number, UNIQUE, WireModel
 from pydantic import ConfigDict, Field
 from typing_extensions import TypeAliasType
 

@@ -1,0 +1,348 @@
+"""Received and sent messages while they are open, and the channels that they belong to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
+
+from mcp_runtime.core.connection.requester import Handler, Principal, Requester
+from mcp_runtime.core.connection.timers import Gate
+from mcp_runtime.core.connection.transport import Channel
+from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
+from mcp_runtime.core.options import CallOptions, Limits, Progress
+from mcp_runtime.core.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
+from mcp_runtime.core.protocol.jsonrpc import Notification, Request, meta_of
+
+LIGHT: Final = 4096
+"""Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
+_VALUE: Final = 64
+"""Approximate memory in bytes of a JSON value in addition to its text."""
+
+
+def weight(text: bytes) -> int:
+    """Return the approximate memory of a parsed message: each value follows a bracket, a colon or a comma."""
+    values = text.count(b",") + text.count(b":") + text.count(b"[") + text.count(b"{")
+    return 2 * len(text) + _VALUE * values
+
+
+class Pool:
+    """What peers share, such as requests or bytes: none of them gets more than half of it.
+
+    A peer that is None is the only one that can connect; it may use all.
+
+    Args:
+        size: how much there is.
+
+    Attributes:
+        used: how much is in use.
+    """
+
+    __slots__ = ("_by_peer", "_share", "size", "used")
+
+    def __init__(self, size: int) -> None:
+        self.size: Final = size
+        self.used = 0
+        self._share = (size + 1) // 2
+        self._by_peer: dict[str, int] = {}
+
+    def has_room(self, peer: str | None, amount: int = 1) -> bool:
+        """Whether a peer may use more."""
+        if self.used + amount > self.size:
+            return False
+        return peer is None or self._by_peer.get(peer, 0) + amount <= self._share
+
+    def has_its_share(self, peer: str | None) -> bool:
+        """Whether a peer may not use more, however much there is."""
+        return peer is not None and self._by_peer.get(peer, 0) >= self._share
+
+    def take(self, peer: str | None, amount: int = 1) -> bool:
+        """Use more for a peer if there is room; return whether there was."""
+        if not self.has_room(peer, amount):
+            return False
+        self.used += amount
+        if peer is not None:
+            self._by_peer[peer] = self._by_peer.get(peer, 0) + amount
+        return True
+
+    def add(self, peer: str | None, amount: int) -> None:
+        """Use more for a peer, even if there is no room; or less, if negative."""
+        self.used += amount
+        if peer is not None:
+            self._by_peer[peer] = left = self._by_peer.get(peer, 0) + amount
+            if not left:  # only peers that use something are remembered
+                del self._by_peer[peer]
+
+
+class ReservedBytes(Pool):
+    """The approximate memory in bytes taken by the messages of a connection; a single message may exceed the size."""
+
+    __slots__ = ()
+
+    def reserve(self, text: bytes, parts: int, peer: str | None) -> Callable[[], None] | None:
+        """Count a message, or one of `parts` in a batch; return what releases it, or None if there is no room."""
+        more = weight(text) // parts
+        if self.used and not self.has_room(peer, more):
+            return None
+        self.add(peer, more)
+        return partial(self.add, peer, -more)
+
+
+T = TypeVar("T")
+
+
+class Way(StrEnum):
+    """The direction of a message."""
+
+    RECEIVED = "received"
+    SENT = "sent"
+
+
+class Keeper(Protocol):
+    """Keeps a request open after its handler has returned."""
+
+    def hold(self, answer: bytes) -> None:
+        """Receive the encoded answer, to be sent at the end."""
+        ...
+
+    def ended(self) -> None:
+        """Learn that the request is no longer open, whatever the cause; called once."""
+        ...
+
+
+_RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
+class Call(ReceivedCall):
+    """A request or a notification, from the parse to the answer; see `Exchange`, which handlers and middleware receive.
+
+    Attributes:
+        connection: the connection that it was received or is sent on.
+        requester: its sender, or the peer that it is sent to.
+        principal: the authenticated sender, with what its token allows; None if unknown.
+        text: the message, or the batch that contains it, until its params are read.
+        parts: how many messages the text contains.
+        held: its share of the limit on held messages; None if it has none.
+        task: the task of its handler; None before that runs.
+        gate: limits its progress reports; None before the second.
+        reported_at: when its first progress report was sent, by the event loop's clock.
+        has_wrong_progress: whether its handler reported invalid progress, which is logged once.
+        is_open: whether it is a request of the peer that is neither answered nor cancelled.
+        resumed: done when a handler that asked its requester in a result can continue with another request; its result
+            is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
+        keeper: keeps it open after its handler has returned; None for most.
+    """
+
+    __slots__ = (
+        "cancel_reason",
+        "connection",
+        "gate",
+        "has_wrong_progress",
+        "held",
+        "is_cancelled",
+        "is_open",
+        "keeper",
+        "method",
+        "params",
+        "parts",
+        "principal",
+        "reported_at",
+        "requester",
+        "resumed",
+        "task",
+        "text",
+        "way",
+    )
+
+    channel: Channel
+    method: AnyMethod
+    params: Any
+    reported_at: float
+    requester: Requester
+    task: "asyncio.Task[None]"
+
+    def __init__(
+        self, connection: Any, message: Request | Notification, channel: Channel, batch: Batch | None = None
+    ) -> None:
+        # Not by the constructor of the base class: every message is one.
+        self.connection = connection
+        self.message = message
+        self.name = message.method
+        self.channel = channel
+        self.principal: Principal | None = channel.principal
+        self.batch = batch
+        self.book = self.token = self.progress = None
+        self.is_modern = self.has_wrong_progress = self.is_cancelled = False
+        self.is_open = message.__class__ is Request
+        self.id = getattr(message, "id", None)
+        self.way = _RECEIVED
+        self.text = b""
+        self.parts = 1
+        self.held: Callable[[], None] | None = None
+        self.gate: Gate[tuple[float, float | None, str | None]] | None = None
+        self.cancel_reason: str | None = None
+        self.resumed: asyncio.Future[Any] | None = None
+        self.keeper: Keeper | None = None
+
+    def release(self) -> None:
+        """Give back its share of the limit on held messages."""
+        release, self.held = self.held, None
+        if release is not None:
+            release()
+
+    def keep_open(self, keeper: Keeper) -> None:
+        """Stay open after the handler has returned.
+
+        Args:
+            keeper: is given the answer, and told when the request is over.
+        """
+        self.keeper = keeper
+
+    def mark_closed(self) -> None:
+        """Note that the request was answered or refused, or that its answer is no longer wanted."""
+        self.is_open = False
+        keeper, self.keeper = self.keeper, None
+        if keeper is not None:
+            keeper.ended()
+
+    def mark_cancelled(self, reason: str | None) -> None:
+        """Note that the answer is no longer wanted, and the `reason`."""
+        self.is_cancelled, self.cancel_reason = True, reason
+        self.mark_closed()
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether its handler waits for another request to continue with."""
+        return self.resumed is not None and not self.resumed.done()
+
+    def suspend(self, resumed: "asyncio.Future[Any]") -> None:
+        """Detach from the request, which was answered, until another one resumes it and completes `resumed`."""
+        self.is_open, self.resumed = False, resumed
+
+    def resume(self, other: "Call", *, by: object) -> None:
+        """Continue as another request of the same requester, on its channel and with its capabilities.
+
+        It is answered by `by`; see `resumed`.
+        """
+        self.connection, self.requester, self.principal = other.connection, other.requester, other.principal
+        self.message, self.id, self.channel = other.message, other.id, other.channel
+        self.batch, self.token, self.progress, self.gate = other.batch, other.token, None, None
+        self.book, other.book = other.book, None
+        if self.book is not None:
+            self.book[self.id] = self
+        self.is_open = True
+        if self.resumed is not None and not self.resumed.done():
+            self.resumed.set_result(by)
+
+    def answerer(self, first: T) -> T:
+        """Return what answers it: `first`, unless its handler continues with a request that something else answers."""
+        resumed = self.resumed
+        return first if resumed is None or not resumed.done() or resumed.cancelled() else cast("T", resumed.result())
+
+    def run(self, handler: Handler, middleware: "AnyMiddleware") -> Awaitable[Any]:
+        """Run its `handler` through the `middleware`."""
+        answers = self.requester.answers
+        context = answers.context(answers.stub, self.id, self)
+        if not middleware:
+            return handler(self.params, context)
+        return through(middleware, self, lambda: handler(self.params, context))
+
+    @property
+    def raw_params(self) -> Mapping[str, Any]:
+        """The params as received, keyed by wire names; empty if there were none."""
+        return self.message.params or {}
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` of the message, keyed by wire names; empty if it has none, or if it was not received."""
+        return meta_of(self.message.params)
+
+
+CURRENT: Final[ContextVar[Call | None]] = ContextVar("mcp_exchange", default=None)
+"""The message being handled; tasks and `asyncio.to_thread` inherit it."""
+
+
+class TaggedStreams(Protocol):
+    """Receives the notifications that name the request of this side to which they belong."""
+
+    def take(self, received: Call) -> None:
+        """Process a notification, if it belongs to such a request."""
+        ...
+
+
+class Asked(SentCall):
+    """A request of this side, and the caller that waits for its answer.
+
+    Attributes:
+        method: its record.
+        type: the type of the result.
+        future: done with the answer.
+        options: the options of the call.
+        channel: the channel that it is sent on.
+        limit: seconds until it expires.
+        latest: when it expires regardless of progress; None until the first report.
+        whole: the timeout of the whole call that it belongs to; None if it is alone.
+    """
+
+    __slots__ = ("channel", "future", "latest", "limit", "method", "options", "type", "whole")
+
+    def __init__(
+        self,
+        method: RequestMethod[Any, Any],
+        type_: WireType[Any],
+        future: "asyncio.Future[Any]",
+        *,
+        options: CallOptions,
+        channel: Channel,
+        whole: asyncio.Timeout | None,
+    ) -> None:
+        # Not by the constructor of the base class: every request is one.
+        self.id = 0
+        self.name = method.name
+        self.progress = None if options.progress is None else NEVER
+        self.method = method
+        self.type = type_
+        self.future = future
+        self.options = options
+        self.channel = channel
+        self.limit = 0.0
+        self.latest: float | None = None
+        self.whole = whole
+
+
+def times_of(options: CallOptions, limits: Limits) -> tuple[float | None, float | None]:
+    """Return the timeout and the maximum time of a call, in seconds; None for no limit."""
+    timeout = limits.timeout if options.timeout is None else options.timeout
+    return timeout, limits.max_time if options.max_time is None else options.max_time
+
+
+def first_timeout(options: CallOptions, limits: Limits) -> float | None:
+    """Return the seconds that a call may take before the first progress report; None for no limit."""
+    timeout, max_time = times_of(options, limits)
+    return timeout if max_time is None or (timeout is not None and timeout < max_time) else max_time
+
+
+class Lasting(SentCall):
+    """What is reported under a token that outlives its request."""
+
+    __slots__ = ("listener",)
+
+    def __init__(self, listener: Progress) -> None:
+        super().__init__("", NEVER)
+        self.listener = listener
+
+
+Proceed: TypeAlias = Callable[[], Awaitable[Any]]
+"""Passes a message on: to the next middleware, and finally to the handler or the peer."""
+
+
+AnyMiddleware: TypeAlias = Sequence[Callable[[Any, Proceed], Awaitable[Any]]]
+"""What wraps the messages of a connection; the first one is outermost."""
+
+
+def through(middleware: AnyMiddleware, message: Any, last: Proceed) -> Awaitable[Any]:
+    """Pass a message through middleware, the first one first, and then to `last`."""
+    for each in reversed(middleware):
+        last = partial(each, message, last)
+    return last()

@@ -1,0 +1,309 @@
+"""Params of messages: read, checked and encoded; and the error responses for exceptions of handlers."""
+
+import json
+import logging
+from collections.abc import Mapping
+from copy import copy
+from functools import lru_cache
+from typing import Any, Final, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from mcp_runtime.core.connection.calls import Call
+from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.results import WrongResult
+from mcp_runtime.core.errors import (
+    LocalProtocolError,
+    MethodNotImplemented,
+    MissingCapability,
+    PeerError,
+    RemoteProtocolError,
+    clipped,
+)
+from mcp_runtime.core.json_text import finite
+from mcp_runtime.core.method import AnyMethod, Direction, MethodTable, RequestMethod, WireType
+from mcp_runtime.core.protocol import jsonrpc
+from mcp_runtime.core.protocol.capabilities import declarer, put
+from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
+from mcp_runtime.core.protocol.rules import ARRIVING, broken_error
+from mcp_runtime.core.protocol.validation import Reader
+
+T = TypeVar("T")
+
+_META: Final = {"meta"}  # not a frozenset, which pydantic converts each time
+
+
+class RequestMeta:
+    """The `_meta` of the requests that carry nothing else in it.
+
+    Args:
+        required: what every request must carry, keyed by wire names.
+        type_: the generated type of it, a pydantic model.
+
+    Attributes:
+        required: what every request must carry, keyed by wire names.
+        model: the same as a model, which requests share: nobody may change it.
+    """
+
+    __slots__ = ("_start", "model", "required")
+
+    def __init__(self, required: Mapping[str, Any], type_: Any) -> None:
+        self.required = required
+        self.model = type_.model_validate(dict(required))
+        self._start = b'{"_meta":%b,' % finite(self.model.__pydantic_serializer__.to_json(self.model))
+
+    def encode(self, params: Any) -> bytes:
+        """Encode params that share the model.
+
+        Raises:
+            ValueError: a number in them is not finite.
+        """
+        rest = finite(params.__pydantic_serializer__.to_json(params, exclude=_META))
+        return self._start + rest[1:] if len(rest) > len(b"{}") else self._start[:-1] + b"}"
+
+    def detached(self, params: Any) -> Any:
+        """Return the same params with a `_meta` of their own, for code that may change it."""
+        is_shared = getattr(params, "meta", None) is self.model
+        return params.model_copy(update={"meta": copy(self.model)}) if is_shared else params
+
+
+def params_of(method: AnyMethod, received: Call) -> Any:
+    """Return the typed params of a message; None if it has none.
+
+    Raises:
+        RemoteProtocolError: they are not valid.
+    """
+    params, requester = received.message.params, received.requester
+    if method.params is None or (params is None and not method.params_required):
+        return None
+    given, wire = params or {}, requester.wire
+    if wire is not None:
+        given = wire.incoming(method, "params", given, received.text, requester.reader)
+    found = read(method.params, given, method, requester)
+    if method.name in ARRIVING and (broken := ARRIVING[method.name](given)) is not None:
+        raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
+    return found
+
+
+def read(type_: WireType[T], value: dict[str, Any], method: AnyMethod, requester: Requester) -> T:
+    """Return a part of a received message as its type, like `Reader.read`, whose work is only needed if it is wrong."""
+    try:
+        return type_.validate(value)
+    except ValidationError as error:
+        return requester.reader.repaired(type_, value, method.name, error)
+
+
+def check_gated(method: AnyMethod, params: Mapping[str, Any], requester: Requester) -> None:
+    """Refuse properties whose capability this side did not declare.
+
+    A request for a task is ignored instead, as the specification requires (2025-11-25, basic/utilities/tasks).
+
+    Raises:
+        RemoteProtocolError: there is such a property.
+    """
+    for member, path in method.gated.items():
+        if params.get(member) is None or member == "task":
+            continue
+        if not requester.is_open(path, requester.side.other):
+            reason = f"needs the capability {path}, which was not declared"
+            raise RemoteProtocolError(
+                revision=requester.revision, method=method.name, pointer=f"/{member}", reason=reason
+            )
+
+
+def check_capabilities(method: AnyMethod, params: Any, requester: Requester) -> None:
+    """Check the capabilities that an outgoing message needs.
+
+    Args:
+        method: the method of the message.
+        params: its params; None if it has none.
+        requester: the recipient.
+
+    Raises:
+        MissingCapability: one of them was not declared.
+        LocalProtocolError: the revision in use has no such message.
+    """
+    if requester.wire is not None:
+        requester.wire.check(method)
+    if method.capability and method.name not in requester.may_send:
+        raise MissingCapability(method.capability, method.name)
+    if method.gated and params is not None:
+        for attribute, member, path in _gated(method, params.__class__):
+            if getattr(params, attribute) is not None and not requester.is_open(path, requester.side):
+                raise MissingCapability(path, f"{member} of {method.name}")
+
+
+@lru_cache(maxsize=256)
+def _gated(method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
+    """Return the attribute, the property and the capability for each property that needs one."""
+    return tuple(
+        (attribute, wire_name, method.gated[wire_name])
+        for attribute, field in params.model_fields.items()
+        if (wire_name := field.alias or attribute) in method.gated
+    )
+
+
+def check_sent(
+    types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str, requester: Requester
+) -> None:
+    """Validate an outgoing part as a strict peer would, for `Limits.check_sent`.
+
+    Args:
+        types: one of them must accept it.
+        encoded: the encoded part.
+        sent: the method that it belongs to.
+        part: ``params`` or ``result``.
+        requester: what is known of the peer.
+
+    Raises:
+        LocalProtocolError: no type accepts it.
+    """
+    method = sent.name
+    if requester.wire is not None:
+        types = requester.wire.types(sent, part)
+    reader = Reader(requester.revision, lenient=False, report=_nobody)
+    failures: list[RemoteProtocolError] = []
+    for type_ in types:
+        try:
+            reader.read(type_, json.loads(encoded), method)
+        except RemoteProtocolError as error:
+            failures.append(error)
+        else:
+            return
+    first = failures[0]
+    raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
+
+
+def _nobody(error: RemoteProtocolError) -> None:
+    """Ignore a report: a strict reader repairs nothing."""
+
+
+_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
+def is_served(method: AnyMethod, requester: Requester) -> bool:
+    """Whether the requester may send a request: its revision has it, and its capability was declared."""
+    wire = requester.wire
+    if wire is not None and not wire.has(method):
+        return False
+    sent = method if wire is None else wire.spoken(method)
+    return sent.direction is not _EMBEDDED and (not method.capability or method.name in requester.may_receive)
+
+
+def is_embedded(method: AnyMethod, requester: Requester) -> bool:
+    """Whether a request is sent in the result of another one, in the negotiated revision."""
+    sent = method if requester.wire is None else requester.wire.binding.methods.get(method.name)
+    return sent is not None and sent.direction is _EMBEDDED
+
+
+def carrier(exchange: Call | None, method: AnyMethod, requester: Requester) -> Call:
+    """Return the request whose result may carry another one.
+
+    Args:
+        exchange: what is being handled; None if nothing is.
+        method: the method of the question.
+        requester: the client to ask.
+
+    Raises:
+        LocalProtocolError: there is no such request.
+    """
+    # A message of another client is handled for another requester.
+    is_able = exchange is not None and (exchange.is_open or exchange.is_suspended or requester.answers.asks_later)
+    if exchange is None or not is_able or exchange.requester is not requester:
+        raise requester.forbids(method, "a server can only ask its client while it handles a request, and none is open")
+    methods: MethodTable = requester.spoken.methods if requester.spoken else {}
+    carrying = methods.get(exchange.method.name)
+    if not (isinstance(carrying, RequestMethod) and carrying.multi_round_trip):
+        able = " or ".join(
+            sorted(m.name for m in methods.values() if isinstance(m, RequestMethod) and m.multi_round_trip)
+        )
+        raise requester.forbids(method, f"the result of {exchange.name} cannot ask for input; that of {able} can")
+    return exchange
+
+
+UNAVAILABLE: Final = "this method is not available here"
+
+
+_RESOURCE_NOT_FOUND: Final = -32002
+"""The error code for it in the legacy era."""
+
+
+class Log(Protocol):
+    """Writes a line to the log."""
+
+    def __call__(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
+        """Write a line."""
+
+
+def refusal(error: BaseException, method: str, requester: Requester, log: Log) -> PeerError:
+    """Return the error for the peer, and log it; the text of an error that was not meant for the peer is not sent.
+
+    Args:
+        error: the exception of the handler.
+        method: the method of the request.
+        requester: what is known of the peer.
+        log: writes to the log.
+    """
+    error = _judged(error)
+    if isinstance(error, PeerError) and not error.is_from_peer:
+        return _allowed(error, method, requester, log) if requester.is_modern else _older(error, method, requester)
+    if isinstance(error, MethodNotImplemented):
+        return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
+    if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
+        text = "%s needs the capability %s, which the peer did not declare"
+        log(logging.WARNING, text, method, " and ".join(error.capabilities))
+        return _missing(error, requester)
+    if isinstance(error, WrongResult):
+        log(logging.ERROR, "the handler of %s %s", method, error)
+    elif isinstance(error, MissingCapability):
+        text = "the handler of %s failed: %s: %s"
+        log(logging.ERROR, text, method, type(error).__name__, clipped(str(error)))
+    else:
+        log(logging.ERROR, "the handler of %s failed", method, exc_info=error)
+    return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")
+
+
+def _allowed(error: PeerError, method: str, requester: Requester, log: Log) -> PeerError:
+    """Return an error with a code of the modern era; codes outside of -32000 to -32099 belong to the application.
+
+    What is missing is an invalid param there; other codes of earlier revisions and implementations become internal
+    errors (2026-07-28, basic/index, "Error Codes").
+    """
+    code = error.code
+    if code == _RESOURCE_NOT_FOUND:
+        return PeerError(jsonrpc.INVALID_PARAMS, error.message, error.data)
+    if -32099 <= code <= -32000 and (requester.spoken is None or code not in requester.spoken.errors):
+        text = "the handler of %s raised error %d, which %s does not have"
+        log(logging.ERROR, text, method, code, requester.revision)
+        return PeerError(jsonrpc.INTERNAL_ERROR, error.message, error.data)
+    return error
+
+
+def _older(error: PeerError, method: str, requester: Requester) -> PeerError:
+    """Return an error as a legacy-era peer expects it."""
+    if requester.wire is None:
+        return error
+    return PeerError(requester.wire.outgoing_code(error.code, method, error.data), error.message, error.data)
+
+
+def _judged(error: BaseException) -> BaseException:
+    """Return a handler's exception, or the error for one that would show a user something unsafe."""
+    broken = broken_error(error.code, error.data) if isinstance(error, PeerError) else None
+    return (
+        error if broken is None else WrongResult(f"raised an error that is wrong at {broken.pointer}: {broken.reason}")
+    )
+
+
+def _is_of_peer(error: MissingCapability, requester: Requester) -> bool:
+    """Whether the peer that sent the request lacks it, rather than one that the handler called in turn."""
+    peer = requester.side.other
+    return bool(error.capability) and declarer(error.capability, requester.side) is peer
+
+
+def _missing(error: MissingCapability, requester: Requester) -> PeerError:
+    needed: dict[str, Any] = {}
+    for path in error.capabilities:
+        put(needed, path.partition(".")[2])
+    data = {"requiredCapabilities": needed}
+    code = MISSING_CAPABILITY if requester.is_modern else jsonrpc.INVALID_REQUEST
+    return PeerError(code, str(error), data)

@@ -1,0 +1,324 @@
+"""A connection as its users see it: handlers, middleware, features, and calls."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from copy import copy
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+from mcp_runtime.core.connection.background import unblocked
+from mcp_runtime.core.connection.calls import Call, Proceed, Way, through
+from mcp_runtime.core.connection.conversation import Conversation
+from mcp_runtime.core.connection.link import KnowsPeer
+from mcp_runtime.core.connection.notifications import NotificationStream, log_message
+from mcp_runtime.core.connection.requester import Handler, Requester
+from mcp_runtime.core.connection.transport import Channel, Transport
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
+from mcp_runtime.core.options import CallOptions, Limits, LogLevel
+from mcp_runtime.core.protocol.dispatch import Side, State
+from mcp_runtime.core.protocol.jsonrpc import Notification
+from mcp_runtime.core.protocol.validation import Reader
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
+class Exchange(Call):
+    """A request or a notification on its connection; created from the `message`, its `channel` and its `batch`.
+
+    Attributes:
+        connection: the connection that it was received or is sent on.
+        way: the direction of the message.
+        method: its record in the method table.
+        id: the id of the request; None for a notification, and for a request that has not been sent yet.
+        params: its typed params; None if it has none. Middleware may replace them.
+        meta: its `_meta`, keyed by wire names; empty if it has none, or if it was not `received`.
+        is_cancelled: whether the answer is no longer wanted.
+        cancel_reason: the peer's reason for cancelling it.
+    """
+
+    __slots__ = ()
+
+    connection: "Connection"
+
+    @classmethod
+    def of(cls, connection: "Connection", method: AnyMethod, params: Any, way: Way, requester: Requester) -> "Exchange":
+        """Return a message of a `method` that did not arrive: one that is sent, or that this side asks itself.
+
+        It has `params`, a `way` and a `requester` on the `connection`.
+        """
+        made = cls(connection, Notification(method.name, None), connection.main)
+        made.way, made.requester, made.method, made.params = way, requester, method, params
+        return made
+
+    async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Report progress on the request; does nothing if the peer did not ask for it.
+
+        Progress that does not increase is dropped and logged.
+
+        Args:
+            progress: how much is done so far.
+            total: how much there is to do; None if unknown.
+            message: a text to show, or None.
+        """
+        if self.book is not None and (self.is_open or not self.is_modern):
+            channel = self.connection.reports.progress(self, progress, total, message)
+            if channel is not None:
+                await channel.drain()
+
+    async def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
+        """Send a log message to the peer, if it asked for messages of that level.
+
+        Args:
+            level: the severity, by its RFC 5424 name: ``debug`` to ``emergency``.
+            data: any JSON value.
+            logger: the name of the logger; None to send no name.
+
+        Raises:
+            ValueError: there is no such level.
+            MissingCapability: this server did not declare logging.
+        """
+        await self.connection.log(level, data, logger, exchange=self)
+
+    def close_stream(self) -> None:
+        """Close the stream that the answer would be sent on; the peer resumes it later, and the handler keeps running.
+
+        Raises:
+            LocalProtocolError: the transport cannot resume streams.
+        """
+        channel = self.channel
+        if not channel.can_resume:
+            raise self.requester.forbids(self.method, "this transport cannot resume streams")
+        channel.close_stream()
+
+
+Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
+"""Wraps every request and notification: receives the message and returns its typed result, or None."""
+
+
+class Connection(KnowsPeer, Conversation):
+    """One conversation with one peer; create it within a running event loop.
+
+    Args:
+        transport: carries the messages; `start` starts it.
+        side: which end of the conversation this is.
+        settings: how the connection behaves.
+        middleware: wraps every request and notification; the first one is outermost.
+
+    Attributes:
+        side: which end of the conversation this is.
+        settings: how the connection behaves.
+        middleware: wraps every request and notification.
+        features: the data that features keep for this connection, by name.
+        results: the possible results of requests, including those of extensions.
+        inbound: the peer's requests and notifications.
+        outbound: this side's requests and notifications.
+    """
+
+    def __init__(
+        self, transport: Transport, side: Side, settings: Limits, middleware: Sequence[Middleware] = ()
+    ) -> None:
+        super().__init__(transport, side, settings, partial(Exchange, self), middleware)
+        self.side = side
+        self.settings = settings
+        self.features: dict[str, Any] = {}
+        self.results = self.outbound.results
+
+    @property
+    def main(self) -> Channel:
+        """The channel of messages that belong to no open request."""
+        return self.link.main
+
+    @property
+    def state(self) -> State:
+        """The state of the conversation."""
+        return self.link.session.state
+
+    @property
+    def closed_because(self) -> str | None:
+        """Why the connection ended; None while it is open."""
+        return self.link.closed_because
+
+    @property
+    def open_requests(self) -> int:
+        """How many requests of both sides are not answered yet."""
+        session = self.link.session
+        return len(session.outgoing) + len({*session.incoming.values(), *self.link.calls()})
+
+    @property
+    def stub(self) -> Any:
+        """The peer as a generated stub.
+
+        Raises:
+            ConnectionClosed: the conversation has not begun.
+        """
+        stub = self.requester.answers.stub
+        if stub is None:
+            raise ConnectionClosed(self.closed_because or "the conversation has not begun")
+        return stub
+
+    def request(
+        self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None
+    ) -> Coroutine[Any, Any, R]:
+        """Send a request and wait for its result. Cancelling the waiting task cancels the request.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+            options: timeouts and progress; None for the defaults.
+
+        Raises:
+            PeerError: the peer answered with an error.
+            RequestTimeout: the peer did not answer in time.
+            ConnectionClosed: the connection has ended.
+            MissingCapability: the peer did not declare a capability that the request needs.
+            LocalProtocolError: the request is not allowed now.
+            RemoteProtocolError: the answer violates the protocol.
+        """
+        return self._request(method, params, method.result, options)
+
+    def request_as(
+        self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
+    ) -> Coroutine[Any, Any, T]:
+        """Send a request and wait for a result of a type other than the usual one; raises like `request`.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+            result: the type of the result.
+            options: timeouts and progress; None for the defaults.
+        """
+        return self._request(method, params, typed_wire(result), options)
+
+    def _request(
+        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
+    ) -> Coroutine[Any, Any, T]:
+        if not self.middleware:
+            return self.outbound.ask(method, params, type_, options)
+        sent = Exchange.of(self, method, params, Way.SENT, self.requester)
+        return self.outbound.ask_through(self.middleware, sent, type_, options)
+
+    async def notify(
+        self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None
+    ) -> None:
+        """Send a notification.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+            exchange: the request that it belongs to, on whose channel it is sent while that is open; by default the one
+                being handled.
+
+        Raises:
+            ConnectionClosed: the connection has ended.
+            MissingCapability: neither side declared a capability that the notification needs.
+            LocalProtocolError: it is not allowed now.
+        """
+        if self.middleware:
+            sent = Exchange.of(self, method, params, Way.SENT, self.requester)
+            await through(self.middleware, sent, lambda: self.outbound.notify(method, sent.params, exchange))
+        else:
+            await self.outbound.notify(method, params, exchange)
+
+    def post(self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None) -> None:
+        """Send a notification without middleware, and without waiting for the peer to receive it; see `notify`.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+            exchange: the request that it belongs to.
+        """
+        self.outbound.post(method, params, exchange)
+
+    def plain_meta(self, type_: type[T]) -> T:
+        """Return the `_meta` of a request that carries only what every request must; not to be changed.
+
+        Args:
+            type_: the generated type of it.
+        """
+        found: T = self.outbound.shared_meta(type_).model
+        # Middleware may change what one call carries without affecting other calls.
+        return copy(found) if self.middleware else found
+
+    async def log(
+        self, level: LogLevel, data: Any, logger: str | None = None, *, exchange: Exchange | None = None
+    ) -> None:
+        """Send a log message to the client, if it asked for messages of that level; see `Limits.log_rate`.
+
+        Args:
+            level: the severity, by its RFC 5424 name: ``debug`` to ``emergency``.
+            data: any JSON value.
+            logger: the name of the logger; None to send no name.
+            exchange: the request that it belongs to; by default the one being handled.
+
+        Raises:
+            ValueError: there is no such level.
+            MissingCapability: this server did not declare logging.
+        """
+        if (message := log_message(self.link.requester_for(exchange), level, data, logger)) is not None:
+            await self.notify(*message, exchange=exchange)
+
+    def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
+        """Register the handler of a method; it replaces an earlier one.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            handler: receives the typed params and a context.
+        """
+        self.requester.answers.handlers[method.name] = (method, unblocked(handler))
+
+    def handler(self, name: str) -> Handler | None:
+        """Return the handler of a method, or None.
+
+        Args:
+            name: the name of the method.
+        """
+        found = self.requester.answers.handlers.get(name)
+        return found[1] if found else None
+
+    async def ask_self(self, method: RequestMethod[P, R], params: P | None) -> R | None:
+        """Call this side's own handler of a method for the requester, and return its result, or None.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+        """
+        requester = self.current
+        registered = requester.answers.handlers.get(method.name)
+        if registered is None:
+            return None
+        exchange = Exchange.of(self, method, params, _RECEIVED, requester)
+        found: R = await exchange.run(registered[1], ())
+        return found
+
+    def notifications(self, method: NotificationMethod[P], *, limit: int = 1000) -> NotificationStream[P]:
+        """Iterate over the params of the notifications of one method that arrive from now on.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            limit: how many notifications are buffered for a slow reader; the oldest are dropped and counted.
+        """
+        stream = self.inbound.stream(method, limit)
+        if self.closed_because is not None:
+            stream.close()
+        return stream
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        """Run a coroutine as a task that is cancelled when the connection ends.
+
+        Args:
+            work: the coroutine.
+        """
+        return self.link.background.spawn(work)
+
+    def reader(self, revision: str) -> Reader:
+        """Return a reader for messages of a revision, as strict as the settings say.
+
+        Args:
+            revision: the revision.
+        """
+        return self.link.reader(revision)

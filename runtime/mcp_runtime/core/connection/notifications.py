@@ -1,0 +1,316 @@
+"""Notifications: received ones as an async iterator and for handlers, and the rate of those that are sent.
+
+A limited number of handlers runs at once. A newer progress report makes an older one nearly worthless, and so it is
+with log messages: those over the limit are replaced instead of queued, and the last one is always sent
+(basic/utilities/progress and server/utilities/logging require a limit).
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextvars import Context, copy_context
+from math import isfinite
+from typing import Any, Final, Generic, TypeAlias, TypeGuard, TypeVar, get_args
+
+from mcp_runtime.core.connection.calls import LIGHT, Call, ReservedBytes
+from mcp_runtime.core.connection.link import Link
+from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.timers import Gate
+from mcp_runtime.core.connection.transport import MAX_UNREAD, Channel
+from mcp_runtime.core.errors import ConnectionClosed, clipped
+from mcp_runtime.core.method import NotificationMethod, notification_of
+from mcp_runtime.core.options import LogLevel
+from mcp_runtime.core.protocol.names import NOTIFICATIONS_MESSAGE
+
+P = TypeVar("P")
+
+
+class NotificationStream(Generic[P]):
+    """The params of one method's notifications, as they arrive; ends with the connection, or when it is closed.
+
+    Attributes:
+        dropped: how many were dropped, oldest first, because the reader was slower than the peer.
+    """
+
+    def __init__(self, limit: int, max_bytes: int, forget: "Callable[[NotificationStream[P]], None]") -> None:
+        self.dropped = 0
+        self._limit = limit
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._forget = forget
+        self._items: deque[tuple[P | None, int]] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._is_closed = False
+
+    def put(self, params: P | None, size: int) -> None:
+        """Add the params of one notification.
+
+        Args:
+            params: the params; None if it has none.
+            size: the length of its text in bytes.
+        """
+        while self._items and (len(self._items) >= self._limit or self._bytes + size > self._max_bytes):
+            self._take()
+            self.dropped += 1
+        self._items.append((params, size))
+        self._bytes += size
+        self._wake()
+
+    def _take(self) -> P | None:
+        params, size = self._items.popleft()
+        self._bytes -= size
+        return params
+
+    def close(self) -> None:
+        """Stop receiving; what has arrived can still be read."""
+        self._is_closed = True
+        self._forget(self)
+        self._wake()
+
+    def __aiter__(self) -> "NotificationStream[P]":
+        return self
+
+    async def __anext__(self) -> P | None:
+        while not self._items:
+            if self._is_closed:
+                raise StopAsyncIteration
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._take()
+
+    async def next(self, timeout: float | None = None) -> P | None:
+        """Wait for the next notification, and return its params.
+
+        Args:
+            timeout: seconds to wait; None to wait indefinitely.
+
+        Raises:
+            TimeoutError: none arrived in time.
+            ConnectionClosed: no more will arrive.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                return await anext(self)
+        except StopAsyncIteration:
+            raise ConnectionClosed("the stream of notifications is closed") from None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+Run: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
+
+class NotificationQueue:
+    """Runs the handlers of notifications, in order.
+
+    Args:
+        link: its limits and background tasks.
+        reserved: the memory taken by the peer's messages.
+    """
+
+    __slots__ = ("_link", "_reserved", "_running", "_waiting")
+
+    def __init__(self, link: Link, reserved: ReservedBytes) -> None:
+        self._link = link
+        self._reserved = reserved
+        self._running = 0
+        self._waiting: deque[tuple[Run, Callable[[], None] | None, Context]] = deque()
+
+    def take(self, text: bytes, parts: int, peer: str | None, run: Run) -> bool:
+        """Run a handler now or later; return whether there is room.
+
+        Args:
+            text: the message, or the batch that contains it.
+            parts: how many messages the text contains.
+            peer: the peer that sent it.
+            run: runs the handler.
+        """
+        limits = self._link.limits
+        has_turn = self._running < limits.max_in_flight
+        if not has_turn and len(self._waiting) >= limits.max_queued:
+            return False
+        held = None
+        if (len(text) > LIGHT or not has_turn) and (held := self._reserved.reserve(text, parts, peer)) is None:
+            return False
+        if has_turn:
+            self._begin(run, held)
+        else:
+            # Run it in its own contextvars context, not in that of the handler that makes room for it.
+            self._waiting.append((run, held, copy_context()))
+        return True
+
+    def clear(self) -> None:
+        """Drop the queued handlers."""
+        self._waiting.clear()
+
+    def _begin(self, run: Run, held: Callable[[], None] | None) -> None:
+        self._running += 1
+        self._link.background.spawn(self._take_turn(run, held))
+
+    async def _take_turn(self, run: Run, held: Callable[[], None] | None) -> None:
+        try:
+            await run()
+        finally:
+            self._running -= 1
+            if held is not None:
+                held()
+            while self._waiting and self._running < self._link.limits.max_in_flight:
+                following, its, context = self._waiting.popleft()
+                context.run(self._begin, following, its)
+
+
+LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)
+"""The levels of RFC 5424, from least to most severe."""
+
+
+class Reports:
+    """The progress reports and log messages of one link.
+
+    Progress reports are held per request, log messages per channel. Of the log messages held back, the most severe one
+    is kept, and of these the last.
+    """
+
+    __slots__ = ("_link",)
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def progress(self, call: Call, progress: float, total: float | None, message: str | None) -> Channel | None:
+        """Report progress on an open request, now or a little later; does nothing if the peer did not ask.
+
+        Progress that does not increase is a mistake of the handler: it is dropped and logged once per request, even if
+        the peer did not ask.
+
+        Returns the channel that the report is sent on; None if it is not sent.
+        """
+        link, gate = self._link, call.gate
+        if call.book is None:
+            return None
+        before = gate.waiting[0] if gate is not None and gate.waiting is not None else call.progress
+        wrong = no_progress(progress, total, before)
+        if wrong is not None:
+            if not call.has_wrong_progress:
+                call.has_wrong_progress = True
+                link.log_limited(logging.WARNING, DROPPED, call.name, wrong)
+            return None
+        if call.token is None:
+            call.progress = progress
+            return None
+        channel, session = call.channel, link.session
+        rate = link.limits.progress_rate
+        if rate is None or call.progress is None:
+            call.reported_at = link.loop.time()
+            link.send(session.progress(call, progress, total, message), channel)
+            return channel
+        if gate is None:  # which the many requests that report once need not have
+
+            def send(report: tuple[float, float | None, str | None]) -> None:
+                link.send(session.progress(call, *report), channel)
+
+            gate = call.gate = Gate(link.loop, rate, send, call.reported_at)
+        gate.put((progress, total, message))
+        return channel
+
+    def log(self, message: bytes, params: Any, channel: Channel) -> None:
+        """Send a log message over a channel, now or a little later."""
+        link = self._link
+        rate = link.limits.log_rate
+        if rate is None:
+            self._send_log(message, channel)
+            return
+        if channel.logs is None:
+            channel.logs = Gate(link.loop, rate, lambda m: self._send_log(m, channel))
+        level = getattr(params, "level", None)
+        channel.logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
+
+    def _send_log(self, message: bytes, channel: Channel) -> None:
+        """Send a log message, unless the peer has not read those before it: no task waits with them."""
+        if channel.posted_bytes > MAX_UNREAD or self._link.closed_because is not None:
+            return
+        channel.posted_bytes += len(message)
+        self._link.send(message, channel)
+        if channel.posted_bytes > MAX_UNREAD:
+            self._link.background.spawn(self._forget_posted(channel))
+
+    async def _forget_posted(self, channel: Channel) -> None:
+        await channel.drain()
+        channel.posted_bytes = 0
+
+    def finish(self, call: Call) -> None:
+        """Send what must precede the answer to an open request: its last report, and the pending log message."""
+        if call.gate is not None:
+            call.gate.flush()
+            call.gate = None
+        if call.channel.logs is not None:
+            call.channel.logs.flush()
+
+    def flush(self) -> None:
+        """Send the pending log messages."""
+        for channel in self._link.channels:
+            if channel.logs is not None:
+                channel.logs.flush()
+
+
+DROPPED: Final = "the handler of %s reported %s; such reports are dropped"
+"""The log line for a request whose handler reports invalid progress."""
+
+
+def no_progress(progress: object, total: object, before: float | None) -> str | None:
+    """Return why a report must not be sent; None if it may.
+
+    Args:
+        progress: how much is done so far.
+        total: how much there is to do; None if unknown.
+        before: the previous report; None if there was none.
+    """
+    if not (isinstance(progress, int) or _is_finite(progress)) or not (total is None or _is_finite(total)):
+        return f"{_shown(progress)} of {_shown(total)}, which are not JSON numbers"
+    if before is not None and progress <= before:
+        return f"progress that does not increase ({_shown(progress)} after {_shown(before)})"
+    return None
+
+
+def _shown(value: object) -> str:
+    return clipped(repr(value), 60)
+
+
+def _is_finite(value: object) -> TypeGuard[float]:
+    return isinstance(value, int) or (isinstance(value, float) and isfinite(value))
+
+
+def wants(requester: Requester, level: str) -> bool:
+    """Whether a client wants log messages of a level.
+
+    Until it sets a level, it wants all of them in the legacy era, and none in the modern era.
+
+    Raises:
+        ValueError: there is no such level.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"unknown log level {level!r}; the levels are {', '.join(LEVELS)}")
+    if requester.log_level is None:
+        return not requester.is_modern
+    return LEVELS.index(level) >= LEVELS.index(requester.log_level)
+
+
+def log_message(
+    requester: Requester, level: str, data: Any, logger: str | None
+) -> tuple[NotificationMethod[Any], Any] | None:
+    """Build a log message; None if the client does not want it.
+
+    Raises:
+        ValueError: there is no such level.
+    """
+    if not wants(requester, level) or requester.binding is None:
+        return None
+    method = notification_of(requester.binding.methods, NOTIFICATIONS_MESSAGE)
+    arguments: dict[str, Any] = {"level": level, "data": data}
+    if logger is not None:
+        arguments["logger"] = logger
+    return method, method.build(arguments)

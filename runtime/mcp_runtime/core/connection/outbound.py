@@ -1,0 +1,394 @@
+"""Outgoing requests and notifications: a future and a timeout for each request, and what may be sent at all."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Coroutine
+from typing import Any, Final, TypeVar, cast
+
+from mcp_runtime.core.connection.calls import (
+    CURRENT,
+    AnyMiddleware,
+    Asked,
+    Call,
+    Lasting,
+    first_timeout,
+    through,
+    times_of,
+)
+from mcp_runtime.core.connection.checks import RequestMeta, carrier, check_capabilities, check_sent, is_embedded, read
+from mcp_runtime.core.connection.link import Link
+from mcp_runtime.core.connection.notifications import Reports
+from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.results import Interim, Interrupted, Results, hinted, with_server_info, write_result
+from mcp_runtime.core.connection.timers import Deadlines
+from mcp_runtime.core.connection.transport import ANSWER, Channel, Outcome, Sent, Verdict
+from mcp_runtime.core.errors import (
+    ConnectionClosed,
+    LocalProtocolError,
+    McpError,
+    PeerError,
+    RemoteProtocolError,
+    RequestTimeout,
+    clipped,
+)
+from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.core.options import NO_OPTIONS, CallOptions, call_options
+from mcp_runtime.core.protocol import jsonrpc
+from mcp_runtime.core.protocol.calls import Progressed, SentCall
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import Failure, Id, Result, is_object
+from mcp_runtime.core.protocol.names import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_MESSAGE, UNRELATED
+from mcp_runtime.core.protocol.rules import LEAVING
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+_SERVER: Final = Side.SERVER  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
+class Outbound:
+    """This side's requests and notifications on one link.
+
+    Attributes:
+        results: the possible results of requests.
+        deadlines: the timeouts of open requests.
+    """
+
+    __slots__ = ("_link", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
+
+    def __init__(self, link: Link, reports: Reports) -> None:
+        self.results = Results(link.report)
+        self._link = link
+        self._reports = reports
+        self.deadlines = Deadlines(link.loop, self._expire, link.limits.max_extension)
+        self._shared_meta: RequestMeta | None = None
+        self._timeout = first_timeout(NO_OPTIONS, link.limits)
+
+    def ask_through(
+        self,
+        middleware: AnyMiddleware,
+        exchange: Call,
+        type_: WireType[T],
+        options: CallOptions | None,
+    ) -> Coroutine[Any, Any, T]:
+        """Send a request through middleware; the timeout includes what middleware does and asks."""
+        options, method = call_options(options), cast("RequestMethod[Any, Any]", exchange.method)
+
+        def ask(whole: asyncio.Timeout) -> Awaitable[T]:
+            return through(middleware, exchange, lambda: self.ask(method, exchange.params, type_, options, whole))
+
+        return self.deadlines.within(first_timeout(options, self._link.limits), method.name, ask)
+
+    async def ask(
+        self,
+        method: RequestMethod[Any, Any],
+        params: Any,
+        type_: WireType[T],
+        options: CallOptions | None,
+        whole: asyncio.Timeout | None = None,
+        *,
+        rounds: int = 0,
+    ) -> T:
+        """Send a request and wait for its result; see `Connection.request`.
+
+        `rounds` is the number of earlier requests of the call, and `whole` is the timeout of the whole call that the
+        request belongs to.
+        """
+        if self._link.side is _SERVER:
+            if is_embedded(method, self._link.requester_for(CURRENT.get())):
+                return await self._ask_inside(method, params, type_, options)
+        elif (wire := self._link.requester.wire) is not None and method.name in wire.stand_ins:
+            return cast("T", await wire.stand_ins[method.name](params))
+        call = self._begin(method, params, type_, NO_OPTIONS if options is None else call_options(options), whole)
+        # Wait for the answer, not for the transport: a transport that is stuck would outlast every timeout.
+        try:
+            result: Any = await call.future
+        except asyncio.CancelledError as error:
+            self.cancel(call.id, str(error.args[0]) if error.args and error.args[0] else None)
+            raise
+        if type(result) is Interim:
+            params = params if self._shared_meta is None else self._shared_meta.detached(params)
+            result = await self._resume(result, call, params, rounds, whole)
+        found: T = result
+        return found
+
+    async def _resume(
+        self, interim: Interim, call: Asked, params: Any, rounds: int, whole: asyncio.Timeout | None
+    ) -> Any:
+        """Continue a call from a result that is not the usual one."""
+        method, times = call.method, interim.times
+        if whole is None and times is not None:
+            # The timeout of the first request becomes that of the whole call.
+            def resume(whole: asyncio.Timeout) -> Awaitable[Any]:
+                return self._resume(interim, call, params, rounds, whole)
+
+            return await self.deadlines.within(call.limit, method.name, resume, times)
+        ends = interim.ends if whole is None else self.deadlines.get(whole)
+        proceed = self.deadlines.suspend(whole, limited=times is not None)
+
+        def again(params: Any) -> Coroutine[Any, Any, Any]:
+            proceed()
+            return self.ask(method, params, call.type, call.options, whole, rounds=rounds + 1)
+
+        result = await interim.resume(interim.result, Interrupted(method, params, call.options, rounds, ends, again))
+        proceed()
+        return result
+
+    def shared_meta(self, type_: type[Any]) -> RequestMeta:
+        """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
+        found, required = self._shared_meta, self._link.requester.meta
+        if found is None or found.required is not required:
+            found = self._shared_meta = RequestMeta(required, type_)
+        return found
+
+    def open(self, method: RequestMethod[Any, R], params: Any) -> "tuple[Id, asyncio.Future[R | None]]":
+        """Send a request that stays open for as long as both sides like; return its id, and a future of its result."""
+        call = self._begin(method, params, method.result, NO_OPTIONS, None)
+        self.deadlines.drop(call.id)
+        return call.id, call.future
+
+    def cancel(self, id_: Id, reason: str | None) -> None:
+        """Cancel a request of this side; does nothing if it was answered."""
+        if (call := self.find(id_)) is not None:
+            self._cancel(call, reason)
+
+    def end(self, id_: Id) -> None:
+        """Handle that the peer ended a request of this side without an answer."""
+        if (call := self.find(id_)) is not None:
+            self._link.session.cancel(id_)
+            self.deadlines.drop(id_)
+            if not call.future.done():
+                call.future.set_result(None)
+
+    def find(self, id_: Id) -> Asked | None:
+        """Return an open request of this side."""
+        return cast("Asked | None", self._link.session.outgoing.get(id_))
+
+    def _cancel(self, call: Asked, reason: str | None) -> None:
+        link = self._link
+        self.deadlines.drop(call.id)
+        link.log_limited(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
+        about = Sent(NOTIFICATIONS_CANCELLED, cancels=call.id)
+        link.send(link.session.cancel(call.id, reason), link.living(call.channel), about)
+
+    def _begin(
+        self,
+        method: RequestMethod[Any, Any],
+        params: Any,
+        type_: WireType[T],
+        options: CallOptions,
+        whole: asyncio.Timeout | None,
+    ) -> Asked:
+        """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
+        link = self._link
+        link.check_open()
+        exchange = CURRENT.get()
+        channel, requester = link.main, link.requester
+        if exchange is not None:
+            channel, requester = link.channel_for(exchange), link.requester_for(exchange)
+        if link.side is _SERVER and requester.is_modern:
+            raise requester.forbids(method, "a server cannot send requests in the modern era; it asks in its results")
+        if link.ending is not None:
+            raise ConnectionClosed(link.ending)
+        if link.limits.check_capabilities:
+            check_capabilities(method, params, requester)
+        encoded = self._encode_params(method, params, requester)
+        if options.progress is not None:
+            encoded = _with_token(encoded, link.session.next_id)
+        call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
+        data = link.session.request(call, encoded)
+        first = self._timeout if options is NO_OPTIONS else first_timeout(options, link.limits)
+        if first is not None:
+            call.limit = first
+            self.deadlines.start(call.id, first, whole)
+        meta = requester.meta if requester.is_modern else None
+        link.send(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
+        return call
+
+    async def _ask_inside(
+        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
+    ) -> T:
+        """Ask the client in the result of the request being handled."""
+        link, exchange = self._link, CURRENT.get()
+        link.check_open(exchange)
+        requester = link.requester_for(exchange)
+        exchange = carrier(exchange, method, requester)
+        if link.limits.check_capabilities:
+            check_capabilities(method, params, requester)
+        if (ask := requester.answers.ask_inside) is None:
+            reason = "cannot ask for input: ServerOptions(inputs=None) leaves that to the handlers"
+            raise requester.forbids(method, reason)
+        return cast("T", await ask(exchange, method, type_, self._encode_params(method, params, requester), options))
+
+    async def notify(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> None:
+        """Send a notification; see `Connection.notify`."""
+        channel = self.post(method, params, exchange)
+        await channel.drain()
+        channel.posted_bytes = 0
+
+    def post(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> Channel:
+        """Send a notification without waiting for the peer to receive it; return its channel; raises like `notify`."""
+        link, exchange = self._link, exchange or CURRENT.get()
+        link.check_open(exchange)
+        requester = link.requester_for(exchange)
+        if requester.wire is not None and requester.wire.is_needless(method):
+            return link.main
+        if requester.is_modern and exchange is not None and not exchange.is_open:
+            # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
+            return link.main
+        if requester.is_modern and method.name in UNRELATED and not _is_listening(exchange):
+            if requester.answers.notify_listeners is not None:
+                requester.answers.notify_listeners(method, params)
+                return link.main
+            reason = "this notification goes to listening clients only: use list_changed() or resource_updated()"
+            raise requester.forbids(method, reason)
+        if link.limits.check_capabilities:
+            check_capabilities(method, params, requester)
+        encoded = self._encode_params(method, params, requester)
+        # The modern era has no lifecycle.
+        notify = jsonrpc.write_notification if requester.is_modern else link.session.notify
+        message = notify(method.name, encoded)
+        channel = link.main if method.name in UNRELATED and not _is_listening(exchange) else link.channel_for(exchange)
+        if method.name == NOTIFICATIONS_MESSAGE:
+            self._reports.log(message, params, channel)
+        else:
+            link.send(message, channel, Sent(method.name))
+        return channel
+
+    def take_result(self, result: Result, text: bytes) -> Outcome:
+        """Pass a result to its caller."""
+        call: Asked = result.call
+        times = self.deadlines.drop(call.id)
+        if call.future.done():
+            return ANSWER
+        try:
+            found, requester = result.result, self._link.requester
+            method, type_, resume = call.method, call.type, None
+            wire = requester.wire
+            spoken = method if wire is None else cast("RequestMethod[Any, Any]", wire.spoken(method))
+            if spoken.results and requester.result_tag and type_ is method.result:
+                type_, resume = self.results.type_of(spoken, found, requester)
+                if not self._link.limits.strict:
+                    found = self.results.completed(type_, found, method.name, requester)
+            if wire is not None and resume is None:
+                found, type_ = wire.incoming(method, "result", found, text, requester.reader), call.type
+            value = read(type_, found, method, requester)
+        except RemoteProtocolError as error:
+            received = jsonrpc.parse(text)  # again, since bridges change a result in place
+            error.raw = received["result"] if is_object(received) else result.result
+            self._link.report(error)
+            call.future.set_exception(error)
+            return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
+        if resume is not None:
+            is_extension = all(type_ is not known for known in spoken.results.values())
+            value = Interim(value, resume, None if is_extension else times, times and times[0])
+        call.future.set_result(value)
+        return ANSWER
+
+    def take_failure(self, failure: Failure) -> None:
+        """Pass an error to the caller that waits for a result."""
+        binding, wire, code = self._link.requester.binding, self._link.requester.wire, failure.code
+        call: Asked = failure.call
+        if wire is not None:
+            code = wire.incoming_code(code, call.name, failure.data)
+        error = (binding.error if binding else PeerError)(code, failure.message, failure.data)
+        error.is_from_peer = True
+        self.fail(call, error)
+
+    def take_progress(self, progressed: Progressed) -> None:
+        """Pass a progress report to the caller that waits for the result, and extend its timeout."""
+        call = progressed.call
+        if isinstance(call, Asked):
+            listener, name = call.options.progress, call.name
+            self._renew(call)
+        else:
+            listener, name = cast("Lasting", call).listener, "a task"
+        if listener is not None:
+            try:
+                listener(progressed.progress, progressed.total, progressed.message)
+            except Exception as error:
+                self._link.log_limited(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
+
+    def fail(self, call: SentCall | None, error: McpError) -> None:
+        """End a request, which is no longer booked, with an error."""
+        if call is not None:
+            self.deadlines.drop(call.id)
+            future = cast("Asked", call).future
+            if not future.done():
+                future.set_exception(error)
+
+    def fail_all(self, reason: str) -> None:
+        """End all requests, since the connection has ended."""
+        calls, session = self._link.session.outgoing, self._link.session
+        for id_, call in tuple(calls.items()):
+            session.cancel(id_)
+            self.fail(call, ConnectionClosed(reason))
+        self.deadlines.clear()
+
+    def encode_result(self, method: RequestMethod[Any, Any], result: Any, requester: Requester) -> bytes:
+        """Encode what a handler returned.
+
+        Raises:
+            LocalProtocolError: the protocol does not allow it, and `Limits.check_sent` is set.
+            WrongResult: it does not match any result type of the method, or a number in it is not finite.
+        """
+        hint = requester.answers.hints.get(method.name) if requester.answers.stamp else None
+        if hint is not None:
+            result = hinted(result, hint)
+        encoded = write_result(method, result, self.results.accepted)
+        if requester.wire is not None:
+            if hint is not None:  # although its own revision has no property for that
+                encoded = jsonrpc.dump({"ttlMs": hint.milliseconds, "cacheScope": hint.scope, **json.loads(encoded)})
+            encoded = requester.wire.outgoing(method, "result", encoded)
+        if requester.answers.stamp:
+            encoded = with_server_info(encoded, result, requester)
+        if self._link.limits.check_sent:
+            check_sent(self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester)
+        return encoded
+
+    def _encode_params(self, method: AnyMethod, params: Any, requester: Requester) -> bytes | None:
+        wire = requester.wire
+        if params is None or method.params is None:
+            return wire.addressed(method, b"{}", requester.meta) if wire is not None and wire.adds_meta else None
+        shared = self._shared_meta
+        writer = method.params if shared is None or getattr(params, "meta", None) is not shared.model else shared
+        encoded = writer.encode(params)
+        if wire is not None:
+            encoded = wire.addressed(method, wire.outgoing(method, "params", encoded), requester.meta)
+        if method.name in LEAVING and (broken := LEAVING[method.name](params, encoded)) is not None:
+            raise LocalProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
+        if self._link.limits.check_sent:
+            check_sent((method.params,), encoded, method, "params", requester)
+        return encoded
+
+    def _expire(self, id_: Id) -> None:
+        if (call := self.find(id_)) is not None:
+            self._cancel(call, f"no answer within {call.limit:g} s")
+            self.fail(call, RequestTimeout(call.name, call.limit))
+
+    def _renew(self, call: Asked) -> None:
+        """Restart the timeout, but never beyond the maximum since the request began."""
+        timeout, max_time = times_of(call.options, self._link.limits)
+        before = self.deadlines.get(call.id)
+        if before is None or timeout is None:
+            return
+        if call.latest is None and max_time is not None:
+            call.latest = before - call.limit + max_time
+        until = self._link.loop.time() + timeout
+        if call.latest is not None and max_time is not None and until > call.latest:
+            until, call.limit = call.latest, max_time
+        self.deadlines.set(call.id, until, timeout)
+        if call.whole is not None:
+            self.deadlines.renew(call.whole, until, timeout)
+
+
+def _is_listening(exchange: Call | None) -> bool:
+    return exchange is not None and exchange.keeper is not None
+
+
+def _with_token(params: bytes | None, token: int) -> bytes:
+    """Set the progress token in the `_meta` of encoded params, replacing one that was passed on from elsewhere."""
+    value: dict[str, Any] = json.loads(params) if params else {}
+    value["_meta"] = {**(value.get("_meta") or {}), "progressToken": token}
+    return jsonrpc.dump(value)

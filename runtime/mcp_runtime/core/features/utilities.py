@@ -1,0 +1,147 @@
+"""What the specification calls utilities: keep-alive, log levels, and which task a message belongs to."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.connection.requester import Handler
+from mcp_runtime.core.errors import ConnectionClosed, McpError
+from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.options import CallOptions
+from mcp_runtime.core.protocol import names
+from mcp_runtime.core.protocol.capabilities import declares
+from mcp_runtime.core.protocol.jsonrpc import is_object
+
+LOGGING: Final = "logging"
+"""The connection feature that names the event loop of a connection whose server sends log messages."""
+RELATED: Final = "io.modelcontextprotocol/related-task"
+"""The property of `_meta` that names the task to which a message belongs."""
+OWN_IDS: Final = frozenset((names.PING, names.TASKS_CANCEL, names.TASKS_GET, names.TASKS_LIST, names.TASKS_RESULT))
+"""Requests that belong to no task, or name the task in their params."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """Pings a peer that is silent (`Limits.ping_interval`), and closes the connection if it does not answer."""
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
+        """Declare nothing: every peer answers pings."""
+        return ()
+
+    def install(self, connection: Connection) -> None:
+        """Start watching the peer, if pings are enabled."""
+        interval = connection.settings.ping_interval
+        if interval is not None:
+            connection.spawn(_watch(connection, interval, connection.settings.ping_timeout))
+
+
+async def _watch(connection: Connection, interval: float, timeout: float) -> None:
+    method = connection.requester.method(names.PING)
+    if not isinstance(method, RequestMethod):
+        return
+    loop = asyncio.get_running_loop()
+    while True:
+        silent = loop.time() - connection.last_activity
+        if silent < interval:
+            await asyncio.sleep(interval - silent)
+        elif await _answers(connection, method, timeout):
+            # An answer counts as activity; a ping that middleware refused proves nothing.
+            await asyncio.sleep(interval if loop.time() - connection.last_activity >= interval else 0)
+        elif loop.time() - connection.last_activity >= timeout:
+            reason = f"the peer was silent for {interval:g} s and did not answer a ping within {timeout:g} s"
+            # In a separate task: closing waits for everything that the connection started, including this one.
+            _closing.add(closing := loop.create_task(connection.aclose(reason)))
+            closing.add_done_callback(_closing.discard)
+            return
+
+
+async def _answers(connection: Connection, method: "RequestMethod[object, object]", timeout: float) -> bool:
+    """Ping once; return whether the peer may be alive: an error is an answer as well."""
+    try:
+        # A separate timeout: a peer that does not read may keep the ping from being sent.
+        async with asyncio.timeout(timeout):
+            await connection.request(method, None, CallOptions(timeout=2 * timeout))
+    except (TimeoutError, ConnectionClosed):
+        return False
+    except McpError:
+        return True
+    return True
+
+
+_closing: set["asyncio.Task[None]"] = set()
+"""Connections that are being closed: the event loop itself holds tasks only weakly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logging:
+    """Lets a server send log messages, and its client choose which."""
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
+        """Declare that log messages are sent."""
+        return ("logging",)
+
+    def install(self, connection: Connection) -> None:
+        """Answer ``logging/setLevel`` where it exists, before the server's own handler if there is one."""
+        connection.features[LOGGING] = asyncio.get_running_loop()
+        method = connection.requester.method(names.LOGGING_SET_LEVEL)
+        if not isinstance(method, RequestMethod):
+            return
+        own = connection.handler(names.LOGGING_SET_LEVEL)
+
+        async def set_level(params: Any, ctx: Context[Any]) -> Any:
+            connection.set_log_level(params.level)
+            return await own(params, ctx) if own else method.result.build({})
+
+        connection.handle(method, set_level)
+
+
+def related_meta(task_id: str) -> dict[str, Any]:
+    """Return the `_meta` of a message that belongs to a task."""
+    return {RELATED: {"taskId": task_id}}
+
+
+def related_task(meta: Mapping[str, Any]) -> str | None:
+    """Return the id of the task that a message belongs to, or None.
+
+    Args:
+        meta: the `_meta` of the message.
+    """
+    task_id = related.get("taskId") if is_object(related := meta.get(RELATED)) else None
+    return task_id if isinstance(task_id, str) else None
+
+
+def mark(result: Any, task_id: str) -> Any:
+    """Return a result, a generated model, marked as belonging to a task."""
+    # Answers to questions have no `_meta` of their own in 2026-07-28.
+    name = "meta" if hasattr(result, "meta") else "_meta"
+    return result.model_copy(update={name: {**(getattr(result, name, None) or {}), **related_meta(task_id)}})
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedTasks:
+    """Marks answers to messages of the peer's tasks."""
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
+        """Declare nothing: the peer has the tasks."""
+        return ()
+
+    def install(self, connection: Connection) -> None:
+        """Mark answers, if the peer runs tasks."""
+        if connection.binding is None or not declares(connection.declared[connection.side.other], "tasks"):
+            return
+        for method in connection.binding.methods.values():
+            own = connection.handler(method.name)
+            if isinstance(method, RequestMethod) and method.name not in OWN_IDS and own is not None:
+                connection.handle(method, _marking(own))
+
+
+def _marking(own: Handler) -> Handler:
+    async def handler(params: Any, ctx: Context[Any]) -> Any:
+        result = await own(params, ctx)
+        task_id = related_task(ctx.meta)
+        return result if task_id is None else mark(result, task_id)
+
+    return handler

@@ -1,0 +1,170 @@
+"""MCP over HTTP: endpoints as ASGI applications, and client transports (specification: basic/transports)."""
+
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Unpack
+
+from mcp_runtime.core.transports.http.events import Event, EventStore, HttpLimits, MemoryEventStore
+from mcp_runtime.core.transports.http.server.access import HttpServerOptions, SseServerOptions
+
+if TYPE_CHECKING:
+    from mcp_runtime.core.handlers import ServerHandlers
+    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.transports.http.client.endpoint import HttpClientOptions
+    from mcp_runtime.core.transports.http.client.posting import SseClientOptions
+    from mcp_runtime.core.transports.http.server.app import HttpApp
+    from mcp_runtime.core.transports.http.server.sse import SseApp
+
+__all__ = [
+    "Event",
+    "EventStore",
+    "HttpLimits",
+    "HttpServerOptions",
+    "MemoryEventStore",
+    "SseServerOptions",
+    "asgi_app",
+    "connect_http",
+    "connect_sse",
+    "serve_http",
+    "sse_app",
+]
+
+
+def asgi_app(*servers: "ServerHandlers", **options: Unpack[HttpServerOptions]) -> "HttpApp":
+    """Create an MCP endpoint: an ASGI application that answers every path routed to it.
+
+    Mount it in a Starlette or FastAPI application, and use `HttpApp.lifespan` as its ``lifespan``; or run it on its
+    own.
+
+    Args:
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
+        options: see `HttpServerOptions`.
+
+    Raises:
+        TypeError: an argument is not an instance of a generated `Server`.
+        ValueError: there is no server, two servers have the same revision, or a host or origin is not valid; or there
+            are both `auth` and `principal`, or functions that need scopes and no `auth`.
+    """
+    from mcp_runtime.core.transports.http.server.app import HttpApp
+
+    return HttpApp(servers, options)
+
+
+def serve_http(
+    *servers: "ServerHandlers",
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    path: str = "/mcp",
+    health: str = "/health",
+    shows_sessions: bool = False,
+    sse: str = "",
+    grace: float = 10.0,
+    started: Callable[[str], None] | None = None,
+    **options: Unpack[HttpServerOptions],
+) -> None:
+    """Serve clients over HTTP until SIGINT or SIGTERM. Needs the extra ``mcp-bindgen[http]``.
+
+    Args:
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
+        host: the address to listen on; one that other machines can reach needs ``hosts``.
+        port: the port; 0 for any free one.
+        path: the path of the endpoint.
+        health: the path of a page that reports whether the server is healthy (200) or stopping (503); empty for none.
+            Like the endpoint, it refuses a Host that is not one of ``hosts``.
+        shows_sessions: whether that page gives the number of sessions.
+        sse: the path of HTTP+SSE, for clients of 2024-11-05; empty for none. See `sse_app`.
+        grace: seconds in which calls may finish when the server shuts down.
+        started: called with the URL, without the path, once clients can connect.
+        options: see `asgi_app`.
+
+    Raises:
+        TypeError, ValueError, UnsupportedRevision: as for `asgi_app`; or `host` is reachable from other machines and no
+            hosts are given; or the port is not valid.
+        OSError: it cannot listen on that address and port.
+        ModuleNotFoundError: the extra is not installed.
+    """
+    with _extra():
+        from mcp_runtime.core.transports.http.server.serving import Site, check_address, run
+        from mcp_runtime.core.transports.http.server.sse import SseApp
+
+    check_address(host, port, options.get("hosts") is not None)
+    old = (SseApp(servers, options), sse) if sse else None
+    site = Site(asgi_app(*servers, **options), path, health, old, shows_sessions=shows_sessions)
+    run(site, host=host, port=port, grace=grace, started=started)
+
+
+@asynccontextmanager
+async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> AsyncGenerator["Peer"]:
+    """Connect to a server over HTTP, for as long as the context lasts; then the session is ended.
+
+    The connection is opened when the peer is first used. Needs the extra ``mcp-bindgen[http]``.
+
+    Args:
+        url: the server's endpoint: ``https://example.com/mcp``.
+        options: see `HttpClientOptions`.
+
+    Raises:
+        ValueError: the URL is not an HTTP URL.
+        ModuleNotFoundError: the extra is not installed.
+    """
+    from mcp_runtime.core.peer import Peer
+
+    with _extra():
+        from mcp_runtime.core.transports.http.client.streamable import HttpClientTransport
+
+    transport = HttpClientTransport(url, **options)
+    async with aclosing(Peer(transport, transport.older)) as peer:
+        yield peer
+
+
+def sse_app(*servers: "ServerHandlers", **options: Unpack[SseServerOptions]) -> "SseApp":
+    """Create an ASGI application for clients of 2024-11-05 with their HTTP+SSE transport, which is deprecated.
+
+    It answers every path routed to it, in any revision with a handshake. Offer it next to `asgi_app`, at another path,
+    only for clients that cannot be updated.
+
+    Args:
+        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
+        options: see `SseServerOptions`.
+
+    Raises:
+        TypeError, ValueError: as for `asgi_app`.
+    """
+    from mcp_runtime.core.transports.http.server.sse import SseApp
+
+    return SseApp(servers, options)
+
+
+@asynccontextmanager
+async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncGenerator["Peer"]:
+    """Connect to a server over HTTP+SSE, the deprecated transport of 2024-11-05, for as long as the context lasts.
+
+    The connection is opened when the peer is first used. Needs the extra ``mcp-bindgen[http]``.
+
+    Args:
+        url: the URL of the server's stream: ``https://example.com/sse``.
+        options: see `SseClientOptions`.
+
+    Raises:
+        ValueError: the URL is not an HTTP URL.
+        ModuleNotFoundError: the extra is not installed.
+    """
+    from mcp_runtime.core.peer import Peer
+
+    with _extra():
+        from mcp_runtime.core.transports.http.client.posting import SseClientTransport
+
+    connect = partial(SseClientTransport, url, **options)
+    async with aclosing(Peer(connect(), again=connect)) as peer:
+        yield peer
+
+
+@contextmanager
+def _extra() -> Generator[None]:
+    """Name the extra where a library that it installs is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f"HTTP needs {error.name}: pip install 'mcp-bindgen[http]'"
+        raise ModuleNotFoundError(message, name=error.name) from None

@@ -1,0 +1,337 @@
+"""One endpoint of Streamable HTTP: the body of a POST determines the era, and each era answers in its own way."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_runtime.core.connection.calls import Pool
+from mcp_runtime.core.handshake.server import by_era
+from mcp_runtime.core.protocol import jsonrpc, modern
+from mcp_runtime.core.protocol.dispatch import State
+from mcp_runtime.core.protocol.jsonrpc import Fault
+from mcp_runtime.core.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
+from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
+from mcp_runtime.core.transports.http.server.access import Application, HttpServerOptions
+from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, next_turn, until, watch
+from mcp_runtime.core.transports.http.server.checks import (
+    EITHER,
+    ONLY_EVENTS,
+    SESSION,
+    VERSION,
+    Shared,
+    TooLarge,
+    check_accept,
+    check_content_type,
+    read_body,
+)
+from mcp_runtime.core.transports.http.server.modern import ModernEndpoint, ModernStream
+from mcp_runtime.core.transports.http.server.sessions import ASSUMED, HttpSession, Sessions, method_of, missing_before
+from mcp_runtime.core.transports.http.server.streams import Stream, pump
+from mcp_runtime.core.transports.http.statuses import STATUSES, Case, Refusal
+
+if TYPE_CHECKING:
+    from mcp_runtime.core.handlers import ServerHandlers
+
+_MARK: Final = modern.VERSION.encode()
+METHODS: Final = ("GET", "POST", "DELETE")
+"""The methods of an endpoint with sessions; without them it accepts POST only."""
+
+
+class HttpApp(Application):
+    """One endpoint; created by `asgi_app`. It answers every path that it is asked for.
+
+    Args:
+        servers: the servers, one object per revision.
+        options: how they are served.
+
+    Attributes:
+        sessions: the open sessions.
+        is_stopping: whether only answers are accepted, for which handlers may be waiting.
+    """
+
+    def __init__(self, servers: "Sequence[ServerHandlers]", options: HttpServerOptions) -> None:
+        eras = by_era(servers)
+        super().__init__(servers, options)
+        self._is_stateless = options.get("stateless", False)
+        events = options["events"] if "events" in options else MemoryEventStore()
+        kept = None if self._is_stateless or events is None else EventLog(events)
+        shared = Shared.of(self.limits, kept)
+        self.sessions = Sessions(servers, eras.legacy, shared)
+        self.is_stopping = False
+        self._endpoint = ModernEndpoint(servers, shared._replace(events=None))
+        self._methods = METHODS if eras.legacy and not self._is_stateless else ("POST",)
+        self._has_legacy = bool(eras.legacy)
+        self._modern_versions = frozenset(revision.encode() for revision in eras.modern)
+        self._supported = sorted((*eras.legacy, *eras.modern))
+        # POSTs whose bodies have arrived, except for those that listen; GETs, and POSTs that listen.
+        self._requests = Pool(self.limits.max_requests)
+        self._streams = Pool(self.limits.max_streams)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a POST is being answered."""
+        return self._requests.used > 0 or self.arriving.count.used > 0
+
+    def stop(self) -> None:
+        """Refuse new requests; open ones are still answered, and streams of listening clients end."""
+        self.is_stopping = True
+        self.sessions.stop_listening()
+        self._endpoint.stop_listening()
+
+    async def end_sessions(self) -> None:
+        """End all sessions, and cancel what runs."""
+        self.stop()
+        await self.sessions.end_all("the server is shutting down")
+        await self._endpoint.aclose("the server is shutting down")
+        self._first.clear()
+        self._quiet.clear()
+
+    def _answer(self, request: HttpRequest) -> Awaitable[None]:
+        method = request.scope["method"]
+        if self.is_stopping and (method == "GET" or not len(self.sessions)):
+            raise Refusal(Case.STOPPING)
+        if method not in self._methods:
+            allowed = ", ".join(self._methods)
+            raise Refusal(Case.METHOD, allowed, headers=[(b"allow", allowed.encode())])
+        if method == "POST":
+            return self._post(request)
+        return self._get(request) if method == "GET" else self._delete(request)
+
+    async def _delete(self, request: HttpRequest) -> None:
+        await self.sessions.end(self.sessions.named(request.headers, request.sender), "the client ended the session")
+        await request.respond(Case.ENDED.status)
+
+    async def _get(self, request: HttpRequest) -> None:
+        headers, sender, streams = request.headers, request.sender, self._streams
+        if not streams.take(sender.peer):
+            raise Refusal(Case.STREAMS)
+        try:
+            check_accept(headers, ONLY_EVENTS)
+            session = self.sessions.named(headers, sender)
+            stream: Stream = session.common
+            after: int | None = None
+            if last := headers.get(b"last-event-id"):
+                stream, after = await session.find(last.decode("latin-1"))
+            with session, until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
+                await pump(stream, request, self._quiet, after=after)
+        finally:
+            streams.add(sender.peer, -1)
+
+    async def _post(self, request: HttpRequest) -> None:
+        """Answer a POST.
+
+        Raises:
+            Refusal: it is answered with an error status.
+            Disconnected: the client disconnected, or does not read.
+        """
+        headers, peer = request.headers, request.sender.peer
+        session: HttpSession | Refusal | None = None
+        check_content_type(headers)
+        check_accept(headers, EITHER)
+        if SESSION in headers and not self._is_stateless:
+            try:
+                session = self.sessions.named(headers, request.sender)
+            except Refusal as refusal:
+                session = refusal  # which only matters in the legacy era
+        try:
+            body = await read_body(request.receive, headers, peer, self.arriving)
+        except TooLarge as refusal:
+            known = session if isinstance(session, HttpSession) else None
+            await request.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
+            return
+        if self._access.auth is not None:
+            self._access.check(request.sender.principal, body)
+        if not self._requests.take(peer):
+            raise Refusal(Case.REQUESTS)
+        try:
+            value = self._modern(body, headers)
+            if value is not None:
+                await self._post_modern(value, body, request)
+            elif isinstance(session, Refusal):
+                raise session
+            elif session is not None:
+                await self._post_in_session(session, body, request)
+            else:
+                await self._post_without_session(body, request)
+        except Fault as error:
+            await request.respond(
+                Case.NOT_A_MESSAGE.status, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False)
+            )
+        finally:
+            self._requests.add(peer, -1)
+
+    def _modern(self, body: bytes, headers: Headers) -> dict[str, Any] | None:
+        """Return the message in a body if it is of the modern era.
+
+        Raises:
+            Fault: only the modern era is served, and it is neither a request nor a notification.
+        """
+        if not self._modern_versions:
+            return None
+        if self._has_legacy:
+            is_named = headers.get(VERSION) in self._modern_versions and SESSION not in headers
+            # Most legacy-era bodies are recognized without parsing: only escapes could hide the name.
+            if not (is_named or _MARK in body or b"\\u00" in body or b"\\/" in body):
+                return None
+            try:
+                value = jsonrpc.parse(body)
+            except Fault:
+                if is_named:
+                    raise
+                return None
+            if not is_named and not modern.is_modern(value):
+                return None
+        else:
+            value = jsonrpc.parse(body)
+        if not jsonrpc.is_object(value) or "method" not in value:
+            raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
+        return value
+
+    async def _post_modern(self, value: dict[str, Any], body: bytes, request: HttpRequest) -> None:
+        if self.is_stopping:
+            raise Refusal(Case.STOPPING)
+        if "id" not in value:
+            await self._post_notification(value, request)
+            return
+        listens = value["method"] == SUBSCRIPTIONS_LISTEN
+        if listens and not self._streams.has_room(request.sender.peer):
+            raise Refusal(Case.STREAMS)
+        endpoint = self._endpoint
+        if not endpoint.is_ready:
+            await endpoint.make_ready()
+        stream = endpoint.stream(request.headers, request.sender)
+        outcome = endpoint.connection.message_received(body, stream, value)
+        if outcome.is_answered:
+            await (self._listen if listens else self._respond)(stream, request)
+            return
+        refused = stream.sole or outcome.error
+        stream.finish()
+        await request.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
+
+    async def _post_notification(self, notification: dict[str, Any], request: HttpRequest) -> None:
+        """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
+        jsonrpc.classify(notification)
+        named = request.headers.get(VERSION)
+        if named is None or named in self._modern_versions:
+            await request.respond(Case.ACCEPTED.status)
+            return
+        data = {"supported": self._supported, "requested": named.decode("latin-1")[:64]}
+        error = jsonrpc.write_error(
+            None, modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
+        )
+        await request.respond(Case.UNSUPPORTED.status, error)
+
+    async def _listen(self, stream: ModernStream, request: HttpRequest) -> None:
+        """Answer a request that stays open for as long as its client listens."""
+        peer = request.sender.peer
+        self._requests.add(peer, -1)
+        self._streams.add(peer, 1)
+        principal = request.sender.principal
+        try:
+            with until(principal.expires if principal else None, self._endpoint.stop_listening, stream):
+                await self._respond(stream, request)
+        finally:
+            self._streams.add(peer, -1)
+            self._requests.add(peer, 1)
+
+    async def _post_in_session(self, session: HttpSession, body: bytes, request: HttpRequest) -> None:
+        """Process a message of a session."""
+        if len(session.streams) >= self.limits.max_session_requests:
+            raise Refusal(Case.BUSY)
+        self.sessions.unused.end(session)
+        # Answers are still accepted: a handler may be waiting for one.
+        if self.is_stopping and method_of(body) is not None:
+            raise Refusal(Case.STOPPING)
+        stream = session.stream(request.headers, request.sender)
+        with session:
+            outcome = session.receiver.message_received(body, stream)
+            if outcome.is_answered:
+                await self._respond(stream, request)
+                return
+            refused = stream.sole
+            stream.finish()
+            if outcome.is_accepted and refused is None:
+                await request.respond(Case.ACCEPTED.status)
+            else:
+                # Some messages of a batch may have been accepted, and others refused.
+                case = Case.ANSWERED if outcome.is_accepted else Case.VIOLATION
+                await request.respond(case.status, refused or outcome.error)
+
+    async def _post_without_session(self, body: bytes, request: HttpRequest) -> None:
+        """Process a message of the legacy era that belongs to no session, or begins one."""
+        method = method_of(body)
+        if self.is_stopping:
+            raise Refusal(Case.STOPPING)
+        if self._is_stateless:
+            self.sessions.check_version(request.headers)
+            await self._post_statelessly(body, request, method=method)
+        elif method == INITIALIZE:
+            await self._begin(body, request)
+        else:
+            raise Refusal(Case.NO_SESSION)
+
+    async def _begin(self, body: bytes, request: HttpRequest) -> None:
+        """Begin a session with `initialize`."""
+        session = await self.sessions.begin(request.sender)
+        stream = session.stream(request.headers, request.sender)
+        outcome = session.receiver.message_received(body, stream)
+        if session.connection.state is State.INITIALIZED:
+            self.sessions.keep(session)
+            with session:
+                await self._respond(stream, request, [(SESSION, session.id.encode())])
+            return
+        answer = stream.sole
+        await self.sessions.end(session, "the handshake failed")
+        if answer is None:
+            raise Refusal(Case.NO_ID)
+        await request.respond((Case.ANSWERED if outcome.is_accepted else Case.VIOLATION).status, answer)
+
+    async def _post_statelessly(self, body: bytes, request: HttpRequest, *, method: Any) -> None:
+        """Answer a request in a separate session, which is set up silently and ends with the answer."""
+        session = await self.sessions.begin(request.sender)
+        try:
+            silence = session.stream(request.headers, request.sender)
+            for message in missing_before(method, request.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
+                session.receiver.message_received(message, silence)
+            await self._post_in_session(session, body, request)
+        finally:
+            await session.connection.aclose("the request was answered")
+
+    async def _respond(self, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Answer with the result alone, or with a stream."""
+        await next_turn()  # Most handlers finish in their first step.
+        watcher, leave = None, stream.leave if stream.ends_with_client else None
+        try:
+            if not stream.is_finished:
+                watcher = asyncio.ensure_future(watch(request.receive, leave)) if leave is not None else None
+                await stream.first(self._first)
+            answer = stream.sole if stream.is_finished else None
+            if answer is None:
+                await pump(stream, request, self._quiet, watcher=watcher, headers=headers)
+                return
+            status = stream.statuses.get(stream.code, Case.ANSWERED.status)
+            if stream.lacking and stream.code:
+                status, headers = Case.SCOPES.status, [*headers, *self._access.forbids(stream.lacking)]
+            # A long answer counts as unread until it is written.
+            size = len(answer) if len(answer) > HIGH_WATER else 0
+            if size and not stream.unread.take(request.sender.peer, size):
+                raise Refusal(Case.UNREAD)
+            try:
+                await request.respond(status, answer, headers=headers)
+            finally:
+                if size:
+                    stream.unread.add(request.sender.peer, -size)
+        finally:
+            if watcher is not None:
+                watcher.cancel()
+            if leave is not None and not stream.is_finished:
+                stream.finish()
+
+
+def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -> bytes:
+    """Return the answer to a message that was too large to read."""
+    if session is not None:
+        return session.skipped(refusal.reason, headers, refusal.start, refusal.end) or refusal.body
+    error = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, refusal.reason, refusal.start, refusal.end)
+    id_ = None if error.is_answer else error.id
+    return jsonrpc.write_error(id_, error.code, error.reason, null_id=False)

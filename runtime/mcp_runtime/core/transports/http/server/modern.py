@@ -1,0 +1,250 @@
+"""Compares the headers of a call's parameters with its arguments, as the tool's ``inputSchema`` requires."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_runtime.core.connection.calls import Proceed, Way
+from mcp_runtime.core.connection.connection import Exchange
+from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Channel, Sent
+from mcp_runtime.core.errors import PeerError, clipped
+from mcp_runtime.core.features.catalogue import Catalogue
+from mcp_runtime.core.features.listeners import listeners_of
+from mcp_runtime.core.handshake.server import Identify, start_modern
+from mcp_runtime.core.protocol import modern
+from mcp_runtime.core.protocol.jsonrpc import Request, meta_of
+from mcp_runtime.core.protocol.modern import HEADER_MISMATCH
+from mcp_runtime.core.protocol.names import TOOLS_CALL
+from mcp_runtime.core.settings import ServerOptions
+from mcp_runtime.core.transports.http import mirrored
+from mcp_runtime.core.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
+from mcp_runtime.core.transports.http.server.asgi import Headers, Sender
+from mcp_runtime.core.transports.http.server.checks import Owner, Shared
+from mcp_runtime.core.transports.http.server.streams import Stream
+from mcp_runtime.core.transports.http.statuses import STATUSES
+
+if TYPE_CHECKING:
+    from mcp_runtime.core.handlers import ServerHandlers
+
+
+class _Tool:
+    """A listed tool, whose schema is read at its first call.
+
+    Attributes:
+        wanted: the parameters that have headers; None before they are read.
+    """
+
+    __slots__ = ("_model", "wanted")
+
+    def __init__(self, tool: Any) -> None:
+        self._model = tool.input_schema
+        self.wanted: tuple[Parameter, ...] | None = None
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the parameters that have headers; raises ValueError once if the schema's headers are invalid."""
+        if self.wanted is None:
+            self.wanted = ()
+            self.wanted = parameters(self._model.model_dump(mode="json"))
+        return self.wanted
+
+
+class ParameterHeaders:
+    """Middleware of an endpoint: refuses calls whose headers do not match their arguments.
+
+    Which parameters have headers is learned from lists of tools that pass by, and from the server's own handler. If
+    that fails, calls are not checked.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Catalogue[_Tool]] = {}
+
+    def __call__(self, exchange: Exchange, proceed: Proceed) -> Awaitable[Any]:
+        """Check a call; raises PeerError if it is refused."""
+        # What is known of the tools of the server for a revision.
+        if (tools := self._known.get(revision := exchange.requester.revision)) is None:
+            tools = self._known[revision] = Catalogue("tools", _Tool)
+        if exchange.method.name == TOOLS_CALL:
+            tool = tools.get(exchange.params.name)
+            if tool is not None and tool.wanted == ():
+                return proceed()  # as with most tools
+        return self._checked(exchange, tools, proceed)
+
+    async def _checked(self, exchange: Exchange, tools: Catalogue[_Tool], proceed: Proceed) -> Any:
+        name = exchange.method.name
+        if name == TOOLS_CALL:
+            await self._check(exchange, tools)
+        result = await proceed()
+        if name == tools.list_method and exchange.way is Way.RECEIVED:
+            tools.learn(result)
+        elif name == tools.changed_method:
+            tools.forget()
+        return result
+
+    async def _check(self, exchange: Exchange, tools: Catalogue[_Tool]) -> None:
+        headers, arguments = exchange.requester.headers, exchange.params.arguments
+        if not arguments and not any(name.startswith(PARAMETER) for name in headers):
+            return
+        try:
+            tool = await tools.find(exchange, exchange.params.name)
+            wanted = tool.parameters() if tool is not None else ()
+        except Exception as error:
+            name = clipped(exchange.params.name, 100)
+            exchange.connection.log_limited(logging.ERROR, _UNCHECKED, name, clipped(str(error)))
+            return
+        for parameter in wanted:
+            _compare(parameter, headers.get(parameter.header), parameter.value_in(arguments))
+
+
+_UNCHECKED: Final = "the headers of calls of tool %s are not checked: %s"
+
+
+def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
+    where = f"{'.'.join(parameter.path)} in the arguments"
+    text = None if value is None else parameter.text_of(value)
+    if header is None:
+        if text is not None:
+            raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} is missing, but there is {where}")
+        return
+    try:
+        decoded = decode(header)
+    except ValueError as error:
+        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} {error}") from None
+    if text is None or not parameter.matches(decoded, value):
+        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} differs from {where}")
+
+
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class ModernStream(Stream):
+    """The stream of one request, which is cancelled when its client disconnects."""
+
+    __slots__ = ()
+
+    statuses = STATUSES
+    ends_with_client = True
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Empty: the headers of each request differ, so they do not identify the sender; see `sent_headers`."""
+        return _NONE
+
+    @property
+    def sent_headers(self) -> Mapping[str, str]:
+        """The headers of its request, as handlers see them."""
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
+
+
+class ModernEndpoint(Owner):
+    """Answers requests of the modern era: one connection for all clients, with a channel for each request.
+
+    It is the transport of that connection. Messages that belong to no request are dropped: clients listen with
+    requests.
+
+    Args:
+        servers: the servers, one object per revision.
+        shared: limits, and what all streams have in common.
+    """
+
+    def __init__(self, servers: "Sequence[ServerHandlers]", shared: Shared) -> None:
+        self.shared = shared
+        self._servers = servers
+        self._starting = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._streams: set[Stream] = set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the connection was set up, in the running event loop."""
+        return self._loop is asyncio.get_running_loop()
+
+    async def make_ready(self) -> None:
+        """Set up the connection, unless another request does."""
+        async with self._starting:
+            if not self.is_ready:
+                self.connection = await start_modern(
+                    self, *self._servers, check=_checked, settings=self._for_all, middleware=[ParameterHeaders()]
+                )
+                self._loop = asyncio.get_running_loop()
+
+    def _for_all(self, options: ServerOptions) -> ServerOptions:
+        return replace(
+            options, max_in_flight=self.shared.limits.max_requests, max_waiting=self.shared.limits.max_streams
+        )
+
+    def stream(self, headers: Headers, sender: Sender) -> ModernStream:
+        """Create the stream of a POST."""
+        stream = ModernStream(self, 0, headers, sender)
+        self._streams.add(stream)
+        return stream
+
+    def finished(self, stream: Stream) -> None:
+        """Forget a stream that has ended; if its request is still open, it is cancelled."""
+        self._streams.discard(stream)
+
+    def stop_listening(self, stream: Stream | None = None) -> None:
+        """End the streams of listening clients, or one of them."""
+        if self._loop is not None:
+            for listeners in listeners_of(self.connection):
+                listeners.end(stream)
+
+    async def aclose(self, reason: str) -> None:
+        """Cancel what runs."""
+        if self._loop is not None:
+            await self.connection.aclose(reason)
+
+    def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
+        """Drop a message that belongs to no request."""
+
+    async def close(self) -> None:
+        """End every response."""
+        for stream in tuple(self._streams):
+            stream.finish()
+
+
+def _checked(identify: Identify, request: Request, channel: Channel) -> Requester:
+    """Return the sender of a request, after checking that its headers match its body.
+
+    The header with the revision is checked first, and the others only for a supported revision: their meaning in others
+    is unknown.
+
+    Raises:
+        PeerError: they do not match, or the sender information is not valid.
+    """
+    assert isinstance(channel, ModernStream)
+    params, sent = request.params or {}, channel.sent_headers
+    revision: Any = meta_of(params).get(modern.VERSION)
+    if isinstance(revision, str) and sent.get(mirrored.VERSION) != revision:
+        raise _mismatch(
+            "MCP-Protocol-Version", sent.get(mirrored.VERSION), f"_meta of the body names {revision[:64]!r}"
+        )
+    requester = identify(request, channel)
+    if sent.get(mirrored.METHOD) != request.method:
+        raise _mismatch("Mcp-Method", sent.get(mirrored.METHOD), f"the method of the body is {request.method[:64]!r}")
+    repeated = mirrored.NAMED.get(request.method)
+    if repeated is None and (found := requester.answers.handlers.get(request.method)) is not None:
+        repeated = found[0].named
+    if repeated and isinstance(named := params.get(repeated), str):
+        _check_name(sent.get(mirrored.NAME), repeated, named)
+    # The last fields; `_replace` would take twice as long.
+    return Requester._make((*requester[:-2], channel.address, sent))
+
+
+def _check_name(header: str | None, repeated: str, named: str) -> None:
+    if header == named and named.isascii() and named.isprintable() and not named.startswith("=?"):
+        return
+    try:
+        decoded = None if header is None else mirrored.decode(header)
+    except ValueError as error:
+        raise PeerError(modern.HEADER_MISMATCH, f"the header Mcp-Name {error}") from None
+    if decoded != named:
+        raise _mismatch("Mcp-Name", header, f"{repeated} in the body is {named[:64]!r}")
+
+
+def _mismatch(name: str, header: str | None, body: str) -> PeerError:
+    reason = f"the header {name} is {'missing' if header is None else repr(header[:64])}"
+    return PeerError(modern.HEADER_MISMATCH, f"{reason}, but {body}")
