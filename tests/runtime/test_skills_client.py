@@ -57,6 +57,17 @@ def lying(**lies: Any) -> mcp.App:
     return mcp.App("x", extensions=[Liar(**lies)])
 
 
+NO_DIGESTS = (
+    "sha256:/dev/zero",
+    "sha256:../../../etc/passwd",
+    "sha256:" + "0" * 63,
+    "sha256:" + "0" * 64 + "\n",
+    "sha256:" + "A" * 64,
+    "md5:" + "0" * 64,
+    "",
+)
+
+
 class TestClient:
     async def test_nothing_is_fetched_before_it_is_needed(self) -> None:
         server = Liar()
@@ -84,6 +95,7 @@ class TestClient:
             ([OWN, file("skill://pdf/a?x")], "is not a file in its folder"),
             ([OWN, file(size=17 << 20)], "exceeds 512 files or 16,777,216 bytes"),
             ([OWN, *(file(f"skill://pdf/{n}") for n in range(512))], "exceeds 512 files"),
+            *(([OWN, file(digest=sum_)], "must be sha256: and 64 hex") for sum_ in NO_DIGESTS),
             ("dynamic", "dynamic=True loads it"),
         ],
     )
@@ -178,10 +190,22 @@ class TestCache:
             assert server.reads == [URI]
             await load_skill(client, URI, cache=Cache(tmp_path, "other"))
             assert server.reads == [URI, URI]  # servers share nothing
-            for path in tmp_path.rglob(OWN["digest"].removeprefix("sha256:")):
+            for path in (path for path in tmp_path.rglob("*") if path.is_file()):
                 path.write_bytes(b"tampered")
             assert (await load_skill(client, URI, cache=cache)).text == TEXT
             assert server.reads == [URI, URI, URI]
+
+    @pytest.mark.parametrize("name", ["/etc/passwd", "../../x", "a/b", "", "\0", "x" * 5_000])
+    async def test_no_name_leads_out_of_its_folder(self, name: str, tmp_path: Path) -> None:
+        """The host's label, the path in the URI and the digest may be any text."""
+        base = f"skill://{name}/pdf/"
+        files = [file(f"{base}SKILL.md", TEXT.encode())]
+        server = Liar(uri=f"{base}SKILL.md", resources=files)
+        server.files = {files[0]["uri"]: TEXT.encode()}
+        async with opened(mcp.App("x", extensions=[server])) as client:
+            await load_skill(client, f"{base}SKILL.md", cache=Cache(tmp_path / "cache", name))
+        [kept] = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert all(len(part) == 64 for part in kept.relative_to(tmp_path / "cache").parts)
 
     async def test_what_fails_is_not_kept(self, tmp_path: Path) -> None:
         cache = Cache(tmp_path, "acme")

@@ -1,5 +1,6 @@
 """The client of skills: lists entries, and loads skills whose files are what their entries promise."""
 
+import re
 from base64 import b64decode
 from binascii import Error
 from collections.abc import AsyncIterator, Iterable
@@ -21,6 +22,7 @@ from mcp_runtime.extensions.skills.server import PACKAGE, Skills
 from mcp_runtime.middleware.schema_cost import canonical
 
 _AGAIN: Final = "load_skill() with the URI loads the new state"
+_DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
 
 
 class SkillError(McpError):
@@ -40,8 +42,9 @@ class Cache:
     label: str
 
 
-def _place(cache: Cache, uri: str, digest: str) -> Path:
-    return cache.folder.joinpath(*(sha256(part.encode()).hexdigest() for part in (cache.label, uri)), digest[7:])
+def _place(cache: Cache, *names: str) -> Path:
+    """Return the path for names that a server chose: each part is a digest, so that none leads anywhere else."""
+    return cache.folder.joinpath(*(sha256(name.encode()).hexdigest() for name in (cache.label, *names)))
 
 
 def _kept(cache: Cache, uri: str, digest: str) -> bytes | None:
@@ -171,7 +174,12 @@ def _problem(entry: Any, dynamic: bool) -> str | None:
         return f"it exceeds {MAX_FILES} files or {MAX_BYTES:,} bytes"
     if entry.uri not in uris or len(set(map(unquote, uris))) != len(uris):
         return "the manifest must list SKILL.md, and each file once"
-    return next((f"{clipped(uri)} is not a file in its folder" for uri in uris if not _is_inside(uri, base)), None)
+    for file in files:
+        if not _is_inside(file.uri, base):
+            return f"{clipped(file.uri)} is not a file in its folder"
+        if not _DIGEST.fullmatch(file.digest):
+            return f"the digest of {clipped(file.uri)} must be sha256: and 64 hexadecimal digits"
+    return None
 
 
 def _is_inside(uri: str, base: str) -> bool:
