@@ -1,8 +1,12 @@
-"""A view: the tools that one model sees, in the form of its provider's API, and the calls that it makes."""
+"""A view: the tools that one model sees, in the form of its provider's API, and the calls that it makes.
+
+A view is older than its calls. Each call is checked, decided and sent by what the server offers then.
+"""
 
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -97,7 +101,7 @@ class HostResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """The tools of a catalogue that a model may use; it stays as it is when the servers change.
+    """The tools of a catalogue that a model may use; it lists the same ones when the servers change.
 
     Attributes:
         tools: the tools by name.
@@ -155,7 +159,9 @@ class View:
         options: CallOptions | None = None,
         again: bool = False,
     ) -> HostResult:
-        """Make a call of a model. What the model, the policy or the server does wrong is told in the result.
+        """Make a call of a model. What the model, the policy or the server does wrong is in the result.
+
+        The arguments and the policy's decision are those for the tool as its server offers it now.
 
         Args:
             name: the name of the tool, as the model gave it.
@@ -163,9 +169,12 @@ class View:
             options: timeouts and progress of the call.
             again: whether a call that its server lost is repeated once, if the tool says that this does no harm.
         """
-        tool = self.tools.get(name)
-        if tool is None:
+        if name not in self.tools:
             return _failed(name, f"There is no tool {clipped(name, 100)}.")
+        await self.host.use(self.tools[name].server)
+        tool = self._current(self.tools[name])
+        if tool is None:
+            return self._gone(self.tools[name])
         try:
             given = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments or {})
         except (ValueError, RecursionError):
@@ -207,18 +216,32 @@ class View:
     async def _sent(
         self, tool: HostTool, arguments: Mapping[str, Any], options: CallOptions | None, again: bool
     ) -> HostResult:
-        server = await self.host.use(tool.server)
-        try:
+        server = self.host.servers[tool.server]
+        is_repeatable = again and (tool.hint("readOnlyHint") or tool.hint("idempotentHint"))
+        # The tool may change while a person decides, or with the next process of its server.
+        while self._current(tool) == tool:
             try:
                 result = await server.client.call_tool(name=tool.tool, arguments=dict(arguments), options=options)
-            except ConnectionClosed:
-                if not again or not (tool.hint("readOnlyHint") or tool.hint("idempotentHint")):
-                    raise
-                await server.ready(_AGAIN)
-                result = await server.client.call_tool(name=tool.tool, arguments=dict(arguments), options=options)
-        except McpError as error:
-            return _failed(tool.name, f"{tool.name} failed: {clipped(' '.join(str(error).split()))}", error)
-        return HostResult(name=tool.name, is_error=result.is_error is True, result=result)
+            except McpError as error:
+                if not is_repeatable or not isinstance(error, ConnectionClosed):
+                    return _failed(tool.name, f"{tool.name} failed: {clipped(' '.join(str(error).split()))}", error)
+                is_repeatable = False
+                with suppress(McpError):  # The next attempt says why.
+                    await server.ready(_AGAIN)
+            else:
+                return HostResult(name=tool.name, is_error=result.is_error is True, result=result)
+        return self._gone(tool)
+
+    def _current(self, tool: HostTool) -> HostTool | None:
+        """Return a tool as its server offers it now; None if it does not, or if the host withholds it."""
+        found: HostTool | None = self.host.tools().tools.get(tool.name)
+        return found
+
+    def _gone(self, tool: HostTool) -> HostResult:
+        if tool.tool in self.host.servers[tool.server].withheld:
+            return _failed(tool.name, f"{tool.name} has changed, and is withheld until a person accepts it.")
+        changed = self._current(tool) is not None
+        return _failed(tool.name, f"{tool.name} {'has just changed' if changed else 'is no longer offered'}.")
 
     def _written(self, tool: Callable[[str, str, Lowered], dict[str, Any]], dialect: Dialect) -> list[dict[str, Any]]:
         return [tool(name, one.description, self.lowered(name, dialect)) for name, one in self.tools.items()]
