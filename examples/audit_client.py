@@ -5,10 +5,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+from mcp_bindings import ClientOptions, PeerError, connect_stdio
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.core.client import ClientOptions
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("audit_server.py")
 

@@ -5,6 +5,7 @@ import sys
 import time
 from typing import Any
 
+from mcp_bindings import Exchange, PeerError, Proceed, ServerOptions, serve_stdio
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -16,11 +17,6 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.core.connection import Exchange
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.settings import Proceed
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 
 async def audit(exchange: Exchange, proceed: Proceed) -> Any:

@@ -8,8 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import v2024_11_05, v2025_06_18, v2026_07_28
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_bindings import connect_stdio, v2024_11_05, v2025_06_18, v2026_07_28
 
 SERVER = Path(__file__).with_name("bridged_server.py")
 

@@ -13,15 +13,15 @@ from mcp_bindings import (
     Context,
     ElicitRequestFormParamsRequestedSchema,
     ListToolsResult,
+    MissingInRevision,
     PaginatedRequestParams,
     Server,
+    ServerOptions,
     TextContent,
     Tool,
     ToolInputSchema,
+    serve_stdio,
 )
-from mcp_runtime.bridge import MissingInRevision
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 
 class Theatre(Server):

@@ -14,8 +14,8 @@ from mcp_bindings import (
     CompleteRequestParamsContext,
     PromptReference,
     ResourceTemplateReference,
+    connect_stdio,
 )
-from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("completion_server.py")
 Reference = PromptReference | ResourceTemplateReference

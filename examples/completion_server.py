@@ -15,6 +15,7 @@ from mcp_bindings import (
     ListPromptsResult,
     ListResourceTemplatesResult,
     PaginatedRequestParams,
+    PeerError,
     Prompt,
     PromptArgument,
     PromptMessage,
@@ -23,12 +24,11 @@ from mcp_bindings import (
     ReadResourceResult,
     ResourceTemplate,
     Server,
+    ServerOptions,
     TextContent,
     TextResourceContents,
+    serve_stdio,
 )
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 FILES = {
     "python": ["main.py", "model.py", "tests.py"],

@@ -8,8 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import Client, TextContent
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_bindings import Client, TextContent, connect_stdio
 
 SERVER = Path(__file__).with_name("debugging_server.py")
 

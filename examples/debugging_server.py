@@ -12,16 +12,16 @@ from mcp_bindings import (
     GetPromptResult,
     ListPromptsResult,
     PaginatedRequestParams,
+    PeerError,
     Prompt,
     PromptArgument,
     PromptMessage,
     Role,
     Server,
+    ServerOptions,
     TextContent,
+    serve_stdio,
 )
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 DEBUG = Prompt(
     name="debug-error",

@@ -13,6 +13,7 @@ from typing import Any
 
 from terminal import ask
 
+from mcp_bindings import connect_stdio
 from mcp_bindings.v2025_11_25 import (
     CallToolResult,
     Client,
@@ -26,9 +27,7 @@ from mcp_bindings.v2025_11_25 import (
     TextContent,
 )
 from mcp_bindings.v2025_11_25.errors import PeerUrlElicitationRequiredError
-from mcp_runtime.client_features.forms import choices, defaults, problems
-from mcp_runtime.client_features.url_elicitation import Visits, inspect_url, required_elicitations
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.client_features import Visits, choices, defaults, inspect_url, problems, required_elicitations
 
 SERVER = Path(__file__).with_name("elicitation_server.py")
 

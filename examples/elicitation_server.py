@@ -5,6 +5,7 @@ import asyncio
 from html import escape
 from typing import Any
 
+from mcp_bindings import CallOptions, PeerError, ServerOptions, ask_form, serve_stdio
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -16,12 +17,7 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.client_features.forms import Action, ask_form
-from mcp_runtime.client_features.url_elicitation import UrlElicitations
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
+from mcp_runtime.client_features import Action, UrlElicitations
 
 TEA = {
     "type": "object",

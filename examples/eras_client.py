@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from mcp_bindings import ClientOptions, connect_stdio, open_any
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.core.client import ClientOptions, open_any
-from mcp_runtime.core.transports.stdio import connect_stdio
-from mcp_runtime.middleware.cache import ResultCache
+from mcp_runtime.middleware import ResultCache
 
 SERVER = Path(__file__).with_name("eras_server.py")
 Era = Literal["auto", "legacy", "modern"]

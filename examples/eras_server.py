@@ -6,14 +6,22 @@ In 2025-11-25 the question is a request of the server, in 2026-07-28 part of a r
 import argparse
 from typing import Any
 
-from mcp_bindings import v2025_11_25 as legacy
-from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.client_features.forms import Action, ask_form
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.subscriptions import list_changed
-from mcp_runtime.core.options import CacheHint
-from mcp_runtime.core.server import ServerOptions, requires
-from mcp_runtime.core.transports.stdio import serve_stdio
+from mcp_bindings import (
+    CacheHint,
+    PeerError,
+    ServerOptions,
+    ask_form,
+    list_changed,
+    requires,
+    serve_stdio,
+)
+from mcp_bindings import (
+    v2025_11_25 as legacy,
+)
+from mcp_bindings import (
+    v2026_07_28 as modern,
+)
+from mcp_runtime.client_features import Action
 
 OPTIONS = ServerOptions(name="files", version="1.0", list_changed=True)
 FORM = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}

@@ -8,9 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import v2024_11_05, v2025_11_25
-from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_bindings import CallOptions, connect_stdio, v2024_11_05, v2025_11_25
 
 HERE = Path(__file__).parent
 

@@ -12,14 +12,21 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from mcp_bindings.v2025_11_25 import METHODS, Client, ClientHandlers, Server
-from mcp_runtime.core.client import ClientOptions
-from mcp_runtime.core.connection import Connection
-from mcp_runtime.core.errors import MissingCapability, PeerError
-from mcp_runtime.core.method import AnyMethod, Direction, NotificationMethod, RequestMethod
-from mcp_runtime.core.server import ServerOptions, serve
-from mcp_runtime.core.stub import CallOptions, Context
-from mcp_runtime.core.transports.stdio import StdioServerTransport, connect_stdio
+from mcp_bindings import (
+    AnyMethod,
+    CallOptions,
+    ClientOptions,
+    Connection,
+    Direction,
+    MissingCapability,
+    NotificationMethod,
+    PeerError,
+    RequestMethod,
+    ServerOptions,
+    connect_stdio,
+)
+from mcp_bindings.v2025_11_25 import METHODS, Client, ClientContext, ClientHandlers, Context, Server
+from mcp_runtime.transports import StdioServerTransport, serve
 
 HANDLED_BY_EACH_SIDE = (
     "initialize",
@@ -68,7 +75,9 @@ def forward_all(connection: Connection, direction: Direction, to: Callable[[], C
             connection.handle(method, partial(forward, method, to))
 
 
-async def forward(method: AnyMethod, to: Callable[[], Connection | None], params: Any, ctx: Context[Any]) -> Any:
+async def forward(
+    method: AnyMethod, to: Callable[[], Connection | None], params: Any, ctx: Context | ClientContext
+) -> Any:
     """Forward a message, and return the answer; an error is forwarded unchanged."""
     target = to()
     if target is None:
@@ -85,7 +94,7 @@ async def forward(method: AnyMethod, to: Callable[[], Connection | None], params
 
 
 def ask(
-    method: RequestMethod[Any, Any], target: Connection, params: Any, ctx: Context[Any]
+    method: RequestMethod[Any, Any], target: Connection, params: Any, ctx: Context | ClientContext
 ) -> Coroutine[Any, Any, Any]:
     """Ask the other side, and report its progress to the requester."""
 

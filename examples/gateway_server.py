@@ -5,9 +5,7 @@ Its results have a property that no revision declares, and echo one of the reque
 
 import argparse
 
-from mcp_bindings import v2024_11_05, v2025_11_25
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
+from mcp_bindings import ServerOptions, serve_stdio, v2024_11_05, v2025_11_25
 
 OPTIONS = ServerOptions(name="speaker", version="1.0")
 

@@ -7,8 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Annotated
 
-from mcp_bindings import App
-from mcp_runtime.app import Depends, ToolFailure
+from mcp_bindings import App, Depends, ToolFailure
 
 
 def root() -> Path:

@@ -9,8 +9,8 @@ import logging
 import sys
 from pathlib import Path
 
-from mcp_bindings import Client
-from mcp_runtime.host import Decision, Host, Refused, ToolCall, ask_unless_read_only
+from mcp_bindings import Client, Host
+from mcp_runtime.host import Decision, Refused, ToolCall, ask_unless_read_only
 
 HERE = Path(__file__).parent
 SERVERS = {

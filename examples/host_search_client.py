@@ -9,8 +9,7 @@ import logging
 
 from host_client import SERVERS
 
-from mcp_bindings import Client
-from mcp_runtime.host import Host
+from mcp_bindings import Client, Host
 
 
 async def main(question: str) -> None:

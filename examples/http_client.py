@@ -6,9 +6,7 @@ import ssl
 
 import httpx2
 
-from mcp_bindings import Client
-from mcp_runtime.core.errors import McpError
-from mcp_runtime.core.transports.http import connect_http
+from mcp_bindings import Client, McpError, connect_http
 
 
 async def main(url: str, certificates: str | None) -> None:

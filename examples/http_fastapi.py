@@ -5,7 +5,7 @@ import argparse
 from fastapi import FastAPI
 from sum_server import Calculator
 
-from mcp_runtime.core.transports.http import asgi_app
+from mcp_bindings import asgi_app
 
 mcp = asgi_app(Calculator(), hosts=["localhost", "127.0.0.1", "mcp.example.com"])
 # Sessions end with the application.

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 from sum_server import Calculator
 
-from mcp_runtime.core.transports.http import asgi_app
+from mcp_bindings import asgi_app
 
 
 async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -8,9 +8,9 @@ import asyncio
 import sys
 from pathlib import Path
 
+from mcp_bindings import connect_stdio
 from mcp_bindings.v2025_11_25 import Client, TextResourceContents
 from mcp_bindings.v2025_11_25.methods import NOTIFICATIONS_RESOURCES_UPDATED
-from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("log_file_server.py")
 

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 from pathlib import Path
 
+from mcp_bindings import Connection, PeerError, ServerOptions, resource_updated, serve_stdio
 from mcp_bindings.v2025_11_25 import (
     Context,
     EmptyResult,
@@ -16,11 +17,6 @@ from mcp_bindings.v2025_11_25 import (
     SubscribeRequestParams,
     TextResourceContents,
 )
-from mcp_runtime.core.connection import Connection
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.subscriptions import resource_updated
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 RESOURCE_NOT_FOUND = -32002
 LOOK_EVERY = 0.05

@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mcp_bindings import ClientOptions, connect_stdio, open_any
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.core.client import ClientOptions, open_any
-from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("logging_server.py")
 

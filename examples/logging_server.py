@@ -9,10 +9,9 @@ import logging
 import time
 from pathlib import Path
 
+from mcp_bindings import McpLogHandler, serve_stdio
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.core.transports.stdio import serve_stdio
-from mcp_runtime.middleware.log_handler import McpLogHandler
 
 log = logging.getLogger("backup")
 

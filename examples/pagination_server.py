@@ -8,15 +8,15 @@ from mcp_bindings import (
     Context,
     ListResourcesResult,
     PaginatedRequestParams,
+    PeerError,
     ReadResourceRequestParams,
     ReadResourceResult,
     Resource,
     Server,
+    ServerOptions,
     TextResourceContents,
+    serve_stdio,
 )
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 PAGE = 10
 NOTES = {f"note://{number}": f"Note {number}" for number in range(1, 26)}

@@ -8,10 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import Client, TextContent
-from mcp_runtime.core.errors import RequestTimeout
-from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_bindings import CallOptions, Client, RequestTimeout, TextContent, connect_stdio
 
 SERVER = Path(__file__).with_name("progress_server.py")
 

@@ -9,14 +9,14 @@ from mcp_bindings import (
     Context,
     ListToolsResult,
     PaginatedRequestParams,
+    PeerError,
     Server,
+    ServerOptions,
     TextContent,
     Tool,
     ToolInputSchema,
+    serve_stdio,
 )
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 LOAVES = {"type": "object", "properties": {"loaves": {"type": "integer"}}, "required": ["loaves"]}
 

@@ -8,9 +8,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+from mcp_bindings import PeerError, connect_stdio
 from mcp_bindings.v2025_11_25 import BlobResourceContents, Client, EmbeddedResource, TextContent, TextResourceContents
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("project_server.py")
 

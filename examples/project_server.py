@@ -6,6 +6,7 @@ The model sees the files, and the client knows where each comes from and can rea
 import argparse
 from pathlib import Path
 
+from mcp_bindings import PeerError, ServerOptions, serve_stdio
 from mcp_bindings.v2025_11_25 import (
     Context,
     EmbeddedResource,
@@ -24,9 +25,6 @@ from mcp_bindings.v2025_11_25 import (
     TextContent,
     TextResourceContents,
 )
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 RESOURCE_NOT_FOUND = -32002
 MEDIA_TYPES = {".py": "text/x-python", ".md": "text/markdown"}

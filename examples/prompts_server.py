@@ -8,15 +8,15 @@ from mcp_bindings import (
     GetPromptResult,
     ListPromptsResult,
     PaginatedRequestParams,
+    PeerError,
     Prompt,
     PromptArgument,
     PromptMessage,
     Server,
+    ServerOptions,
     TextContent,
+    serve_stdio,
 )
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 GIT_COMMIT = Prompt(
     name="git-commit",

@@ -5,10 +5,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import CallToolResult, Client
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.stdio import connect_stdio
-from mcp_runtime.middleware.rate_limit import RATE_LIMITED
+from mcp_bindings import CallToolResult, Client, PeerError, connect_stdio
+from mcp_runtime.middleware import RATE_LIMITED
 
 SERVER = Path(__file__).with_name("rate_limit_server.py")
 

@@ -8,14 +8,14 @@ from mcp_bindings import (
     Context,
     ListToolsResult,
     PaginatedRequestParams,
+    RateLimit,
     Server,
+    ServerOptions,
     TextContent,
     Tool,
     ToolInputSchema,
+    serve_stdio,
 )
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
-from mcp_runtime.middleware.rate_limit import RateLimit
 
 
 class Lookup(Server):

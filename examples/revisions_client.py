@@ -8,10 +8,15 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import v2024_11_05, v2025_03_26, v2025_11_25
-from mcp_runtime.core.client import ClientOptions, open_any
-from mcp_runtime.core.errors import UnsupportedRevision
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_bindings import (
+    ClientOptions,
+    UnsupportedRevision,
+    connect_stdio,
+    open_any,
+    v2024_11_05,
+    v2025_03_26,
+    v2025_11_25,
+)
 
 SERVER = Path(__file__).with_name("revisions_server.py")
 ARGUMENTS = {"text": "to be or not to be"}

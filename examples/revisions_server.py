@@ -5,9 +5,7 @@ The oldest revision has tools that answer with text; the newest adds titles and 
 
 import argparse
 
-from mcp_bindings import v2024_11_05, v2025_11_25
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
+from mcp_bindings import ServerOptions, serve_stdio, v2024_11_05, v2025_11_25
 
 NAME, DESCRIPTION = "count-words", "Counts the words of a text."
 OPTIONS = ServerOptions(name="words", version="1.0")

@@ -2,6 +2,7 @@
 
 import argparse
 
+from mcp_bindings import PeerError, Roots, ServerOptions, serve_stdio
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -13,10 +14,7 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.client_features.roots import PathRefused, Roots
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
+from mcp_runtime.client_features import PathRefused
 
 MAX_BYTES = 100_000
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from terminal import ask
 
+from mcp_bindings import PeerError, connect_stdio
 from mcp_bindings.v2025_11_25 import (
     Client,
     ClientContext,
@@ -19,9 +20,7 @@ from mcp_bindings.v2025_11_25 import (
     SamplingMessage,
     TextContent,
 )
-from mcp_runtime.client_features.sampling import Denied, reviewed
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.client_features import Denied, reviewed
 
 SERVER = Path(__file__).with_name("sampling_server.py")
 YES = "[y]es, [n]o, or other words to send instead:"

@@ -2,6 +2,7 @@
 
 import argparse
 
+from mcp_bindings import CallOptions, PeerError, ServerOptions, serve_stdio
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -14,11 +15,7 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.client_features.sampling import REJECTED
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.stub import CallOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
+from mcp_runtime.client_features import REJECTED
 
 
 class Explainer(Server):

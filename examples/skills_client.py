@@ -8,8 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import Client
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_bindings import Client, connect_stdio
 from mcp_runtime.extensions.skills import SkillError, Skills, iter_skills, load_skill, read_directory
 
 SERVER = Path(__file__).with_name("skills_server.py")

@@ -8,9 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import CallToolResult, Client, TextContent
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_bindings import CallToolResult, Client, PeerError, TextContent, connect_stdio
 
 SERVER = Path(__file__).with_name("sum_server.py")
 

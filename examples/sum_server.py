@@ -12,15 +12,15 @@ from mcp_bindings import (
     Context,
     ListToolsResult,
     PaginatedRequestParams,
+    PeerError,
     Server,
+    ServerOptions,
     TextContent,
     Tool,
     ToolInputSchema,
     ToolOutputSchema,
+    serve_stdio,
 )
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 PROPERTIES = {"a": {"type": "number"}, "b": {"type": "number"}}
 NUMBERS = {"type": "object", "properties": PROPERTIES, "required": ["a", "b"]}

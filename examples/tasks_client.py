@@ -5,9 +5,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import Client, TextContent
+from mcp_bindings import Client, TextContent, connect_stdio
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
-from mcp_runtime.core.transports.stdio import connect_stdio
 from mcp_runtime.extensions.tasks import TaskRecord, Tasks, start_task
 
 SERVER = Path(__file__).with_name("tasks_server.py")

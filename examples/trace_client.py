@@ -6,10 +6,9 @@ import json
 import sys
 from pathlib import Path
 
+from mcp_bindings import ClientOptions, Tracer, connect_stdio
 from mcp_bindings.v2025_11_25 import Client
-from mcp_runtime.core.client import ClientOptions
-from mcp_runtime.core.transports.stdio import connect_stdio
-from mcp_runtime.middleware.trace import Kind, Traced, Tracer
+from mcp_runtime.middleware import Kind, Traced
 
 SERVER = Path(__file__).with_name("trace_server.py")
 

@@ -2,6 +2,7 @@
 
 import argparse
 
+from mcp_bindings import serve_stdio
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -13,7 +14,6 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_runtime.core.transports.stdio import serve_stdio
 
 
 class Login(Server):

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from mcp_bindings import App, Context
-from mcp_runtime.app import Depends, NotFound, ToolFailure, ask
+from mcp_bindings import App, Context, Depends, NotFound, ToolFailure, ask
 
 Ctx = Context[sqlite3.Connection]
 

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from mcp_bindings import App, Context
-from mcp_runtime.app import ToolFailure, ask, sample
+from mcp_bindings import App, Context, ToolFailure, ask, sample
 
 State = Literal["open", "closed"]
 

@@ -5,11 +5,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from mcp_bindings import Client
-from mcp_runtime.core.client import ClientOptions
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.stdio import connect_stdio
-from mcp_runtime.middleware.validate import Validate
+from mcp_bindings import Client, ClientOptions, PeerError, Validate, connect_stdio
 
 SERVER = Path(__file__).with_name("validation_server.py")
 

@@ -15,14 +15,14 @@ from mcp_bindings import (
     PromptArgument,
     PromptMessage,
     Server,
+    ServerOptions,
     TextContent,
     Tool,
     ToolInputSchema,
     ToolOutputSchema,
+    Validate,
+    serve_stdio,
 )
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
-from mcp_runtime.middleware.validate import Validate
 
 NUMBER = {"type": "number"}
 INPUT = {"type": "object", "properties": {"a": NUMBER, "b": NUMBER}, "required": ["a", "b"]}

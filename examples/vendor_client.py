@@ -12,10 +12,7 @@ from typing import Any
 
 from vendor_server import ORDER, Kitchen, Order, Smell
 
-from mcp_bindings import Client, ClientContext
-from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.stdio import connect_stdio
-from mcp_runtime.extensions.vendor import send_request
+from mcp_bindings import Client, ClientContext, PeerError, connect_stdio, send_request
 
 SERVER = Path(__file__).with_name("vendor_server.py")
 

@@ -6,11 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mcp_bindings import App, Context
-from mcp_runtime.core.connection import Connection
-from mcp_runtime.extensions.binding import ExtensionBinding
-from mcp_runtime.extensions.extension import Extension
-from mcp_runtime.extensions.vendor import vendor_notification, vendor_request
+from mcp_bindings import App, Connection, Context, Extension, ExtensionBinding, vendor_notification, vendor_request
 
 
 class Order(BaseModel):

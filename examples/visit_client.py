@@ -15,14 +15,14 @@ from mcp_bindings import (
     Client,
     ClientContext,
     ClientHandlers,
+    ClientOptions,
     ElicitRequestParams,
     ElicitRequestURLParams,
     ElicitResult,
     TextContent,
+    connect_stdio,
 )
-from mcp_runtime.client_features.url_elicitation import inspect_url
-from mcp_runtime.core.client import ClientOptions
-from mcp_runtime.core.transports.stdio import connect_stdio
+from mcp_runtime.client_features import inspect_url
 
 SERVER = Path(__file__).with_name("visit_server.py")
 

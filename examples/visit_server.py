@@ -15,14 +15,13 @@ from mcp_bindings import (
     ListToolsResult,
     PaginatedRequestParams,
     Server,
+    ServerOptions,
     TextContent,
     Tool,
     ToolInputSchema,
+    serve_stdio,
 )
-from mcp_runtime.client_features.forms import Action
-from mcp_runtime.client_features.url_elicitation import UrlElicitations
-from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.transports.stdio import serve_stdio
+from mcp_runtime.client_features import Action, UrlElicitations
 
 PATIENCE = 300
 """Seconds that a user may take on the page."""

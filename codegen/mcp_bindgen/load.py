@@ -7,7 +7,7 @@ from the shipped structure, provided that the two agree.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -55,6 +55,30 @@ MAX_TEXT = 120
 """The number of characters of a type that a warning quotes."""
 MAX_MISSING = 5
 """The number of undocumented names that a warning lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """The names of the runtime that the root of the bindings passes on, beside those of the newest revision.
+
+    Attributes:
+        names: the names.
+        kept: those that are the revision's all the same, each with the reason.
+    """
+
+    names: tuple[str, ...]
+    kept: Mapping[str, str]
+
+    def beside(self, exports: Collection[str], revision: str) -> tuple[str, ...]:
+        """Return the names to pass on beside what a revision exports.
+
+        Raises:
+            InputError: both have a name, and no row says which of the two is meant; or a row is about another name.
+        """
+        if unsettled := {name for name in self.names if name in exports} ^ self.kept.keys():
+            message = f"names of both the runtime and {revision} need a row in [revision], others none"
+            raise InputError.at("schema/door.toml", message, lines=sorted(unsettled))
+        return tuple(name for name in self.names if name not in self.kept)
 
 
 _UNSURE = "a `number`, which may be an integer or not, becomes a float (`@TJS-type integer` makes it an integer)"
@@ -312,6 +336,13 @@ def direction_rows() -> Mapping[str, Direction]:
     """Return the shipped rows on who sends messages that no root union names (schema/directions.toml)."""
     rows = read_rows(_shipped_text("directions.toml"), "direction", "direction")
     return {method: Direction(direction) for method, direction in rows.items()}
+
+
+@cache
+def door() -> Door:
+    """Return the names that the root of the bindings passes on (schema/door.toml)."""
+    table = tomllib.loads(_shipped_text("door.toml"))
+    return Door(names=tuple(table["names"].split()), kept=table["revision"])
 
 
 @cache

@@ -26,7 +26,7 @@ from mcp_bindgen.ingest.sources import SourceText
 from mcp_bindgen.ir.extensions import Extension
 from mcp_bindgen.ir.history import History
 from mcp_bindgen.ir.nodes import Protocol, Source
-from mcp_bindgen.load import history, load_released, load_sources
+from mcp_bindgen.load import door, history, load_released, load_sources
 from mcp_bindgen.request import EXTENSIONS, Request, stable_name
 
 
@@ -38,6 +38,7 @@ class Package:
     folder: Path
     files: dict[str, str]
     extension: str = ""
+    exports: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +110,8 @@ class _Planner:
         for extra in self._request.extra:
             page = Page(path=extra.path_of(protocol.revision), template=str(extra.template), context={"package": view})
             self._extra |= self._templates.render([page], header)
-        return Package(revision=protocol.revision, folder=self._request.home / folder, files=files)
+        exports = frozenset(export.name for export in view.exports)
+        return Package(revision=protocol.revision, folder=self._request.home / folder, files=files, exports=exports)
 
     def _shipped_extension(self, table: ExtensionTable) -> Package:
         folder = self._request.home / EXTENSIONS / table.module
@@ -133,7 +135,11 @@ class _Planner:
         names = {package.folder.name for package in packages}
         there = {*names, *packages_in(home)} if self._request.partial else names
         bridges = emit_bridges(self._bridged(there), command, self._templates)
-        root = emit_root(sorted(there), command, self._templates)
+        names = () if self._request.chosen_place else door().names
+        for package in packages if names else ():
+            if package.folder.name == max(there):
+                names = door().beside(package.exports, package.revision)
+        root = emit_root(sorted(there), command, self._templates, names)
         if not self._request.partial:
             files = dict(root)
             for package in packages:

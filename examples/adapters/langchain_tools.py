@@ -9,8 +9,8 @@ import json
 
 from langchain_core.tools import StructuredTool
 
-from mcp_bindings import Client
-from mcp_runtime.host import Host, HostTool, View
+from mcp_bindings import Client, Host
+from mcp_runtime.host import HostTool, View
 
 
 def tools_of(view: View) -> list[StructuredTool]:

@@ -9,8 +9,8 @@ import asyncio
 from agents import Agent, FunctionTool
 from agents.tool_context import ToolContext
 
-from mcp_bindings import Client
-from mcp_runtime.host import Host, View
+from mcp_bindings import Client, Host
+from mcp_runtime.host import View
 
 
 def tools_of(view: View) -> list[FunctionTool]:

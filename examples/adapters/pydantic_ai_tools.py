@@ -7,8 +7,8 @@ from pydantic_ai import Agent, Tool
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from mcp_bindings import Client
-from mcp_runtime.host import Host, HostTool, View
+from mcp_bindings import Client, Host
+from mcp_runtime.host import HostTool, View
 
 
 def tools_of(view: View) -> list[Tool[None]]:

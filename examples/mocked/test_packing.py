@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_bindings import Client
-from mcp_runtime.core.transports.http import connect_http
+from mcp_bindings import Client, connect_http
 
 pytest_plugins = ["mcp_bindgen.mock.pytest_plugin"]
 LOCK = Path(__file__).with_name("tools.lock.json")

@@ -1,1 +1,201 @@
-"""The runtime that all generated bindings use. It imports no generated module."""
+"""The runtime of generated bindings, and the names that programs need of it, each imported on first use.
+
+Generated bindings pass these names on, so that programs import from one package, `mcp_bindings`.
+It imports no generated module.
+"""
+
+from typing import TYPE_CHECKING
+
+from mcp_runtime.lazy import door
+
+if TYPE_CHECKING:
+    from mcp_runtime import testing
+    from mcp_runtime.app import DefinitionError, Depends, NotFound, Raw, Refusal, ToolFailure, ask, safe_join, sample
+    from mcp_runtime.auth import Bearer, ClientCredentials, FileStore, OAuth, Principal
+    from mcp_runtime.bridge import Bridging, LossAction, MissingInRevision, NotExpressible
+    from mcp_runtime.client_features.forms import ask_form
+    from mcp_runtime.client_features.roots import Roots
+    from mcp_runtime.cluster.fan_out import FanOut
+    from mcp_runtime.cluster.redis import RedisFanOut, RedisSpentStates
+    from mcp_runtime.core.client import open_any
+    from mcp_runtime.core.connection import Connection, Exchange
+    from mcp_runtime.core.errors import (
+        AuthorizationError,
+        BindingFormatError,
+        ConnectionClosed,
+        LifespanError,
+        LocalProtocolError,
+        McpError,
+        MethodNotImplemented,
+        MissingCapability,
+        PeerError,
+        ProtocolViolation,
+        RemoteProtocolError,
+        RequestTimeout,
+        UnsupportedRevision,
+    )
+    from mcp_runtime.core.features.subscriptions import is_subscribed, list_changed, resource_updated
+    from mcp_runtime.core.method import AnyMethod, Direction, NotificationMethod, RequestMethod
+    from mcp_runtime.core.model import ABSENT, REQUIRED, Absent
+    from mcp_runtime.core.options import CacheHint, Limits
+    from mcp_runtime.core.peer import Peer
+    from mcp_runtime.core.server import connections_of, requires, requires_scopes
+    from mcp_runtime.core.settings import ClientOptions, Middleware, Proceed, ServerOptions, Suspended
+    from mcp_runtime.core.stub import CallOptions
+    from mcp_runtime.core.transports.http import (
+        HttpLimits,
+        HttpServerOptions,
+        asgi_app,
+        connect_http,
+        connect_sse,
+        serve_http,
+        sse_app,
+    )
+    from mcp_runtime.core.transports.memory import connect_memory
+    from mcp_runtime.core.transports.stdio import connect_stdio, serve_stdio
+    from mcp_runtime.extensions.binding import ExtensionBinding
+    from mcp_runtime.extensions.extension import Extension
+    from mcp_runtime.extensions.vendor import send_request, vendor_notification, vendor_request
+    from mcp_runtime.host import Host
+    from mcp_runtime.middleware.log_handler import McpLogHandler
+    from mcp_runtime.middleware.rate_limit import RateLimit
+    from mcp_runtime.middleware.trace import Tracer
+    from mcp_runtime.middleware.validate import Validate
+    from mcp_runtime.sealed import InputState, SpentStates
+    from mcp_runtime.tools import ToolArgumentError, ToolDrift, ToolError, ToolOutputError, ToolRefused, UnknownTool
+else:
+    __getattr__, __dir__ = door(
+        "mcp_runtime",
+        {
+            "app": "DefinitionError Depends NotFound Raw Refusal ToolFailure ask safe_join sample",
+            "auth": "Bearer ClientCredentials FileStore OAuth Principal",
+            "bridge": "Bridging LossAction MissingInRevision NotExpressible",
+            "client_features.forms": "ask_form",
+            "client_features.roots": "Roots",
+            "cluster.fan_out": "FanOut",
+            "cluster.redis": "RedisFanOut RedisSpentStates",
+            "core.client": "open_any",
+            "core.connection": "Connection Exchange",
+            "core.errors": """
+                AuthorizationError BindingFormatError ConnectionClosed LifespanError
+                LocalProtocolError McpError MethodNotImplemented MissingCapability PeerError
+                ProtocolViolation RemoteProtocolError RequestTimeout UnsupportedRevision
+            """,
+            "core.features.subscriptions": "is_subscribed list_changed resource_updated",
+            "core.method": "AnyMethod Direction NotificationMethod RequestMethod",
+            "core.model": "ABSENT REQUIRED Absent",
+            "core.options": "CacheHint Limits",
+            "core.peer": "Peer",
+            "core.server": "connections_of requires requires_scopes",
+            "core.settings": "ClientOptions Middleware Proceed ServerOptions Suspended",
+            "core.stub": "CallOptions",
+            "core.transports.http": """
+                HttpLimits HttpServerOptions asgi_app connect_http connect_sse serve_http sse_app
+            """,
+            "core.transports.memory": "connect_memory",
+            "core.transports.stdio": "connect_stdio serve_stdio",
+            "extensions.binding": "ExtensionBinding",
+            "extensions.extension": "Extension",
+            "extensions.vendor": "send_request vendor_notification vendor_request",
+            "host": "Host",
+            "middleware.log_handler": "McpLogHandler",
+            "middleware.rate_limit": "RateLimit",
+            "middleware.trace": "Tracer",
+            "middleware.validate": "Validate",
+            "sealed": "InputState SpentStates",
+            "tools": "ToolArgumentError ToolDrift ToolError ToolOutputError ToolRefused UnknownTool",
+        },
+    )
+
+__all__ = [
+    "ABSENT",
+    "REQUIRED",
+    "Absent",
+    "AnyMethod",
+    "AuthorizationError",
+    "Bearer",
+    "BindingFormatError",
+    "Bridging",
+    "CacheHint",
+    "CallOptions",
+    "ClientCredentials",
+    "ClientOptions",
+    "Connection",
+    "ConnectionClosed",
+    "DefinitionError",
+    "Depends",
+    "Direction",
+    "Exchange",
+    "Extension",
+    "ExtensionBinding",
+    "FanOut",
+    "FileStore",
+    "Host",
+    "HttpLimits",
+    "HttpServerOptions",
+    "InputState",
+    "LifespanError",
+    "Limits",
+    "LocalProtocolError",
+    "LossAction",
+    "McpError",
+    "McpLogHandler",
+    "MethodNotImplemented",
+    "Middleware",
+    "MissingCapability",
+    "MissingInRevision",
+    "NotExpressible",
+    "NotFound",
+    "NotificationMethod",
+    "OAuth",
+    "Peer",
+    "PeerError",
+    "Principal",
+    "Proceed",
+    "ProtocolViolation",
+    "RateLimit",
+    "Raw",
+    "RedisFanOut",
+    "RedisSpentStates",
+    "Refusal",
+    "RemoteProtocolError",
+    "RequestMethod",
+    "RequestTimeout",
+    "Roots",
+    "ServerOptions",
+    "SpentStates",
+    "Suspended",
+    "ToolArgumentError",
+    "ToolDrift",
+    "ToolError",
+    "ToolFailure",
+    "ToolOutputError",
+    "ToolRefused",
+    "Tracer",
+    "UnknownTool",
+    "UnsupportedRevision",
+    "Validate",
+    "asgi_app",
+    "ask",
+    "ask_form",
+    "connect_http",
+    "connect_memory",
+    "connect_sse",
+    "connect_stdio",
+    "connections_of",
+    "is_subscribed",
+    "list_changed",
+    "open_any",
+    "requires",
+    "requires_scopes",
+    "resource_updated",
+    "safe_join",
+    "sample",
+    "send_request",
+    "serve_http",
+    "serve_stdio",
+    "sse_app",
+    "testing",
+    "vendor_notification",
+    "vendor_request",
+]

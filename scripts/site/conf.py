@@ -8,7 +8,7 @@ from typing import Any
 from scripts.site.annotations import simplify
 from scripts.site.navigation import beside
 
-from support.public_api import binding_packages, public_objects, runtime_modules
+from support.public_api import binding_packages, doors, public_objects
 
 project = "mcp-bindgen"
 author = "mcp-bindgen contributors"
@@ -118,7 +118,7 @@ def _find_public_names(app: Any) -> None:
     domain = app.env.domains.python_domain
     find = domain.find_obj
     public: dict[str, set[str]] = {}
-    for module, names in runtime_modules().items():
+    for module, names in doors().items():
         for name in names:
             public.setdefault(name, set()).add(f"{module}.{name}")
 

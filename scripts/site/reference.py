@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from support.public_api import binding_packages, runtime_modules
+from support.public_api import binding_packages, doors
 
 MAX_VALUE = 300
 """How many characters of a constant's value, or of a type alias, are shown."""
@@ -16,8 +16,8 @@ MAX_VALUE = 300
 
 def runtime_pages() -> dict[str, str]:
     """Return the pages of the public modules of the runtime, as reStructuredText."""
-    homes = _homes(runtime_modules())
-    return {f"api/{module}.rst": _module_page(module, names, homes) for module, names in runtime_modules().items()}
+    homes = _homes(doors())
+    return {f"api/{module}.rst": _module_page(module, names, homes) for module, names in doors().items()}
 
 
 def binding_pages() -> dict[str, str]:
@@ -89,13 +89,16 @@ def _homes(modules: Mapping[str, tuple[str, ...]]) -> dict[int, str]:
 
 
 def _module_page(module: str, names: Iterable[str], homes: Mapping[int, str]) -> str:
-    found = {name: getattr(import_module(module), name) for name in names}
+    exported = {name: getattr(import_module(module), name) for name in names}
+    found = {name: value for name, value in exported.items() if not inspect.ismodule(value)}
     elsewhere = {name: homes[id(value)] for name, value in found.items() if homes[id(value)] != module}
     page = f"{_heading(module)}.. automodule:: {module}\n\n"
     page += "".join(_documented(f"{module}.{name}", found[name]) for name in found if name not in elsewhere)
     if elsewhere:
         links = ", ".join(f":py:obj:`{name} <{home}.{name}>`" for name, home in elsewhere.items())
         page += f"Also exported here: {links}.\n"
+    if inner := [f"``{name}``" for name in exported if name not in found]:
+        page += f"Modules: {', '.join(inner)}.\n"
     return page
 
 
@@ -161,12 +164,14 @@ def _definition(module: str, name: str) -> tuple[ast.Assign | ast.AnnAssign, str
     homes: Mapping[str, str] = vars(loaded).get("_HOMES", {})
     if name in homes:
         return _definition(f"{module}.{homes[name]}", name)
-    body = ast.parse(inspect.getsource(loaded)).body
+    tree = ast.parse(inspect.getsource(loaded))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
+            return _definition(f"{loaded.__package__}.{node.module}" if node.level else str(node.module), name)
+    body = tree.body
     for node, following in zip_longest(body, body[1:]):
         # A recursive alias has one definition for type checkers, and one for pydantic.
         match node.body[-1] if isinstance(node, ast.If) else node:
-            case ast.ImportFrom(module=str(home), names=names) as node if any(alias.name == name for alias in names):
-                return _definition(f"{loaded.__package__}.{home}" if node.level else home, name)
             case (ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found))) as statement if (
                 found == name
             ):

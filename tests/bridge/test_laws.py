@@ -28,7 +28,7 @@ from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindings.bridges import ERAS
 from mcp_runtime.bridge.convert import Compiled
 from mcp_runtime.bridge.eras import said_in, without_meta
-from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
+from mcp_runtime.bridge.policy import Loss, LossAction, NotExpressible
 from mcp_runtime.bridge.revisions import Conversions
 from mcp_runtime.core.protocol import modern
 
@@ -130,7 +130,7 @@ def test_converted_messages_are_valid_in_the_other_revision(source: str, target:
                 outcome = convert(found, part, value, losses)
             except NotExpressible as error:
                 assert source > target or error.kind in _gone(source, target), f"{part}: {error}"
-                assert any(loss.action is Action.REFUSE and loss.kind == error.kind for loss in losses)
+                assert any(loss.action is LossAction.REFUSE and loss.kind == error.kind for loss in losses)
                 refused += 1
                 continue
             text = json.dumps(outcome)
@@ -232,8 +232,8 @@ def test_conversions_in_steps_equal_direct_ones(old: str, new: str, up: bool, co
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-@pytest.mark.parametrize("action", [Action.DROP, Action.REFUSE])
-def test_every_policy_gives_valid_messages(source: str, target: str, action: Action, count: int) -> None:
+@pytest.mark.parametrize("action", [LossAction.DROP, LossAction.REFUSE])
+def test_every_policy_gives_valid_messages(source: str, target: str, action: LossAction, count: int) -> None:
     kinds = {entry.kind for entry in direct(min(source, target), max(source, target)).entries}
     tables = conversions(source, target)
     strict = Conversions(tables.tables, up=tables.up, policy=dict.fromkeys(kinds - {"capability"}, action))

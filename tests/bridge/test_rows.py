@@ -19,7 +19,7 @@ from mcp_bindgen.load import load_sources
 from mcp_bindings.bridges import ERAS
 from mcp_runtime.bridge.convert import Compiled, converter
 from mcp_runtime.bridge.fallbacks import OBJECTS, VALUES, WHOLE
-from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
+from mcp_runtime.bridge.policy import Loss, LossAction, NotExpressible
 from support.samples import HANDSHAKE, json_source
 
 NEIGHBOURS = tuple(pairwise(REVISIONS))
@@ -146,7 +146,7 @@ class TestSmallRevisions:
     def test_only_an_optional_property_can_be_dropped(self, required: bool) -> None:
         names = ("phase",) if required else ()
         old, new = (_moon({"phase": {"enum": phases}}, *names) for phases in (["new"], ["new", "half"]))
-        policy = {"form": Action.DROP}
+        policy = {"form": LossAction.DROP}
         if required:
             with pytest.raises(NotExpressible):
                 _convert(old, new, {"phase": "half"}, up=False, policy=policy)
@@ -174,7 +174,7 @@ def _moon(properties: object, *required: str) -> Protocol:
 
 
 def _convert(
-    old: Protocol, new: Protocol, value: object, *, up: bool, policy: Mapping[str, Action] | None = None
+    old: Protocol, new: Protocol, value: object, *, up: bool, policy: Mapping[str, LossAction] | None = None
 ) -> object:
     step = Compiled(runtime_table(derive(old, new, Rows([]))), up=up, policy=policy or {}).part("moons/visit", "params")
     if step is None:

@@ -13,7 +13,7 @@ from bridge.conversation import LINK, SOUND, Everything, converse
 from bridge.messages import LEGACY
 from mcp_bindings import v2024_11_05, v2025_06_18
 from mcp_bindings import v2025_11_25 as newest
-from mcp_runtime.bridge import Action, Bridging, Loss, MissingInRevision
+from mcp_runtime.bridge import Bridging, Loss, LossAction, MissingInRevision
 from mcp_runtime.core.binding import FORMAT, Binding
 from mcp_runtime.core.errors import BindingFormatError, PeerError, UnsupportedRevision
 from mcp_runtime.core.protocol.dispatch import Side
@@ -278,30 +278,30 @@ class TestPolicy:
 
     def test_inexpressible_values_are_dropped_if_configured(self) -> None:
         async def main() -> None:
-            policy = {"audio": Action.DROP, "resource_link": Action.DROP, "structured_content": Action.DROP}
+            policy = {"audio": LossAction.DROP, "resource_link": LossAction.DROP, "structured_content": LossAction.DROP}
             async with converse(Everything(), "2024-11-05", policy=policy) as talk:
                 await talk.client.call_tool(name="speak")
                 assert talk.result_of("tools/call") == {"content": []}
-                assert {loss.action for loss in talk.losses} == {Action.DROP}
+                assert {loss.action for loss in talk.losses} == {LossAction.DROP}
 
         asyncio.run(main())
 
     def test_inexpressible_values_are_refused_if_configured(self) -> None:
         async def main() -> None:
-            async with converse(Everything(), "2024-11-05", policy={"audio": Action.REFUSE}) as talk:
+            async with converse(Everything(), "2024-11-05", policy={"audio": LossAction.REFUSE}) as talk:
                 with pytest.raises(PeerError, match="internal error"):
                     await talk.client.call_tool(name="speak")
 
         asyncio.run(main())
 
     def test_undeclared_properties_are_sent_along_or_dropped(self) -> None:
-        async def tool(policy: dict[str, Action]) -> Any:
+        async def tool(policy: dict[str, LossAction]) -> Any:
             async with converse(Everything(), "2024-11-05", policy=policy) as talk:
                 await talk.client.list_tools()
                 return talk.result_of("tools/list")["tools"][0]
 
         assert asyncio.run(tool({})).keys() == {"name", "title", "icons", "inputSchema"}
-        assert asyncio.run(tool({"undeclared": Action.DROP})).keys() == {"name", "inputSchema"}
+        assert asyncio.run(tool({"undeclared": LossAction.DROP})).keys() == {"name", "inputSchema"}
 
     def test_conversions_of_another_runtime_must_be_regenerated(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -324,7 +324,7 @@ class TestPolicy:
 
     def test_a_kind_that_does_not_exist_is_an_error(self) -> None:
         with pytest.raises(ValueError, match="video"):
-            Everything.__binding__.bridges(Bridging(policy={"video": Action.DROP}))
+            Everything.__binding__.bridges(Bridging(policy={"video": LossAction.DROP}))
 
 
 def test_capabilities_beyond_the_revision_are_ignored() -> None:

@@ -15,6 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 import mcp_bindings
+import mcp_runtime
 from functional.bindings import exports, methods_of, package, sample
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.load import load_released
@@ -144,7 +145,7 @@ class TestRoot:
         newest = max(REVISIONS)
         scope: dict[str, Any] = {}
         exec("from mcp_bindings import *", scope)
-        assert scope.keys() - {"__builtins__"} == {*exports(newest)}
+        assert scope.keys() - {"__builtins__"} == {*exports(newest), *mcp_runtime.__all__}
         assert all(getattr(mcp_bindings, name) is getattr(package(newest), name) for name in exports(newest))
 
     def test_other_names_are_refused(self) -> None:

@@ -13,7 +13,7 @@ from interop.modern_client import SEEN, WORDS, Host, seen_by
 from interop.processes import OURS, SDK1, SDK2, TESTS, interpreter
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.client_features.listening import listening
+from mcp_runtime.client_features.changes import listening
 from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import PeerError, UnsupportedRevision
 from mcp_runtime.core.peer import Peer

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.client_features.listening import listening
+from mcp_runtime.client_features.changes import listening
 from mcp_runtime.core.client import Change, ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.features.subscriptions import list_changed
@@ -109,7 +109,7 @@ async def test_reconnecting_stops_after_repeated_failures() -> None:
 
 
 async def test_old_failures_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_runtime.client_features.listening.STEADY", 0.02)
+    monkeypatch.setattr("mcp_runtime.client_features.changes.STEADY", 0.02)
     shop = Shop()
     async with listening(shop.opens, tools=True, attempts=3, pause=0.001) as changes:
         for seconds in (0, 0, 0.05, 0, 0.05):

@@ -1,26 +1,28 @@
-"""The public API: what the modules of the runtime, and the packages of the revisions, export by ``__all__``."""
+"""The public API: the doors of the runtime and the packages of the revisions, with the names in their ``__all__``."""
 
-import ast
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 
-from support.documents import ROOT
-
-RUNTIME = ROOT / "runtime"
+DOORS = (
+    "mcp_runtime",
+    "mcp_runtime.auth",
+    "mcp_runtime.client_features",
+    "mcp_runtime.extensions.skills",
+    "mcp_runtime.extensions.tasks",
+    "mcp_runtime.host",
+    "mcp_runtime.middleware",
+    "mcp_runtime.testing",
+    "mcp_runtime.transports",
+)
+"""The public modules of the runtime: the door, and the rooms with many names. All others are private."""
 
 
 @cache
-def runtime_modules() -> Mapping[str, tuple[str, ...]]:
+def doors() -> Mapping[str, tuple[str, ...]]:
     """Return the public modules of the runtime by name, each with the names that it exports."""
-    exported = {
-        ".".join(file.relative_to(RUNTIME).with_suffix("").parts).removesuffix(".__init__"): _exported(
-            file.read_text("utf-8")
-        )
-        for file in sorted(RUNTIME.rglob("*.py"))
-    }
-    return MappingProxyType({name: names for name, names in exported.items() if names})
+    return MappingProxyType({name: tuple(import_module(name).__all__) for name in DOORS})
 
 
 @cache
@@ -34,18 +36,5 @@ def binding_packages() -> Mapping[str, tuple[str, ...]]:
 def public_objects() -> Mapping[str, object]:
     """Return every public object of the runtime by its full name; one that two modules export has two names."""
     return {
-        f"{module}.{name}": getattr(import_module(module), name)
-        for module, names in runtime_modules().items()
-        for name in names
+        f"{module}.{name}": getattr(import_module(module), name) for module, names in doors().items() for name in names
     }
-
-
-def _exported(code: str) -> tuple[str, ...]:
-    """Return the names in ``__all__`` of a module; may be empty."""
-    for node in ast.parse(code).body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
-                return tuple(ast.literal_eval(value))
-            case _:
-                pass
-    return ()

@@ -22,6 +22,7 @@ from mcp_bindgen.impact.report import Impact, Spot, Touched, Unresolved
 from mcp_bindgen.impact.stubs import Note, Stubs
 from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load import door
 from mcp_bindgen.request import DEFAULT_PACKAGE
 from mcp_bindgen.settings import Settings, is_package_name
 
@@ -52,7 +53,7 @@ def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str], *, has_root
     for package in packages:
         inner = files
         if package == DEFAULT_PACKAGE:  # Its names are those of the newest revision in it.
-            root = emit_root([revision_folder(stubs.marks.old.title)], command, Templates())
+            root = emit_root([revision_folder(stubs.marks.old.title)], command, Templates(), door().names)
             inner = {"__init__.pyi": root["__init__.py"]} if has_root else {}
         for name, text in inner.items():
             path = folder.joinpath(*package.split("."), name)

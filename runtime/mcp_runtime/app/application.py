@@ -205,7 +205,7 @@ class Application(ServerHandlers, Generic[StateT]):
     def subscription(self) -> Callable[[F], F]:
         """Let clients subscribe to resources. The function takes the URI, and refuses one by `NotFound`.
 
-        It is called before a client is subscribed; `mcp_runtime.core.features.subscriptions.resource_updated` notifies
+        It is called before a client is subscribed; `mcp_runtime.resource_updated` notifies
         subscribers.
 
         Raises:
@@ -293,7 +293,7 @@ class Application(ServerHandlers, Generic[StateT]):
         Args:
             transport: ``stdio`` for standard input and output, ``http`` for Streamable HTTP, which needs the extra
                 ``mcp-bindgen[http]``.
-            options: those of `mcp_runtime.core.transports.http.serve_http`: ``host``, ``port``, ``path`` and more.
+            options: those of `mcp_runtime.serve_http`: ``host``, ``port``, ``path`` and more.
 
         Raises:
             ValueError: there is no such transport; or as for `serve_http`.

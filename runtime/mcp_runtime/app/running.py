@@ -13,7 +13,7 @@ def run_http(server: ServerHandlers, options: dict[str, Any]) -> None:
 
     Args:
         server: the server.
-        options: those of `mcp_runtime.core.transports.http.serve_http`.
+        options: those of `mcp_runtime.serve_http`.
 
     Raises:
         ValueError: as for `serve_http`.

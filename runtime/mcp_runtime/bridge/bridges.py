@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from mcp_runtime.bridge.policy import Action, OnLoss
+from mcp_runtime.bridge.policy import LossAction, OnLoss
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.errors import BindingFormatError, UnsupportedRevision
 
@@ -22,12 +22,12 @@ class Bridging:
     Attributes:
         revisions: the revisions to offer; that of the implementation is always among them. None for all that are
             installed.
-        policy: the action for each kind of value that a revision cannot express; `Action.FALLBACK` by default.
+        policy: the action for each kind of value that a revision cannot express; `LossAction.FALLBACK` by default.
         on_loss: called with each loss, once per kind, connection, method and place. Losses are also logged.
     """
 
     revisions: tuple[str, ...] | None = None
-    policy: Mapping[str, Action] = field(default_factory=dict[str, Action])
+    policy: Mapping[str, LossAction] = field(default_factory=dict[str, LossAction])
     on_loss: OnLoss | None = None
 
     def limited(self, revisions: tuple[str, ...]) -> "Bridging":
@@ -53,7 +53,7 @@ class Bridging:
 
 
 class Bridges:
-    """The bridges of one implementation; it implements `mcp_runtime.core.binding.Bridges`.
+    """The bridges of one implementation; it implements `Bridges`.
 
     Args:
         binding: the revision that it is written against.

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from mcp_runtime.bridge.fallbacks import VALUES
 from mcp_runtime.bridge.objects import PREFIX, object_step
-from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
+from mcp_runtime.bridge.policy import Loss, LossAction, NotExpressible
 from mcp_runtime.bridge.shapes import Checks
 from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Bare, Convert, Place, ReportedLoss, Run, Step, needles_of
 from mcp_runtime.bridge.table import (
@@ -33,7 +33,7 @@ from mcp_runtime.bridge.table import (
 from mcp_runtime.bridge.tags import spelled, tag, tag_of, words_of
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
 
-Policy: TypeAlias = Mapping[str, Action]
+Policy: TypeAlias = Mapping[str, LossAction]
 Report: TypeAlias = Callable[[Loss], None]
 
 _Stranger: TypeAlias = tuple[str, Callable[[Any], bool], "frozenset[bytes] | None"]
@@ -173,9 +173,9 @@ class Compiled:
         """Return a check whether a value has a shape of the given side."""
         return (self._old if old else self._new).check(shape)
 
-    def action(self, kind: str) -> Action:
+    def action(self, kind: str) -> LossAction:
         """Return what the policy does with a kind."""
-        return self.policy.get(kind, Action.FALLBACK)
+        return self.policy.get(kind, LossAction.FALLBACK)
 
     def step(self, node: Node) -> Step | None:
         """Return the step that converts a value; None if nothing has to change."""
@@ -207,7 +207,7 @@ class Compiled:
 
     def _array(self, node: Array) -> Step | None:
         item = self.step(node.item)
-        split = node.split if not self._up and self.action(node.kind) is Action.FALLBACK else ""
+        split = node.split if not self._up and self.action(node.kind) is LossAction.FALLBACK else ""
         if item is None:
             return None
         convert = item.convert
@@ -233,23 +233,23 @@ class Compiled:
         """Return what replaces a value that the other side cannot express."""
         action, kind = self.action(fallback.kind), fallback.kind
         convert = VALUES.get(fallback.convert)
-        if action is Action.DROP:
+        if action is LossAction.DROP:
 
             def drop(value: Any, at: Place, run: Run) -> Any:
                 run.report(kind, action, at)
                 return DROPPED
 
             return drop
-        if action is Action.REFUSE or convert is None:
+        if action is LossAction.REFUSE or convert is None:
 
             def refuse(value: Any, at: Place, run: Run) -> Any:
-                run.report(kind, Action.REFUSE, at)
+                run.report(kind, LossAction.REFUSE, at)
                 raise NotExpressible(kind=kind, revision=run.revision, method=run.method, pointer=spell_pointer(at))
 
             return refuse
 
         def say_otherwise(value: Any, at: Place, run: Run) -> Any:
-            run.report(kind, Action.FALLBACK, at)
+            run.report(kind, LossAction.FALLBACK, at)
             return convert(value)
 
         return say_otherwise
@@ -381,7 +381,7 @@ def _split(items: list[Any], node: Array, at: Place, run: Run) -> list[Any]:
     for index, item in enumerate(items):
         values = item.get(member) if is_object(item) else None
         if is_array(values):
-            run.report(node.kind, Action.FALLBACK, (*at, index, member))
+            run.report(node.kind, LossAction.FALLBACK, (*at, index, member))
             parts: list[Any] = values or [{"type": "text", "text": ""}]
             found += [{**item, member: part} for part in parts]
         else:

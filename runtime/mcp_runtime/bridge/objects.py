@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_runtime.bridge.fallbacks import OBJECTS, WHOLE, InOtherWords
-from mcp_runtime.bridge.policy import CAPABILITY, UNDECLARED, Action
+from mcp_runtime.bridge.policy import CAPABILITY, UNDECLARED, LossAction
 from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Bare, Convert, Place, Run, Step, needles_of
 from mcp_runtime.bridge.table import Fallback, Fit, Node, Object, Shape
 from mcp_runtime.core.protocol.jsonrpc import is_object
@@ -42,7 +42,7 @@ class Compiled(Protocol):
         """Return a check whether a value has a shape of the given side."""
         ...
 
-    def action(self, kind: str) -> Action:
+    def action(self, kind: str) -> LossAction:
         """Return what the policy does with a kind."""
         ...
 
@@ -138,7 +138,7 @@ class _Maker:
         def change_whole(held: dict[str, Any], at: Place, run: Run) -> bool:
             if name in held and fits(held[name]):
                 return True
-            if action is not Action.FALLBACK:
+            if action is not LossAction.FALLBACK:
                 return name not in held or replace(held, (*at, name), run) is not DROPPED
             is_kept = change(held)
             if is_kept is not None:
@@ -153,7 +153,7 @@ class _Maker:
 
     def _says(self, fallback: Fallback) -> bool:
         """Whether the rest of an object can express one of its properties."""
-        return fallback.convert in OBJECTS and self._compiled.action(fallback.kind) is Action.FALLBACK
+        return fallback.convert in OBJECTS and self._compiled.action(fallback.kind) is LossAction.FALLBACK
 
     def _rest(self, rest: Node) -> None:
         step = self._compiled.step(rest)
@@ -163,9 +163,9 @@ class _Maker:
 
     def _otherwise(self, name: str, fallback: Fallback) -> None:
         action = self._compiled.action(fallback.kind)
-        if action is Action.FALLBACK:
+        if action is LossAction.FALLBACK:
             self._add(_say(name, fallback), name)
-        elif action is Action.DROP:
+        elif action is LossAction.DROP:
             self._add(_forget(name, fallback.kind), name)
         else:
             replace = self._compiled.replacement(fallback)
@@ -174,13 +174,13 @@ class _Maker:
     def _unknown(self, names: Mapping[str, object]) -> None:
         """Drop what the other side does not declare, if so configured; otherwise restore the original names."""
         kind = CAPABILITY if self._node.is_capabilities else UNDECLARED
-        action = Action.DROP if self._node.is_capabilities else self._compiled.action(kind)
+        action = LossAction.DROP if self._node.is_capabilities else self._compiled.action(kind)
         for name in names:
             if name in self._node.said_otherwise and not self._up:
                 pass
-            elif action is Action.DROP:
+            elif action is LossAction.DROP:
                 self._add(_forget(name, kind), name)
-            elif action is Action.REFUSE:
+            elif action is LossAction.REFUSE:
                 refuse = self._compiled.replacement(Fallback(kind=kind))
                 self._add(_refuse(name, refuse), name)
         if names:
@@ -264,7 +264,7 @@ def _say(name: str, fallback: Fallback) -> _Part:
         # A marked property was never declared by its sender, so there is nothing to express.
         if name in held and held.pop(mark, None) is not True and not words.is_said(held):
             words.say(held)
-            run.report(fallback.kind, Action.FALLBACK, (*at, name))
+            run.report(fallback.kind, LossAction.FALLBACK, (*at, name))
         return True
 
     return say_member
@@ -277,7 +277,7 @@ def _say_unfit(name: str, fits: Callable[[Any], bool], fallback: Fallback) -> _P
         if name in held and not fits(held[name]):
             if not words.is_said(held):
                 words.say(held)
-            run.report(fallback.kind, Action.FALLBACK, (*at, name))
+            run.report(fallback.kind, LossAction.FALLBACK, (*at, name))
             held[name] = words.wrap(held[name])
         return True
 
@@ -287,7 +287,7 @@ def _say_unfit(name: str, fits: Callable[[Any], bool], fallback: Fallback) -> _P
 def _forget(name: str, kind: str) -> _Part:
     def forget(held: dict[str, Any], at: Place, run: Run) -> bool:
         if name in held:
-            run.report(kind, Action.DROP, (*at, name))
+            run.report(kind, LossAction.DROP, (*at, name))
             del held[name]
         return True
 

@@ -14,7 +14,7 @@ MAX_REMEMBERED: Final = 10_000
 """How many different losses are remembered, so that each is reported once."""
 
 
-class Action(StrEnum):
+class LossAction(StrEnum):
     """What to do with a value that the other revision cannot express."""
 
     FALLBACK = "fallback"
@@ -45,7 +45,7 @@ class Loss:
     """
 
     kind: str
-    action: Action
+    action: LossAction
     method: str
     part: str
     path: str
@@ -53,9 +53,9 @@ class Loss:
 
     def __str__(self) -> str:
         done = {
-            Action.FALLBACK: "was expressed differently",
-            Action.DROP: "was dropped",
-            Action.REFUSE: "kept the message from being sent",
+            LossAction.FALLBACK: "was expressed differently",
+            LossAction.DROP: "was dropped",
+            LossAction.REFUSE: "kept the message from being sent",
         }
         where = f"{self.part} of {self.method}, {self.path or '/'}"
         return f"{where}: {self.kind}, which {self.revision} cannot express, {done[self.action]}"

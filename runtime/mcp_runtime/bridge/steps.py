@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from mcp_runtime.bridge.policy import Action, Loss
+from mcp_runtime.bridge.policy import Loss, LossAction
 from mcp_runtime.core.protocol.jsonrpc import spell_pointer
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -32,7 +32,7 @@ class Run:
         self._report = report
         self._reported = reported
 
-    def report(self, kind: str, action: Action, at: Place) -> None:
+    def report(self, kind: str, action: LossAction, at: Place) -> None:
         """Report a loss; losses that differ only in the list item count as one."""
         if self._reported is not None:
             key = (kind, self.method, self.part, self.revision, *(p if isinstance(p, str) else "*" for p in at))

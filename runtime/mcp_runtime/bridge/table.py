@@ -76,7 +76,7 @@ Shape: TypeAlias = Anything | Scalar | Constants | Items | Members | AnyOf | Nam
 class Fallback:
     """What to do with a value that the other side cannot express.
 
-    ``kind`` is the name by which a policy chooses; ``convert`` names the function of `mcp_runtime.bridge.fallbacks`
+    ``kind`` is the name by which a policy chooses; ``convert`` names the function of ``fallbacks``
     that expresses the value differently, or an empty string.
     """
 

@@ -196,7 +196,7 @@ async def ask_form(
     """Ask the user of a client to fill in a form; raises like `Connection.request` as well.
 
     Never ask for secrets in a form: the client sees them, and so may the model. Use a web page for that
-    (`mcp_runtime.client_features.url_elicitation`).
+    (`mcp_runtime.client_features.UrlElicitations`).
 
     Args:
         client: the client (``ctx.client``), of 2025-06-18 or later.

@@ -104,7 +104,7 @@ StandIn: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
 
 
 class Wire(Protocol):
-    """One conversation in a revision other than the implementation's; `mcp_runtime.bridge.wire` has it.
+    """One conversation in a revision other than the implementation's.
 
     Attributes:
         binding: the bindings of the revision in use.
@@ -197,7 +197,7 @@ class Wire(Protocol):
 
 
 class Bridges(Protocol):
-    """The bridges of one implementation to other revisions; `mcp_runtime.bridge` has them.
+    """The bridges of one implementation to other revisions.
 
     Attributes:
         binding: the revision that it is written against.
@@ -217,7 +217,7 @@ class Bridges(Protocol):
 
 
 class Bridging(Protocol):
-    """Which revisions to offer besides an implementation's own; `mcp_runtime.bridge.Bridging` is what programs use."""
+    """Which revisions to offer besides an implementation's own; `mcp_runtime.Bridging` is what programs use."""
 
     def __hash__(self) -> int: ...
 

@@ -77,7 +77,7 @@ _INVALID_REQUEST: Final = -32600
 
 
 class ScopeRule(NamedTuple):
-    """The scopes that callers of a function need; see `mcp_runtime.core.server.requires_scopes`.
+    """The scopes that callers of a function need; see `mcp_runtime.requires_scopes`.
 
     Attributes:
         scopes: the scopes.

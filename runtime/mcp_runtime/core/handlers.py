@@ -329,7 +329,7 @@ class ServerHandlers(Handlers):
         return self.options or _default_options()
 
     def scopes_for(self, method: str, name: str | None = None) -> tuple[str, ...]:
-        """Return the scopes that a request needs; see `mcp_runtime.core.server.requires_scopes`.
+        """Return the scopes that a request needs; see `mcp_runtime.requires_scopes`.
 
         Args:
             method: the method of the request.

@@ -112,7 +112,7 @@ async def serve(transport: Transport, *servers: ServerHandlers) -> str:
 
     Args:
         transport: the transport to the client.
-        servers: one instance of a generated `Server` per revision, or a bridged one (`mcp_runtime.bridge`). The
+        servers: one instance of a generated `Server` per revision, or a bridged one. The
             client's choice decides which one answers; in the modern era, with each request.
 
     Raises:

@@ -70,7 +70,7 @@ class Feature(Protocol):
 
 
 class Extends(Feature, Protocol):
-    """A feature that a program hands in; `mcp_runtime.extensions.extension.Extension` is the usual base class."""
+    """A feature that a program hands in; `mcp_runtime.Extension` is the usual base class."""
 
     @property
     def revision(self) -> str:
@@ -84,7 +84,7 @@ class Extends(Feature, Protocol):
 
 
 class Inputs(Protocol):
-    """Lets modern-era handlers wait for input, as `Suspended` does; `mcp_runtime.sealed.InputState` is one."""
+    """Lets modern-era handlers wait for input, as `Suspended` does; `mcp_runtime.InputState` is one."""
 
     def install(self, connection: Connection, name: str) -> None:
         """Let the handlers that are registered so far wait for input.
@@ -113,7 +113,7 @@ class Relay(Protocol):
 
 
 class FanOut(Protocol):
-    """Connects the processes of one server; `mcp_runtime.cluster.fan_out` has the base class of implementations."""
+    """Connects the processes of one server; `mcp_runtime.FanOut` is the base class of implementations."""
 
     def relay(self, server: Any, notify: Callable[[str, str], Coroutine[Any, Any, None]]) -> Relay:
         """Return what relays the changes of a server in this event loop.
@@ -131,7 +131,7 @@ class Settings(Limits):
 
     Attributes:
         revisions: the revisions to speak with peers: ``all`` that are installed, which are bridged to that of the
-            program; ``own`` for that one only; a list; or a `mcp_runtime.bridge.Bridging` with a policy.
+            program; ``own`` for that one only; a list; or a `mcp_runtime.Bridging` with a policy.
         middleware: wraps every request and notification; the first one is outermost.
         capabilities: declared in addition to those implied by the handlers, keyed by wire names: ``{"sampling":
             {"tools": {}}}``; None removes one.
@@ -217,7 +217,7 @@ class ServerOptions(Settings):
         cache: how long modern-era clients may cache the results of a method (``tools/list``), unless its handler says
             so; by default they may not.
         inputs: how modern-era handlers wait for input from their client: `Suspended` in this process, or an
-            ``InputState`` (`mcp_runtime.sealed`) to let any process with the keys continue. None leaves it to the
+            `mcp_runtime.InputState` to let any process with the keys continue. None leaves it to the
             handlers, which then return an ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
         lifespan: opens what handlers need, such as a database, and closes it: a function that returns an asynchronous
             context manager. It is entered before the first request is handled, once per process, and left after the

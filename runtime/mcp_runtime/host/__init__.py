@@ -1,5 +1,6 @@
 """All servers of an agent behind one object, and their tools as a model's API takes them."""
 
+from mcp_runtime.host import dialects
 from mcp_runtime.host.catalogue import Catalogue, HostTool, Offer
 from mcp_runtime.host.config import ConfigurationError, ServerEntry
 from mcp_runtime.host.host import Host, HostFailed
@@ -26,5 +27,6 @@ __all__ = [
     "ToolCall",
     "View",
     "ask_unless_read_only",
+    "dialects",
     "read_only",
 ]

@@ -59,7 +59,7 @@ class Host(Generic[ClientT]):
             as long as they may take.
         approve: asked once per server, before it is started or reached; by default none is asked about.
         approvals: the file in which the answers of `approve` are kept, by server and digest of its entry.
-        auth: returns what signs in to a server over HTTP (`mcp_runtime.auth.OAuth`), or None; not asked about servers
+        auth: returns what signs in to a server over HTTP (`mcp_runtime.OAuth`), or None; not asked about servers
             that have a header ``Authorization``.
         sampling: answers `sampling/createMessage`, for all servers; None to declare no such capability.
         elicitation: answers `elicitation/create`.

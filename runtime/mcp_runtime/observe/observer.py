@@ -60,7 +60,7 @@ class Finding:
 class Observer:
     """Checks the messages of one conversation in the order in which they pass.
 
-    The sessions of both ends (`mcp_runtime.core.protocol.session`) determine what a message means. The runtime's own
+    The sessions of both ends determine what a message means. The runtime's own
     clients and servers use the same, so other implementations are checked as its own peers are.
 
     Args:

@@ -132,7 +132,7 @@ class InputState:
             raise ModuleNotFoundError(_INSTALL)
 
     def install(self, connection: Connection, name: str) -> None:
-        """Let the handlers that are registered so far be replayed; see `mcp_runtime.core.settings.Inputs.install`."""
+        """Let the handlers that are registered so far be replayed; see `Inputs.install`."""
         SealedInputs(connection, name, self).install()
 
 

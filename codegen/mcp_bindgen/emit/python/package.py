@@ -31,9 +31,16 @@ _APP = "app"
 _STUBS = {"client": ("Client", "ClientHandlers", "ClientContext"), "server": ("Server", "ConnectedClient", "Context")}
 
 
-def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dict[str, str]:
-    """Return the files of the package that contains the packages of several revisions."""
-    context = {"packages": tuple(folders), "newest": max(folders)}
+def emit_root(folders: Sequence[str], command: str, templates: Templates, door: Sequence[str] = ()) -> dict[str, str]:
+    """Return the files of the package that contains the packages of several revisions.
+
+    Args:
+        folders: the packages of the revisions.
+        command: the command for the head of the file.
+        templates: the templates.
+        door: the names of the runtime that the package passes on.
+    """
+    context = {"packages": tuple(folders), "newest": max(folders), "door": tuple(door)}
     page = Page(path="__init__.py", template="root.py.j2", context=context)
     return {**templates.render([page], header(command)), **TYPED}
 

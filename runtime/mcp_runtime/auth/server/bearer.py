@@ -35,7 +35,7 @@ class Bearer:
 
     Tokens are JWTs that an issuer signed, unless `introspection` or `verify` checks them. The sender of a request is
     `Context.principal`; functions that need more than every request does are marked with
-    `mcp_runtime.core.server.requires_scopes`.
+    `mcp_runtime.requires_scopes`.
 
     Args:
         resource: the URL of the endpoint, as clients write it: ``https://mcp.example.com/mcp``.

@@ -22,7 +22,7 @@ from mcp_runtime.core.settings import ServerOptions
 
 
 async def start_server(transport: Transport, *servers: ServerHandlers) -> Connection:
-    """Begin to serve one client, each message in the era that it is of; see `mcp_runtime.core.server.serve`."""
+    """Begin to serve one client, each message in the era that it is of; see `mcp_runtime.transports.serve`."""
     legacy, modern = by_era(servers)
     options = (legacy or modern)[max(legacy or modern)].server.effective_options()
     connection = Connection(transport, Side.SERVER, options, options.middleware)

@@ -120,7 +120,7 @@ class StdioTransport(Transport):
 class StdioClientTransport(StdioTransport):
     """Starts a server and communicates with it over its standard input and output.
 
-    It implements `mcp_runtime.core.connection.transport.Transport`. The child leads its own session and process group,
+    It implements `mcp_runtime.transports.Transport`. The child leads its own session and process group,
     so whatever it starts ends with it; only processes that leave the group on purpose (daemons) escape.
 
     Args:

@@ -8,6 +8,8 @@ id. If the transport authenticates the peer (`Requester.principal`), or `OWNER` 
 owner before the handshake, its tasks outlive the connection, and the same peer finds them over another one.
 """
 
+from typing import TYPE_CHECKING
+
 from mcp_runtime.core.features.utilities import RELATED, related_task
 from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle
 from mcp_runtime.extensions.tasks.deferred import Deferred, defer
@@ -26,6 +28,12 @@ from mcp_runtime.extensions.tasks.store import (
     UnknownCursor,
     UnknownTask,
 )
+from mcp_runtime.lazy import door
+
+if TYPE_CHECKING:
+    from mcp_runtime.extensions.tasks.redis import RedisTaskStore
+else:
+    __getattr__, __dir__ = door("mcp_runtime.extensions.tasks", {"redis": "RedisTaskStore"})
 
 __all__ = [
     "OWNER",
@@ -36,6 +44,7 @@ __all__ = [
     "InvalidTransition",
     "MemoryTaskStore",
     "Outcome",
+    "RedisTaskStore",
     "SharedTaskStore",
     "SqliteTaskStore",
     "Status",

@@ -52,7 +52,7 @@ class HttpClientOptions(TypedDict, total=False):
 
     Attributes:
         headers: headers of every request.
-        auth: obtains access tokens, such as `mcp_runtime.auth.OAuth`; or authenticates requests as in httpx2: a pair of
+        auth: obtains access tokens, such as `mcp_runtime.OAuth`; or authenticates requests as in httpx2: a pair of
             name and password, or an `httpx2.Auth`.
         max_message_bytes: the maximum size of a message from the server, decompressed; 16 MiB.
         connect_timeout: seconds to connect, and to wait for a free connection; 10.

@@ -240,7 +240,7 @@ class SseClientOptions(HttpClientOptions, total=False):
 
 
 class SseClientTransport(PostingTransport):
-    """Communicates with a server over HTTP+SSE; it implements `mcp_runtime.core.connection.transport.Transport`.
+    """Communicates with a server over HTTP+SSE; it implements `mcp_runtime.transports.Transport`.
 
     A GET opens the stream for the server's messages, and every message of the client is posted to the endpoint that the
     first event names. The stream is the session: it cannot be resumed, so its end is that of the connection. After

@@ -110,7 +110,7 @@ _OLDER: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD
 
 
 class HttpClientTransport(PostingTransport):
-    """Communicates with a server over HTTP; it implements `mcp_runtime.core.connection.transport.Transport`.
+    """Communicates with a server over HTTP; it implements `mcp_runtime.transports.Transport`.
 
     Args:
         url: the server's endpoint.

@@ -43,7 +43,7 @@ WARNING_EVERY: Final = 60.0
 
 
 class Protection(Protocol):
-    """What an endpoint needs of its authorization; `mcp_runtime.auth.Bearer` has it."""
+    """What an endpoint needs of its authorization; `mcp_runtime.Bearer` has it."""
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class SseServerOptions(TypedDict, total=False):
             others are ignored.
         principal: returns the authenticated sender of a request, given its ASGI scope; a session belongs to the
             principal that began it.
-        auth: accepts requests with access tokens only, such as `mcp_runtime.auth.Bearer`; instead of `principal`.
+        auth: accepts requests with access tokens only, such as `mcp_runtime.Bearer`; instead of `principal`.
         limits: resource limits for clients.
     """
 

@@ -1,0 +1,72 @@
+"""Transports: those included, with their options, and the interface of custom transports."""
+
+from mcp_runtime.core.connection.transport import (
+    ACCEPTED,
+    Channel,
+    Outcome,
+    Receiver,
+    Sent,
+    Transport,
+    TransportError,
+    Verdict,
+)
+from mcp_runtime.core.server import serve, serving, start_server
+from mcp_runtime.core.transports.framing import LineFramer, TooLong
+from mcp_runtime.core.transports.http import (
+    Event,
+    EventStore,
+    HttpLimits,
+    HttpServerOptions,
+    MemoryEventStore,
+    SseServerOptions,
+    asgi_app,
+    connect_http,
+    connect_sse,
+    serve_http,
+    sse_app,
+)
+from mcp_runtime.core.transports.memory import MemoryTransport, connect_memory, memory_pair
+from mcp_runtime.core.transports.stdio import (
+    StdioClientOptions,
+    StdioClientTransport,
+    StdioServerOptions,
+    StdioServerTransport,
+    connect_stdio,
+    serve_stdio,
+)
+
+__all__ = [
+    "ACCEPTED",
+    "Channel",
+    "Event",
+    "EventStore",
+    "HttpLimits",
+    "HttpServerOptions",
+    "LineFramer",
+    "MemoryEventStore",
+    "MemoryTransport",
+    "Outcome",
+    "Receiver",
+    "Sent",
+    "SseServerOptions",
+    "StdioClientOptions",
+    "StdioClientTransport",
+    "StdioServerOptions",
+    "StdioServerTransport",
+    "TooLong",
+    "Transport",
+    "TransportError",
+    "Verdict",
+    "asgi_app",
+    "connect_http",
+    "connect_memory",
+    "connect_sse",
+    "connect_stdio",
+    "memory_pair",
+    "serve",
+    "serve_http",
+    "serve_stdio",
+    "serving",
+    "sse_app",
+    "start_server",
+]
