@@ -1,12 +1,20 @@
 """Paginated lists: where they end, and that endless ones are aborted."""
 
+from importlib import import_module
 from itertools import count
+from typing import Any
 
 import pytest
 
+from mcp_bindings import v2025_06_18, v2026_07_28
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.core import stub
+from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import RemoteProtocolError
+from mcp_runtime.core.server import ServerOptions
+from mcp_runtime.core.transports.memory import connect_memory
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
+from mcp_runtime.middleware.validate import Validate
 from support.talk import talk
 
 
@@ -44,3 +52,32 @@ async def test_too_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stub, "MAX_PAGES", 50)
     with pytest.raises(RemoteProtocolError, match="there are more than 50"):
         await _names(Paged([str(number) for number in range(200)]))
+
+
+def paged_app(own: Any, reader: str) -> Any:
+    """Return an App that lists one tool per page, with something that reads the list when a tool is called."""
+    validates = ServerOptions(middleware=(Validate(),)) if reader == "validating server" else None
+    tasks = [Tasks(MemoryTaskStore())] if reader == "tasks" else []
+    app = own.App("shop", page_size=1, options=validates, extensions=tasks)
+    for name in ("one", "two", "three"):
+
+        def tool(cups: int) -> str:
+            """Count."""
+            return f"{cups} cups"
+
+        app.tool(name)(tool)
+    return app
+
+
+@pytest.mark.parametrize("reader", ["tasks", "validating server", "validating client"])
+@pytest.mark.parametrize("own", [v2025_06_18, v, v2026_07_28])
+@pytest.mark.parametrize("client", ["2024_11_05", "2025_03_26", "2025_06_18", "2025_11_25", "2026_07_28"])
+async def test_tools_beyond_the_first_page_are_called_in_every_revision(reader: str, own: Any, client: str) -> None:
+    if reader == "tasks" and own is v2025_06_18:
+        pytest.skip("a revision without tasks")
+    middleware = (Validate(),) if reader == "validating client" else ()
+    async with connect_memory(paged_app(own, reader)) as peer:
+        bindings = import_module(f"mcp_bindings.v{client}")
+        opened = await bindings.Client.open(peer, options=ClientOptions(middleware=middleware))
+        for name in ("three", "two", "one"):
+            assert (await opened.call_tool(name=name, arguments={"cups": 2})).content[0].text == "2 cups"

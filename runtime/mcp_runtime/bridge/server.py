@@ -1,11 +1,13 @@
 """A server written for one era, and clients of the other one."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Answers, Handler
 from mcp_runtime.core.errors import LocalProtocolError, PeerError
+from mcp_runtime.core.features.inputs.questions import pause_before
 from mcp_runtime.core.features.listeners import Listeners
 from mcp_runtime.core.functions import check_scopes, scopes_of
 from mcp_runtime.core.handlers import Context
@@ -41,11 +43,17 @@ def _asking(connection: Connection, method: RequestMethod[Any, Any], own: Handle
     """Return a handler that asks the client by requests what the server's own handler asks by its result."""
 
     async def handler(params: Any, ctx: Context[Any]) -> Any:
-        for _ in range(MAX_ROUNDS):
+        rounds = repeats = 0
+        while rounds < MAX_ROUNDS:
             result = await own(params, ctx)
             if getattr(result, "result_type", "") != "input_required":
                 return result
             asked: dict[str, Any] = result.input_requests or {}
+            if asked:
+                rounds, repeats = rounds + 1, 0
+            else:
+                await asyncio.sleep(pause_before(repeats))
+                repeats += 1
             answers = {key: await _ask(ctx, request) for key, request in asked.items()}
             more: dict[str, Any] = {"input_responses": answers or None, "request_state": result.request_state}
             params = ctx.exchange.params = params.model_copy(update=more)

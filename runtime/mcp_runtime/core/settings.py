@@ -186,7 +186,7 @@ class ClientOptions(Settings):
         era: ``legacy`` to begin sessions only, ``modern`` never to; ``auto`` to detect what the server supports if
             there are clients of both eras to choose from.
         minimum: the oldest acceptable revision; empty for no limit.
-        input_rounds: how often a modern-era server may ask for input before it answers a call.
+        input_rounds: how often a modern-era server may ask questions before it answers a call.
         probe_timeout: seconds to wait for a server to identify itself as modern before falling back to a session.
     """
 

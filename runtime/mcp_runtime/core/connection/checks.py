@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.requester import Requester
-from mcp_runtime.core.connection.results import WrongResult
+from mcp_runtime.core.connection.results import Results, Resume, WrongResult
 from mcp_runtime.core.errors import (
     LocalProtocolError,
     MethodNotImplemented,
@@ -91,6 +91,44 @@ def read(type_: WireType[T], value: dict[str, Any], method: AnyMethod, requester
         return type_.validate(value)
     except ValidationError as error:
         return requester.reader.repaired(type_, value, method.name, error)
+
+
+def read_result(
+    results: Results,
+    requester: Requester,
+    method: RequestMethod[Any, Any],
+    found: dict[str, Any],
+    text: bytes,
+    *,
+    type_: WireType[Any] | None = None,
+) -> tuple[Any, Resume | None, bool]:
+    """Return a result of the peer as the expected type, or as another that the method has.
+
+    Args:
+        results: the results that are known here.
+        requester: the peer.
+        method: the method of the request.
+        found: the result by wire names; a bridge takes ownership of it.
+        text: the message that contains it.
+        type_: the expected type; by default that of the method.
+
+    Returns:
+        The result, what continues from it, and whether an extension does; None and False for the usual result.
+
+    Raises:
+        RemoteProtocolError: it is not valid, or of a type that is unknown here.
+    """
+    expected = type_ = type_ or method.result
+    wire, resume, is_extension = requester.wire, None, False
+    spoken: Any = method if wire is None else wire.spoken(method)
+    if spoken.results and requester.result_tag and type_ is method.result:
+        type_, resume = results.type_of(spoken, found, requester)
+        is_extension = resume is not None and all(type_ is not known for known in spoken.results.values())
+        if not results.is_strict:
+            found = results.completed(type_, found, method.name, requester)
+    if wire is not None and resume is None:
+        found, type_ = wire.incoming(method, "result", found, text, requester.reader), expected
+    return read(type_, found, method, requester), resume, is_extension
 
 
 def check_gated(method: AnyMethod, params: Mapping[str, Any], requester: Requester) -> None:

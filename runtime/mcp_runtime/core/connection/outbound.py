@@ -16,11 +16,26 @@ from mcp_runtime.core.connection.calls import (
     through,
     times_of,
 )
-from mcp_runtime.core.connection.checks import RequestMeta, carrier, check_capabilities, check_sent, is_embedded, read
+from mcp_runtime.core.connection.checks import (
+    RequestMeta,
+    carrier,
+    check_capabilities,
+    check_sent,
+    is_embedded,
+    read_result,
+)
 from mcp_runtime.core.connection.link import Link
 from mcp_runtime.core.connection.notifications import Reports
 from mcp_runtime.core.connection.requester import Requester
-from mcp_runtime.core.connection.results import Interim, Interrupted, Results, hinted, with_server_info, write_result
+from mcp_runtime.core.connection.results import (
+    Interim,
+    Interrupted,
+    Repeat,
+    Results,
+    hinted,
+    with_server_info,
+    write_result,
+)
 from mcp_runtime.core.connection.timers import Deadlines
 from mcp_runtime.core.connection.transport import ANSWER, Channel, Outcome, Sent, Verdict
 from mcp_runtime.core.errors import (
@@ -58,7 +73,7 @@ class Outbound:
     __slots__ = ("_link", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
 
     def __init__(self, link: Link, reports: Reports) -> None:
-        self.results = Results(link.report)
+        self.results = Results(link.report, link.limits.strict)
         self._link = link
         self._reports = reports
         self.deadlines = Deadlines(link.loop, self._expire, link.limits.max_extension)
@@ -66,11 +81,7 @@ class Outbound:
         self._timeout = first_timeout(NO_OPTIONS, link.limits)
 
     def ask_through(
-        self,
-        middleware: AnyMiddleware,
-        exchange: Call,
-        type_: WireType[T],
-        options: CallOptions | None,
+        self, middleware: AnyMiddleware, exchange: Call, type_: WireType[T], options: CallOptions | None
     ) -> Coroutine[Any, Any, T]:
         """Send a request through middleware; the timeout includes what middleware does and asks."""
         options, method = call_options(options), cast("RequestMethod[Any, Any]", exchange.method)
@@ -89,11 +100,12 @@ class Outbound:
         whole: asyncio.Timeout | None = None,
         *,
         rounds: int = 0,
+        once: bool = False,
     ) -> T:
         """Send a request and wait for its result; see `Connection.request`.
 
         `rounds` is the number of earlier requests of the call, and `whole` is the timeout of the whole call that the
-        request belongs to.
+        request belongs to. With `once`, a result that is not the usual one is returned as an `Interim`.
         """
         if self._link.side is _SERVER:
             if is_embedded(method, self._link.requester_for(CURRENT.get())):
@@ -107,7 +119,7 @@ class Outbound:
         except asyncio.CancelledError as error:
             self.cancel(call.id, str(error.args[0]) if error.args and error.args[0] else None)
             raise
-        if type(result) is Interim:
+        if result.__class__ is Interim and not once:
             params = params if self._shared_meta is None else self._shared_meta.detached(params)
             result = await self._resume(result, call, params, rounds, whole)
         found: T = result
@@ -124,16 +136,25 @@ class Outbound:
                 return self._resume(interim, call, params, rounds, whole)
 
             return await self.deadlines.within(call.limit, method.name, resume, times)
-        ends = interim.ends if whole is None else self.deadlines.get(whole)
-        proceed = self.deadlines.suspend(whole, limited=times is not None)
 
         def again(params: Any) -> Coroutine[Any, Any, Any]:
             proceed()
             return self.ask(method, params, call.type, call.options, whole, rounds=rounds + 1)
 
-        result = await interim.resume(interim.result, Interrupted(method, params, call.options, rounds, ends, again))
-        proceed()
-        return result
+        result: Any = interim
+        repeats = 0
+        while result.__class__ is Interim:
+            ends = result.ends if whole is None else self.deadlines.get(whole)
+            proceed = self.deadlines.suspend(whole, limited=result.times is not None)
+            asked = Interrupted(method, params, call.options, rounds, repeats, ends, again)
+            result = await result.resume(result.result, asked)
+            proceed()
+            if result.__class__ is Repeat:
+                await result.wait()
+                params, repeats = result.params, repeats + 1
+                result = await self.ask(method, params, call.type, call.options, whole, once=True)
+        # A result that depends on input must not be cached, whatever the server says (server/utilities/caching).
+        return result.model_copy(update={"ttl_ms": 0}) if method.cacheable else result
 
     def shared_meta(self, type_: type[Any]) -> RequestMeta:
         """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
@@ -195,7 +216,7 @@ class Outbound:
             check_capabilities(method, params, requester)
         encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
-            encoded = _with_token(encoded, link.session.next_id)
+            encoded = jsonrpc.with_progress_token(encoded, link.session.next_id)
         call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
         data = link.session.request(call, encoded)
         first = self._timeout if options is NO_OPTIONS else first_timeout(options, link.limits)
@@ -263,17 +284,8 @@ class Outbound:
         if call.future.done():
             return ANSWER
         try:
-            found, requester = result.result, self._link.requester
-            method, type_, resume = call.method, call.type, None
-            wire = requester.wire
-            spoken = method if wire is None else cast("RequestMethod[Any, Any]", wire.spoken(method))
-            if spoken.results and requester.result_tag and type_ is method.result:
-                type_, resume = self.results.type_of(spoken, found, requester)
-                if not self._link.limits.strict:
-                    found = self.results.completed(type_, found, method.name, requester)
-            if wire is not None and resume is None:
-                found, type_ = wire.incoming(method, "result", found, text, requester.reader), call.type
-            value = read(type_, found, method, requester)
+            known, requester = self.results, self._link.requester
+            value, resume, is_added = read_result(known, requester, call.method, result.result, text, type_=call.type)
         except RemoteProtocolError as error:
             received = jsonrpc.parse(text)  # again, since bridges change a result in place
             error.raw = received["result"] if is_object(received) else result.result
@@ -281,8 +293,7 @@ class Outbound:
             call.future.set_exception(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
         if resume is not None:
-            is_extension = all(type_ is not known for known in spoken.results.values())
-            value = Interim(value, resume, None if is_extension else times, times and times[0])
+            value = Interim(value, resume, None if is_added else times, times and times[0])
         call.future.set_result(value)
         return ANSWER
 
@@ -385,10 +396,3 @@ class Outbound:
 
 def _is_listening(exchange: Call | None) -> bool:
     return exchange is not None and exchange.keeper is not None
-
-
-def _with_token(params: bytes | None, token: int) -> bytes:
-    """Set the progress token in the `_meta` of encoded params, replacing one that was passed on from elsewhere."""
-    value: dict[str, Any] = json.loads(params) if params else {}
-    value["_meta"] = {**(value.get("_meta") or {}), "progressToken": token}
-    return jsonrpc.dump(value)

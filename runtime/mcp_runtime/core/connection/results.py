@@ -31,7 +31,8 @@ class Interrupted(Generic[P, R]):
         method: its record in the method table.
         params: its params.
         options: the options of the call.
-        rounds: how many requests of the call were answered before this one.
+        rounds: how many requests of the call were answered before this one, without those that `Repeat` sent.
+        repeats: how many requests `Repeat` has sent in a row.
         ends: when the timeout of the call ends, by the event loop's clock; None if it has none.
         again: sends the request again with other params, under another id, and returns its usual result.
     """
@@ -40,12 +41,26 @@ class Interrupted(Generic[P, R]):
     params: P | None
     options: CallOptions
     rounds: int
+    repeats: int
     ends: float | None
     again: Callable[[P], Coroutine[Any, Any, R]]
 
 
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Returned instead of the usual result to send the request again; a call may do so any number of times.
+
+    Attributes:
+        params: the params to send.
+        wait: waits before that, within the timeout of the call.
+    """
+
+    params: Any
+    wait: Callable[[], Coroutine[Any, Any, None]]
+
+
 Resume: TypeAlias = Callable[[Any, Interrupted[Any, Any]], Coroutine[Any, Any, Any]]
-"""Continues from a result that is not the usual one, and returns the usual one."""
+"""Continues from a result that is not the usual one, and returns the usual one, or a `Repeat`."""
 
 
 _NOTHING: Final[frozenset[tuple[str, str]]] = frozenset()  # once, since each takes 200 bytes
@@ -74,12 +89,13 @@ class Results:
 
     Args:
         report: called once for each property that was absent.
+        strict: whether properties for which the specification has a default must be there all the same.
     """
 
-    __slots__ = ("_accepted", "_report", "_reported")
+    __slots__ = ("_accepted", "_report", "_reported", "is_strict")
 
-    def __init__(self, report: Callable[[RemoteProtocolError], None]) -> None:
-        self._report = report
+    def __init__(self, report: Callable[[RemoteProtocolError], None], strict: bool) -> None:
+        self._report, self.is_strict = report, strict
         self._reported = _NOTHING
         self._accepted: dict[tuple[str, str], tuple[WireType[Any], Resume]] = {}
 

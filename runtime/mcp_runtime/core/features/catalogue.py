@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
+from pydantic_core import to_json
+
 from mcp_runtime.core.connection.connection import Exchange
-from mcp_runtime.core.method import RequestMethod, WireType
+from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.dispatch import Side
 
@@ -89,33 +91,43 @@ class Catalogue(Generic[T]):
             return
         self._is_complete = True
         try:
-            await self._ask_for_pages(exchange, method, method.params)
+            await read_pages(exchange, method, self.learn)
         except BaseException:
             # An item that was not listed is unknown, not absent.
             self._is_complete = False
             raise
 
-    async def _ask_for_pages(self, exchange: Exchange, method: RequestMethod[Any, Any], type_: WireType[Any]) -> None:
-        connection = exchange.connection
-        given: dict[str, Any] = {"_meta": meta} if (meta := _meta(exchange)) else {}
-        for _ in range(MAX_PAGES):
-            params = type_.build(given) if given else None
-            if connection.side is Side.CLIENT:
-                result: Any = await connection.request(method, params, None)
-            else:
-                result = await connection.ask_self(method, params)
-            if result is None:
-                return
-            self.learn(result)
-            if result.next_cursor is None:
-                return
-            given["cursor"] = result.next_cursor
+
+async def read_pages(exchange: Exchange, method: RequestMethod[Any, Any], read: Callable[[Any], bool | None]) -> None:
+    """Read the pages of a list that a client requests, or that a server makes for the sender of a message.
+
+    Args:
+        exchange: the message.
+        method: the method of the list, a record of this side's revision.
+        read: called with each page; returns True if no more are needed.
+    """
+    connection, cursor = exchange.connection, None
+    for _ in range(MAX_PAGES):
+        params = _params(exchange, method, cursor)
+        if connection.side is Side.CLIENT:
+            page: Any = await connection.request(method, params, None)
+        else:
+            page = await connection.ask_self(method, params)
+        if page is None or read(page) or (cursor := page.next_cursor) is None:
+            return
 
 
-def _meta(exchange: Exchange) -> dict[str, Any]:
-    """Return the `_meta` of a request for the list, which carries the sender's information in the modern era."""
-    if not exchange.requester.is_modern:
-        return {}
-    if exchange.connection.side is Side.CLIENT:
-        return dict(exchange.connection.request_meta())
-    return {name: value for name, value in exchange.meta.items() if name != "progressToken"}
+def _params(exchange: Exchange, method: RequestMethod[Any, Any], cursor: str | None) -> Any:
+    """Return the params of a request for a page, on a server as if the sender of the message had sent them."""
+    assert method.params is not None
+    requester, connection = exchange.requester, exchange.connection
+    given: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
+    if connection.side is Side.CLIENT:
+        if meta := connection.request_meta():
+            given["_meta"] = dict(meta)
+    else:
+        if requester.is_modern:
+            given["_meta"] = {name: value for name, value in exchange.meta.items() if name != "progressToken"}
+        if requester.wire is not None:
+            given = requester.wire.incoming(method, "params", given, to_json(given), requester.reader)
+    return method.params.build(given) if given else None

@@ -7,7 +7,7 @@ refused here, before any model sees it.
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, TypeGuard
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from mcp_runtime.core.json_text import MAX_VALUES, MIN_COUNTED, NotIJson, envelope_of, has_too_many_values, read
 
@@ -146,6 +146,12 @@ def progress_token(params: Mapping[str, Any] | None) -> Id | None:
     """Return the progress token of a request; None if it has no valid one."""
     token: Any = meta_of(params).get("progressToken")
     return token if token is None or is_id(token) else None
+
+
+def with_progress_token(params: bytes | None, token: int) -> bytes:
+    """Set the progress token in the `_meta` of encoded params, replacing one that was passed on from elsewhere."""
+    value: dict[str, Any] = from_json(params) if params else {}
+    return dump({**value, "_meta": {**(value.get("_meta") or {}), "progressToken": token}})
 
 
 def is_number(value: Any) -> bool:

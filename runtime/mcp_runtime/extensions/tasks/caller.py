@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar, cast
 
 from mcp_runtime.core import sources
+from mcp_runtime.core.connection.checks import read_result
 from mcp_runtime.core.errors import McpError, RemoteProtocolError, RequestTimeout, clipped
 from mcp_runtime.core.handlers import Stub
 from mcp_runtime.core.method import MethodTable, RequestMethod
@@ -18,12 +19,11 @@ from mcp_runtime.extensions.tasks.states import Status, TaskRecord
 P = TypeVar("P")
 R = TypeVar("R")
 
-MIN_IN_SESSION: Final = 0.01
-"""The shortest interval in seconds between two polls of a task of 2025-11-25."""
 DEFAULT_INTERVAL: Final = 1.0
 """The default interval in seconds between two polls of a task."""
 MIN_INTERVAL: Final = 0.1
 MAX_INTERVAL: Final = 60.0
+"""The shortest and the longest interval in seconds, whatever the peer asks for."""
 
 StatusHook = Callable[[TaskRecord], None]
 """Called with each observed state of a task."""
@@ -150,7 +150,7 @@ class TaskHandle(Generic[R]):
             with suppress(RequestTimeout):
                 return await self._fetch(options)
         else:
-            await pause(self.record.poll_interval, MIN_IN_SESSION)
+            await pause(self.record.poll_interval)
         return None
 
     async def _fetch(self, options: CallOptions | None) -> R:
@@ -178,11 +178,13 @@ class TaskHandle(Generic[R]):
     def _read(self, value: dict[str, Any]) -> R:
         """Return a result of the revision in use as one of the request's own."""
         connection, method = self._stub.connection, self._method
-        reader, wire = connection.requester.reader, connection.requester.wire
         try:
-            if wire is not None:
-                value = wire.incoming(method, "result", value, dump(value), reader)
-            return reader.read(method.result, value, method.name)
+            result, resume, _ = read_result(connection.results, connection.requester, method, value, dump(value))
+            if resume is not None:
+                tag, place = connection.requester.result_tag, {"revision": connection.revision, "method": method.name}
+                reason = f"the result of a task is {clipped(repr(value[tag]))}, not the usual one"
+                raise RemoteProtocolError(**place, pointer=f"/{tag}", reason=reason)
+            return cast("R", result)
         except RemoteProtocolError as error:
             connection.report_error(error)
             raise
@@ -200,13 +202,10 @@ class TaskHandle(Generic[R]):
         return cast("RequestMethod[Any, Any]", spoken_methods(self._stub)[name])
 
 
-async def pause(milliseconds: float | None, least: float | None = None) -> None:
+async def pause(milliseconds: float | None) -> None:
     """Wait until the next poll, so that clients that started together do not poll together."""
-    if milliseconds == 0:
-        return
     seconds = DEFAULT_INTERVAL if milliseconds is None else milliseconds / 1000
-    seconds = max(seconds, MIN_INTERVAL if least is None else least)
-    await asyncio.sleep(min(seconds, MAX_INTERVAL) * sources.jitter(1, 1.1))
+    await asyncio.sleep(min(max(seconds, MIN_INTERVAL), MAX_INTERVAL) * sources.jitter(1, 1.1))
 
 
 def spoken_methods(stub: Stub) -> MethodTable:

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from mcp_runtime.core.connection.connection import Connection
+from mcp_runtime.core.features.catalogue import read_pages
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.jsonrpc import is_object
 from mcp_runtime.core.protocol.names import TOOLS_LIST
-
-MAX_PAGES: Final = 1000
-"""How many pages of tools are searched for one."""
 
 
 class Support(StrEnum):
@@ -47,13 +45,8 @@ class ToolSupport:
             ctx: the context of the call, for the server's own handler of ``tools/list``.
         """
         if name not in self._known and self._list is not None:
-            assert isinstance(self._method, RequestMethod) and self._method.params is not None
-            cursor: str | None = None
-            for _ in range(MAX_PAGES):
-                params = None if cursor is None else self._method.params.build({"cursor": cursor})
-                cursor = (await self._listed(params, ctx)).next_cursor
-                if cursor is None or name in self._known:
-                    break
+            assert isinstance(self._method, RequestMethod)
+            await read_pages(ctx.exchange, self._method, lambda _: name in self._known)
         return self._known.get(name)
 
     async def _listed(self, params: Any, ctx: Context[Any]) -> Any:

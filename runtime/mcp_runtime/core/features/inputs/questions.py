@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -13,11 +14,15 @@ from pydantic_core import to_json
 
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Requester
-from mcp_runtime.core.connection.results import Interrupted, write_result
+from mcp_runtime.core.connection.results import Interrupted, Repeat, write_result
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, request_of
 from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, is_object
 
+FIRST_PAUSE: Final = 0.05
+MAX_PAUSE: Final = 5.0
+"""Seconds between the requests of a call whose results ask nothing: none at first, then these, doubled each time."""
+_MAX_DOUBLINGS: Final = 16
 _NOT_OF_THE_CALL: Final = frozenset(("_meta", "inputResponses", "requestState"))
 
 
@@ -111,7 +116,7 @@ class InputAnswers:
     """Answers what a modern-era server asks in its results, using the client's handlers.
 
     Attributes:
-        rounds: how often a server may ask for input before it answers a call.
+        rounds: how often a server may ask questions before it answers a call.
     """
 
     rounds: int
@@ -127,16 +132,33 @@ class InputAnswers:
 
     async def _answer(self, connection: Connection, asked: Any, call: Interrupted[Any, Any]) -> Any:
         """Answer what a result asks, and send the call again with the answers."""
+        requests: dict[str, Any] = asked.input_requests or {}
+        assert call.params is not None
+        if not requests:
+            if asked.request_state is None:
+                raise _broken(connection, call.method, "", "the result has neither inputRequests nor requestState")
+            seconds = pause_before(call.repeats)
+            return Repeat(_retried(call.params, {}, asked.request_state), partial(_pause, connection, seconds))
         if call.rounds >= self.rounds:
             raise _broken(connection, call.method, "", f"the server asked for input {call.rounds + 1} times")
-        requests: dict[str, Any] = asked.input_requests or {}
-        if not requests and asked.request_state is None:
-            raise _broken(connection, call.method, "", "the result has neither inputRequests nor requestState")
         answers = await answer_all(connection, call.method, requests)
-        assert call.params is not None
-        result = await call.again(_retried(call.params, answers, asked.request_state))
-        # A result that depends on input must not be cached, whatever the server says (server/utilities/caching).
-        return result.model_copy(update={"ttl_ms": 0}) if call.method.cacheable else result
+        return await call.again(_retried(call.params, answers, asked.request_state))
+
+
+def pause_before(repeats: int) -> float:
+    """Return the seconds to wait before a call is sent again because of a result without questions.
+
+    Args:
+        repeats: how many such results came immediately before.
+    """
+    return min(FIRST_PAUSE * 2 ** min(repeats - 1, _MAX_DOUBLINGS), MAX_PAUSE) if repeats else 0.0
+
+
+async def _pause(connection: Connection, seconds: float) -> None:
+    """Wait, but not longer than the connection lasts."""
+    if seconds:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(connection.wait_closed(), seconds)
 
 
 async def answer_all(connection: Connection, method: AnyMethod, requests: dict[str, Any]) -> dict[str, Any]:
