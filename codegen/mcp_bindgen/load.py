@@ -45,7 +45,7 @@ from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Difference
 from mcp_bindgen.merge.lower import lower
 from mcp_bindgen.merge.params import add_meta
-from mcp_bindgen.merge.reconcile import Reconciled, reconcile
+from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
 from mcp_bindgen.paths import shipped
 
 REVISION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -189,24 +189,32 @@ def _revision(halves: Halves, stated: str | None) -> str:
 def _with_shipped_half(revision: str, halves: Halves, diagnostics: Diagnostics) -> Protocol:
     other = SourceKind.TYPESCRIPT if halves.schema else SourceKind.JSON_SCHEMA
     whole = read_halves([*halves.sources, shipped_source(revision, other)], diagnostics)
-    merged = _merge(whole, diagnostics)
-    if not merged.unexpected:
+    merged = _merge(whole, diagnostics, official=True)
+    # What a given schema.json loses, the shipped one must lose too.
+    known = {(e.rule, e.pointer, e.json) for e in load_released(revision).errata} if halves.schema else None
+    unexpected = [
+        erratum
+        for erratum in merged.errata
+        if erratum.rule not in RULES
+        or (known is not None and erratum.contradiction and (erratum.rule, erratum.pointer, erratum.json) not in known)
+    ]
+    if not unexpected:
         return _protocol(revision, whole, merged, _senders(), diagnostics)
-    first = merged.unexpected[0]
+    first = unexpected[0]
     where = Location(source=halves.sources[0].name, pointer=first.pointer if halves.schema else "")
-    more = f" and at {len(merged.unexpected) - 1} more places" if len(merged.unexpected) > 1 else ""
+    more = f" and at {len(unexpected) - 1} more places" if len(unexpected) > 1 else ""
     diagnostics.warning(
         where,
         f"differs from the shipped {other.value} of {revision} at {first.pointer}{more}"
-        f" ({first.left!r} in schema.ts, {first.right!r} in schema.json); this file is used alone",
+        f" ({first.typescript!r} in schema.ts, {first.json!r} in schema.json); this file is used alone",
     )
     return _protocol(revision, halves, _merge(halves, diagnostics), _senders(), diagnostics)
 
 
-def _merge(halves: Halves, diagnostics: Diagnostics) -> Reconciled:
+def _merge(halves: Halves, diagnostics: Diagnostics, *, official: bool = False) -> Reconciled:
     diagnostics.raise_errors()
     if halves.typescript and halves.schema:
-        return reconcile(halves.typescript, halves.schema)
+        return reconcile(halves.typescript, halves.schema, official=official)
     declarations: Mapping[str, Declaration] = {}
     if halves.typescript:
         numbers = Numbers(known=_known_numbers())

@@ -1,6 +1,7 @@
 """Both sides are read from the same kinds of files."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
+from mcp_bindgen.ingest.typescript_facts import render_typescript
 from support.official import seed_typescript
-from support.samples import OLDEST_IS_QUICK
+from support.samples import OLDEST_IS_QUICK, REVISIONS
 from support.source_view import found
 
 
@@ -45,3 +47,51 @@ def test_a_schema_ts_is_compared_alone() -> None:
     old, new = load_sides(str(seed_typescript()), "2024-11-05", Diagnostics())
     assert [f.place for f in compare_messages(old, new) if f.place.startswith("Resource")] == ["Resource.size"]
     assert [rule for rule, *_ in found(compare_definitions(old, new))] == ["same-revision-changed"]
+
+
+_ASSERTION = re.compile(r"@(minimum|maximum|maxItems|TJS-type) \w+ ?")
+
+
+@pytest.mark.parametrize("word", ["maxItems", "minimum", "TJS-type"])
+@pytest.mark.parametrize(
+    "revision", [pytest.param(r, marks=[] if r == REVISIONS[-1] else pytest.mark.slow) for r in REVISIONS]
+)
+def test_an_assertion_that_leaves_a_schema_ts_is_found(word: str, revision: str, tmp_path: Path) -> None:
+    """The shipped schema.json still has it: a draft that keeps the date is then read alone."""
+    text = render_typescript(json.loads(shipped_source(revision, SourceKind.TYPESCRIPT).data))
+    copy = tmp_path / "schema.ts"
+    for tag in [tag for tag in _ASSERTION.finditer(text) if tag[1] == word][:2]:
+        copy.write_text(text[: tag.start()] + text[tag.end() :], "utf-8")
+        diagnostics = Diagnostics()
+        old, new = load_sides(revision, str(copy), diagnostics)
+        assert (len(old.sources), len(new.sources)) == (2, 1)
+        assert any("this file is used alone" in str(each) for each in diagnostics)
+        if word != "TJS-type":  # The numbers of some names are fractions wherever a revision has them.
+            assert {f.rule.id for f in compare_messages(old, new)} == {"constraint-removed"}
+            assert {f.rule.id for f in compare_messages(new, old)} == {"constraint-added"}
+
+
+@pytest.mark.parametrize(
+    ("revision", "place", "word", "value"),
+    [
+        ("2026-07-28", "CompleteResult.completion.values", "maxItems", 101),
+        ("2026-07-28", "Annotations.priority", "minimum", 1),
+        ("2025-11-25", "ProgressNotificationParams.progress", "type", "integer"),
+        ("2025-11-25", "Tool.title", "minLength", 1),
+    ],
+)
+def test_an_assertion_that_changes_in_a_schema_json_is_found(
+    revision: str, place: str, word: str, value: object, tmp_path: Path
+) -> None:
+    schema = json.loads(shipped_source(revision, SourceKind.JSON_SCHEMA).data)
+    name, *path = place.split(".")
+    node = schema["$defs"][name]
+    for part in path:
+        node = node["properties"][part]
+    node[word] = value
+    copy = tmp_path / revision / "schema.json"
+    copy.parent.mkdir()
+    copy.write_text(json.dumps(schema), "utf-8")
+    old, new = load_sides(revision, str(copy), Diagnostics())
+    assert compare_messages(old, new)
+    assert compare_messages(new, old)

@@ -17,12 +17,16 @@ import pytest
 
 from functional.generated import REVISION, emitted
 from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.sources import read_source
+from mcp_bindgen.ingest.typescript import read_typescript
+from mcp_bindgen.ingest.typescript_facts import facts_from_document, render_typescript
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.load import load_sources
 from support.checkers import mypy, pyright
 from support.official import upstream
+from support.samples import REVISIONS, typescript_source
 from support.sampling import sampled
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,6 +84,23 @@ def test_it_generates_and_imports(state: str, unique: Callable[[Mapping[str, str
         return
     module = unique(emitted(loaded))
     assert set(module.METHODS) == {method.name for method in loaded.methods}
+
+
+@pytest.mark.parametrize("state", [*REVISIONS, *(pytest.param(state, marks=pytest.mark.slow) for state in STATES)])
+def test_it_does_not_differ_from_its_structure(state: str) -> None:
+    """What typescript.json keeps of a schema.ts says all that the file says about messages."""
+    folder = upstream() / state if state in REVISIONS else upstream() / "history" / state
+    if not folder.is_dir():
+        pytest.skip("the official files are missing (set MCP_UPSTREAM)")
+    text = (folder / "schema.ts").read_text("utf-8")
+    facts = facts_from_document(read_typescript(text, "schema.ts", Diagnostics()), text)
+    sources = [typescript_source(text), typescript_source(render_typescript(facts))]
+    try:
+        old, new = (load_sources([source], "unreleased", Diagnostics()) for source in sources)
+    except InputError:
+        assert known()[state]["typescript"] == "malformed"
+        return
+    assert compare_messages(old, new) == ()
 
 
 @pytest.mark.slow

@@ -310,28 +310,35 @@ class TestNumbers:
         assert merged.declarations["A"].type == INTEGER
         assert merged.declarations["B"].type == Union(members=(BOOLEAN, NUMBER))
 
-    def test_bounds_come_from_tags_or_from_the_json(self) -> None:
-        node = {
-            "type": "object",
-            "properties": {
-                "tagged": {"type": "integer", "minimum": 0, "maximum": 5},
-                "silent": {"type": "object", "properties": {"deep": {"type": "string", "format": "uri"}}},
-                "list": {"type": "array", "items": text("string"), "maxItems": 3},
-            },
-        }
-        type_, errata = merged_type(
-            "interface A { /** @minimum 0 */ tagged?: number; silent?: { deep?: string }; list?: string[] }", node
+    @pytest.mark.parametrize(
+        ("typescript", "node", "rule"),
+        [
+            ("string[]", {"type": "array", "items": text("string"), "maxItems": 3}, "bound-lost"),
+            ("/** @minimum 0 */ number", {"type": "integer", "minimum": 0, "maximum": 5}, "bound"),
+            ("/** @minimum 0 */ number", {"type": "integer"}, "bound-lost"),
+            ("string", {"type": "string", "format": "uri"}, "format"),
+            (
+                "{ deep?: string }",
+                {"type": "object", "properties": {"deep": {"minLength": 1, **text("string")}}},
+                "bound-lost",
+            ),
+        ],
+    )
+    def test_tags_alone_state_bounds_and_formats(self, typescript: str, node: Any, rule: str) -> None:
+        """What the JSON says about them is compared: schema.ts can say it too."""
+        *tag, type_ = typescript.rpartition("*/ ")
+        found = merge(
+            f"interface A {{ {''.join(tag)} a?: {type_} }}", {"A": {"type": "object", "properties": {"a": node}}}
         )
-        assert isinstance(type_, Object)
-        deep = Object(
-            properties=(Field(wire_name="deep", type=Primitive(kind=Kind.STRING, format="uri"), required=False),)
-        )
-        assert [field.type for field in type_.properties] == [
-            Primitive(kind=Kind.INTEGER, bounds=Bounds(minimum=0, maximum=5)),
-            deep,
-            ListOf(item=STRING, bounds=Bounds(max_items=3)),
-        ]
-        assert errata == []
+        assert [difference.rule for difference in found.unexpected] == [rule]
+
+    def test_an_official_number_without_a_tag_is_an_integer(self) -> None:
+        """Where the JSON says otherwise, the tag is gone."""
+        sides = typescript_document("type A = number;"), schema_document({"A": text("number")})
+        assert reconcile(*sides).declarations["A"].type == NUMBER
+        official = reconcile(*sides, official=True)
+        assert official.declarations["A"].type == INTEGER
+        assert [difference.rule for difference in official.unexpected] == ["type"]
 
 
 class TestShape:

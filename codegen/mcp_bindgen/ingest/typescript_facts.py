@@ -12,16 +12,9 @@ from itertools import zip_longest
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript import read_placed
 from mcp_bindgen.ingest.typescript_source import MAX_ERRORS, one_line
+from mcp_bindgen.ingest.typescript_tags import FACT_TAGS, FLAG_TAGS, fact_tags, parse_doc
 from mcp_bindgen.ingest.typescript_types import Span, Tags, TsDeclaration, TsMember, TsObject, TypeScriptDocument
 from mcp_bindgen.json_values import is_list, is_object
-
-_KEYWORD_TAGS = frozenset(
-    {"TJS-type", "category", "format", "nullable", "pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum"}
-    | {"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems"}
-)
-_FLAG_TAGS = frozenset({"deprecated", "internal"})
-FACT_TAGS = _KEYWORD_TAGS | _FLAG_TAGS
-"""The tags that state structure; others (`example`, `see`) are prose."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
 
@@ -63,13 +56,24 @@ def _one_member(member: TsMember, data: bytes) -> dict[str, object]:
 
 
 def _tag_facts(tags: Tags) -> dict[str, object]:
-    kept = {name: value for name, value in tags.items() if name in FACT_TAGS}
+    kept = fact_tags(tags)
     return {"tags": kept} if kept else {}
 
 
 def _spelling(span: Span, data: bytes) -> str:
-    """Return the text of a span on one line, without comments."""
-    return one_line(data[slice(*span)].decode())
+    """Return the text of a span on one line, without comments, but for the tags of inline members."""
+    return one_line(data[slice(*span)].decode(), _inline_tags)
+
+
+def _inline_tags(comment: re.Match[str]) -> str:
+    """Return a comment that has only the tags of another one that state structure; a blank without any."""
+    before, after = comment.string[: comment.start()], comment.string[comment.end() :]
+    is_trailing = bool(before.rpartition("\n")[2].strip()) and after.lstrip(" \t\r").startswith("\n")
+    if is_trailing or not comment[0].startswith("/**"):
+        return " "
+    tags = fact_tags(parse_doc(comment[0]).tags)
+    stated = " ".join(f"@{name}" if value is True else f"@{name} {value}".rstrip() for name, value in tags.items())
+    return f" /** {stated} */ " if stated and "\n" not in stated else " "
 
 
 def render_typescript(facts: object) -> str:
@@ -215,9 +219,9 @@ class _Renderer:
             self._line(line, where)
 
     def _tag_value(self, name: str, value: object, where: Location) -> str:
-        if name in _FLAG_TAGS and value is True:
+        if name in FLAG_TAGS and value is True:
             return ""
-        if name not in _KEYWORD_TAGS:
+        if name not in FACT_TAGS - FLAG_TAGS:
             self._error(where, "not a tag that facts keep, or not the value 'true' of a tag that is a flag")
             return ""
         text = self._text(value, where)

@@ -4,7 +4,7 @@ import re
 import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeAlias
 
@@ -12,7 +12,8 @@ import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser, Point
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ingest.typescript_types import Constant, Tags
+from mcp_bindgen.ingest.typescript_tags import Doc, parse_doc, tag_problem
+from mcp_bindgen.ingest.typescript_types import Constant
 
 MAX_BYTES = 5_000_000
 MAX_SECONDS = 10
@@ -26,14 +27,6 @@ Place: TypeAlias = Callable[[int, int | None], Location]
 """Makes a location of a line and a column, from 1; line 0 is the file as a whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doc:
-    """What a documentation comment says: prose, and the tags split off from it."""
-
-    text: str = ""
-    tags: Tags = field(default_factory=dict[str, str | bool])
-
-
 @dataclass(slots=True, kw_only=True)
 class SourceFile:
     """One parsed text, and the place where its errors go."""
@@ -45,6 +38,8 @@ class SourceFile:
     comments: dict[int, int]
     """Start of each comment by its end."""
     errors_left: int = MAX_ERRORS
+    tag_problems: set[str] = field(default_factory=set[str])
+    """Warnings about tags, each given once."""
 
     def text(self, node: Node) -> str:
         """Return a node as written."""
@@ -82,13 +77,22 @@ class SourceFile:
             if start < first_newline and newline_after:
                 return Doc()  # it trails what stands before it on the same line
             if self.data.startswith(b"/**", start) and end - start > len("/**/"):
-                return parse_doc(self.data[start:end].decode())
+                return self._checked(parse_doc(self.data[start:end].decode()), node)
             touches = following == node.start_byte and gap.count(b"\n") <= 1
             if plain_comments and touches and self.data.startswith(b"/*", start):
                 return Doc(text=parse_doc(self.data[start:end].decode()).text)  # tags exist only in /** */
             newline_after = newline_after or b"\n" in self.data[start:end]
             following = start
         return Doc()
+
+    def _checked(self, doc: Doc, node: Node) -> Doc:
+        """Return a documentation comment without the tags that cannot be read; each problem is reported once."""
+        bad = {name: problem for name, text in doc.tags.items() if (problem := tag_problem(name, text))}
+        for problem in bad.values():
+            if problem not in self.tag_problems:
+                self.tag_problems.add(problem)
+                self.warning(node, problem)
+        return replace(doc, tags={k: v for k, v in doc.tags.items() if k not in bad}) if bad else doc
 
     def _comments_before(self, position: int) -> tuple[list[tuple[int, int]], int]:
         """Return the comments that end right before a position, nearest first, and where other text ends."""
@@ -192,47 +196,6 @@ def _excerpt(text: str) -> str:
     return f"'{words[:40]}'" + (" ..." if len(words) > 40 or len(text) > 200 else "")
 
 
-_MARGIN = re.compile(r"^[ \t]*\*? ?")
-_TAG = re.compile(r"@([A-Za-z][\w-]*)[ \t]*")
-_LINK = re.compile(r"\{@link(?:code|plain)?\s([^{}]*)\}")
-_FLAGS = frozenset({"deprecated", "internal"})
-
-
-def parse_doc(comment: str) -> Doc:
-    """Split a `/** */` comment into its prose and its tags.
-
-    `deprecated` and `internal` are flags (True, whatever text follows); any other tag keeps its text, and one that
-    occurs again adds a paragraph to it. Without prose, `@description` is the prose.
-    """
-    sections: list[tuple[str, list[str]]] = [("", [])]
-    fenced = False
-    opening, *others = comment[2:-2].strip("*").split("\n")
-    for line in (opening.strip(), *(_MARGIN.sub("", other).rstrip() for other in others)):
-        tag = None if fenced else _TAG.match(line)
-        if tag:
-            sections.append((tag[1], [line[tag.end() :]]))
-        else:
-            sections[-1][1].append(line)
-        fenced ^= line.lstrip().startswith("```")
-    tags: dict[str, str | bool] = {}
-    for name, lines in sections[1:]:
-        value = _LINK.sub(_link_text, "\n".join(lines)).strip()
-        before = tags.get(name)
-        if name in _FLAGS:
-            tags[name] = True
-        else:
-            value = value.strip("`") if name == "category" else value
-            tags[name] = f"{before}\n\n{value}" if isinstance(before, str) else value
-    text = _LINK.sub(_link_text, "\n".join(sections[0][1])).strip("\n")
-    return Doc(text=text or str(tags.pop("description", "")), tags=tags)
-
-
-def _link_text(link: re.Match[str]) -> str:
-    """Return what a reader sees of `A`, `A | b` or `A b`."""
-    target, _, label = " ".join(link[1].replace("|", " ", 1).split()).partition(" ")
-    return label or target
-
-
 _MAX_EXACT = 2**53 - 1
 _PUNCTUATION = frozenset({"comment", "{", "}", "(", ")", "[", "]", "<", ">", ";", ",", ":", "=", "|", "&"})
 
@@ -305,12 +268,14 @@ def _unescape(escape: re.Match[str]) -> str:
     return "" if character in _LINE_BREAKS else _SIMPLE_ESCAPES.get(character, character)
 
 
-_LAYOUT = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?:\s|//[^\n]*|/\*.*?\*/)+""", re.DOTALL)
+_LAYOUT = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(/\*.*?\*/)|(?:\s|//[^\n]*)+""", re.DOTALL)
+_BLANKS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/\*.*?\*/)|\s+""", re.DOTALL)
 
 
-def one_line(text: str) -> str:
-    """Return TypeScript in one line, without comments."""
-    return _LAYOUT.sub(lambda match: match[1] or " ", text).strip()
+def one_line(text: str, comment: Callable[[re.Match[str]], str] = lambda _: " ") -> str:
+    """Return TypeScript in one line, with another text in place of each block comment."""
+    found = _LAYOUT.sub(lambda match: match[1] or (comment(match) if match[2] else " "), text)
+    return _BLANKS.sub(lambda match: match[1] or " ", found).strip()
 
 
 MAX_SPELLED = 4000

@@ -185,8 +185,8 @@ class Comparison:
 
 def _primitives(left: Primitive, right: Primitive, pointer: str) -> Iterator[Difference]:
     if left.kind is not right.kind:
-        numbers = {left.kind, right.kind} == {Kind.INTEGER, Kind.NUMBER}
-        yield _difference("number" if numbers else "type", pointer, left, right)
+        loses = (left.kind, right.kind) == (Kind.NUMBER, Kind.INTEGER)
+        yield _difference("number" if loses else "type", pointer, left, right)
         return
     if left.known != right.known:
         yield _difference("open-literals", pointer, left, right, contradiction=False)

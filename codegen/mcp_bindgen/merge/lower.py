@@ -4,18 +4,17 @@ TypeScript has one type for numbers. A `number` tagged ``@TJS-type number`` is a
 `boolean` belongs to a JSON value and takes any number; every other one has the type in the JSON Schema. Without a JSON
 Schema it has the type that its name has in a known revision, and otherwise takes fractions, which is reported.
 Extensions are converted in another way: a `number` tagged ``@format int`` is an integer, every other one a number.
-Assertions on the members of inline objects may be known to the JSON Schema alone, so they come from there where no tag
-states them.
+Formats and assertions are those of the tags: what the JSON Schema says about them is compared, and not taken over.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.ingest.json_keywords import ASSERTIONS
 from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
 from mcp_bindgen.ingest.typescript_expressions import global_type
+from mcp_bindgen.ingest.typescript_tags import keywords
 from mcp_bindgen.ingest.typescript_types import (
     Constant,
     Tags,
@@ -41,10 +40,8 @@ from mcp_bindgen.ir.names import pascal, unique
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
-    UNBOUNDED,
     AllOf,
     Base,
-    Bounds,
     Field,
     Kind,
     ListOf,
@@ -59,11 +56,9 @@ from mcp_bindgen.ir.nodes import (
 )
 from mcp_bindgen.ir.scalars import Numbers
 from mcp_bindgen.ir.spell import is_any, is_never
+from mcp_bindgen.merge.constrain import constrain
 from mcp_bindgen.merge.evaluate import Evaluator, size
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
-
-_BOUND_TAGS = ("minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems")
-
 
 MAX_DEPTH = 40
 """The maximum depth of computed types; the rest is kept as text."""
@@ -80,13 +75,16 @@ def lower(
     hints: Declarations,
     base: TypeScriptDocument | None = None,
     numbers: Numbers | None = None,
+    *,
+    official: bool = False,
 ) -> dict[str, Declaration]:
     """Lower every declaration of a schema.ts; `hints` are those of its schema.json, if that is known.
 
     `base` is the revision that an extension adds to: the extension may refer to its declarations. A generic declaration
     becomes one declaration for each set of arguments that it is used with. `numbers` is for a file without a JSON half.
+    If `official`, the JSON half was converted as MCP does it, so that each number without a tag is an integer.
     """
-    return _Lowering(document, hints, base, numbers).all()
+    return _Lowering(document, hints, base, numbers, official).all()
 
 
 class _Lowering:
@@ -96,11 +94,13 @@ class _Lowering:
         hints: Declarations,
         base: TypeScriptDocument | None,
         numbers: Numbers | None,
+        official: bool,
     ) -> None:
         self._document = document
         self._constants: Mapping[str, Constant] = {**(base.constants if base else {}), **document.constants}
         self._hints = hints
         self._numbers = numbers
+        self._official = official
         self._place: tuple[tuple[str, ...], Location] = (), Location(source=document.source)
         self._untagged_number = Kind.NUMBER if base else Kind.INTEGER
         self._evaluator = Evaluator((*(base.declarations if base else ()), *document.declarations))
@@ -125,6 +125,7 @@ class _Lowering:
         type_ = self._type(ts.body, hint.type if hint else None, ts.tags)
         if ts.kind == "interface":
             type_ = self._interface(ts.extends, type_)
+        type_ = self._tagged(type_, ts.tags)
         return Declaration(
             name=ts.name,
             type=type_,
@@ -135,6 +136,11 @@ class _Lowering:
             pointer=hint.pointer if hint else "",
             where=ts.where,
         )
+
+    def _tagged(self, type_: Shape, tags: Tags) -> Shape:
+        """Return a type with the assertions of the tags beside it."""
+        type_ = constrain(type_, keywords(tags), self._place[1])
+        return any_of([type_, NULL]) if "nullable" in tags else type_
 
     def _interface(self, extends: tuple[TsExtends, ...], body: Shape) -> Shape:
         """An interface is an object, unless an index signature of a type of its own makes it a map."""
@@ -172,8 +178,7 @@ class _Lowering:
                 return self._keyword(ts, hint, tags, in_value)
             case TsArray(item=item, opaque=opaque):
                 array = next(self._hinted(_LIST, hint), None)
-                bounds = _bounds(tags, array.bounds if array else UNBOUNDED)
-                return ListOf(item=self._type(item, array.item if array else None, {}), bounds=bounds, opaque=opaque)
+                return ListOf(item=self._type(item, array.item if array else None, {}), opaque=opaque)
             case TsObject():
                 return with_opaque(self._object(ts, hint), ts.opaque)
             case TsUnion(members=members):
@@ -255,9 +260,7 @@ class _Lowering:
                 kind = Kind.STRING
             case "boolean":
                 kind = Kind.BOOLEAN
-        same = next((p for p in self._hinted(Primitive, hint) if _family(p.kind) is _family(kind)), None)
-        format_ = str(tags.get("format", same.format if same else "")) if kind is Kind.STRING else ""
-        return Primitive(kind=kind, bounds=_bounds(tags, same.bounds if same else UNBOUNDED), format=format_)
+        return Primitive(kind=kind, format=str(tags.get("format", "")) if kind is Kind.STRING else "")
 
     def _number(self, hint: Shape | None, tags: Tags, in_value: bool) -> Kind:
         tagged = tags.get("TJS-type")
@@ -267,9 +270,9 @@ class _Lowering:
             return Kind.NUMBER
         if tags.get("format") == "int":
             return Kind.INTEGER
-        stated = (p.kind for p in self._hinted(Primitive, hint) if _family(p.kind) is Kind.NUMBER)
-        found = next(stated, None)
-        return found or (self._numbers.kind(*self._place) if self._numbers else self._untagged_number)
+        numbers = (p.kind for p in self._hinted(Primitive, hint) if p.kind in (Kind.INTEGER, Kind.NUMBER))
+        stated = None if self._official else next(numbers, None)
+        return stated or (self._numbers.kind(*self._place) if self._numbers else self._untagged_number)
 
     def _hinted(self, kind: type[_Kind], hint: Shape | None) -> Iterator[_Kind]:
         """Iterate over the types of a kind that the JSON Schema has, also as members of a union."""
@@ -292,7 +295,7 @@ class _Lowering:
         parts = ts.type.members if isinstance(ts.type, TsUnion) else ()
         outer = self._place
         self._place = (*outer[0], ts.name), ts.where
-        type_ = self._type(ts.type, hint.type if hint else None, ts.tags)
+        type_ = self._tagged(self._type(ts.type, hint.type if hint else None, ts.tags), ts.tags)
         self._place = outer
         return Field(
             wire_name=ts.name,
@@ -357,21 +360,3 @@ def _text(ts: TsType) -> str:
             return "Object"
         case TsOpaque(opaque=opaque) | TsKeyof(opaque=opaque) | TsIndexed(opaque=opaque) | TsMapped(opaque=opaque):
             return opaque.text
-
-
-def _family(kind: Kind) -> Kind:
-    return Kind.NUMBER if kind is Kind.INTEGER else kind
-
-
-def _bounds(tags: Tags, hint: Bounds) -> Bounds:
-    stated: dict[str, Any] = {ASSERTIONS[tag][1]: _tag_value(str(tags[tag])) for tag in _BOUND_TAGS if tag in tags}
-    return replace(hint, **stated) if stated else hint
-
-
-def _tag_value(text: str) -> int | float | str:
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text

@@ -45,9 +45,9 @@ class Reconciled:
     unexpected: tuple[Difference, ...]
 
 
-def reconcile(typescript: TypeScriptDocument, schema: SchemaDocument) -> Reconciled:
-    """Merge the two readings of one revision."""
-    declarations = lower(typescript, schema.declarations)
+def reconcile(typescript: TypeScriptDocument, schema: SchemaDocument, *, official: bool = False) -> Reconciled:
+    """Merge the two readings of one revision; if `official`, MCP's converter made the schema.json (see `lower`)."""
+    declarations = lower(typescript, schema.declarations, official=official)
     ours, theirs = join(declarations, typescript.source), join(schema.declarations, schema.source)
     differences = list(Comparison(ours, theirs).declarations())
     return Reconciled(

@@ -61,6 +61,8 @@ def verdicts(report: Report) -> Iterator[tuple[str, str]]:
         yield "callers", words.how_many(report.peers[0])
         yield "contract", report.compatibility.sentence
         return
+    if files := words.halves(report):
+        yield "read from", files
     for verdict in report.peers if report.options.view is not View.SOURCE else ():
         yield words.who(verdict), words.how_many(verdict)
     if report.options.view is not View.WIRE:

@@ -55,6 +55,15 @@ def told(line: Line, mark: Callable[[str], str] = str) -> str:
     return f"{line.title}: {listed([mark(name) for name in line.names], MAX_ITEMS)}"
 
 
+def halves(report: Report) -> str:
+    """Say of each file of a released revision whether the shipped half was read with it; empty without such files."""
+    files = [side for side in (report.old, report.new) if side.dated and side.name != side.revision]
+    return "; ".join(
+        f"{side.name} {'alone' if len(side.sources) < 2 else f'with the shipped {side.sources[1].kind}'}"
+        for side in files
+    )
+
+
 def who(verdict: PeerVerdict) -> str:
     """Say which two peers a verdict is about."""
     return f"a {verdict.role} written for {verdict.ours} against a {verdict.theirs} {other(verdict.role)}"
