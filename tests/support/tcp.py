@@ -27,6 +27,8 @@ class TcpTransport(asyncio.Protocol, Transport):
         grace: how many seconds `close` waits for the peer.
     """
 
+    has_authorization = False
+
     def __init__(
         self,
         address: tuple[str, int] | None = None,

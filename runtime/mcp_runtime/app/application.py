@@ -349,8 +349,11 @@ class Application(ServerHandlers, Generic[StateT]):
         """Answer ``completion/complete``."""
         name = getattr(params.ref, "name", None)
         kind, key = ("resource", params.ref.uri) if name is None else ("prompt", name)
-        if (self._resources.get(key) if name is None else self._prompts.get(key)) is None:
+        entry = self._resources.get(key) if name is None else self._prompts.get(key)
+        if entry is None:
             raise unknown(kind, key)
+        if isinstance(entry, Function):
+            ctx.exchange.require(entry.scopes)
         completion = self._completions.get(f"{kind} {key} {params.argument.name}")
         if completion is None:
             return completed(self.__binding__, [])

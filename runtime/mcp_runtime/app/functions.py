@@ -10,7 +10,7 @@ from mcp_runtime.app.dependencies import Injected
 from mcp_runtime.app.docstrings import argument_descriptions, check_parser, summary
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, name_of, read_signature
-from mcp_runtime.core.functions import check_scopes, scopes_of
+from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import Context
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Function:
             ResultError: it returned something unfinished, such as a coroutine or an open file.
         """
         if self.scopes:
-            check_scopes(self.scopes, ctx)
+            ctx.exchange.require(self.scopes)
         run = self._run
         returned = await (self._injected.call(run, values, ctx) if self._injected.names else run(**values))
         if returned.__class__ not in FINISHED and (reason := _unfinished(returned)):

@@ -9,7 +9,7 @@ from mcp_runtime.core.connection.requester import Answers, Handler
 from mcp_runtime.core.errors import LocalProtocolError, PeerError
 from mcp_runtime.core.features.inputs.questions import pause_before
 from mcp_runtime.core.features.listeners import Listeners
-from mcp_runtime.core.functions import check_scopes, scopes_of
+from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import AnyMethod, RequestMethod
 from mcp_runtime.core.protocol import modern, names
@@ -102,7 +102,7 @@ class _Subscriber:
         """Call the handler of ``resources/subscribe``; a resource that it refuses is not watched."""
         try:
             if uri in self._context:
-                check_scopes(scopes_of(self._answers.handlers[names.RESOURCES_SUBSCRIBE][1], uri), ctx)
+                ctx.exchange.require(scopes_of(self._answers.handlers[names.RESOURCES_SUBSCRIBE][1], uri))
             else:
                 await self._call(names.RESOURCES_SUBSCRIBE, uri, ctx)
                 self._context[uri] = ctx

@@ -2,11 +2,11 @@
 
 import re
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
-from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.protocol.names import INITIALIZE, SERVER_DISCOVER, SUBSCRIPTIONS_LISTEN
 
 _COROUTINE: Final = 0x180
@@ -73,7 +73,6 @@ SCOPES: Final = "__mcp_scopes__"
 """The attribute of a function with the scopes that its callers need."""
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 """A scope (RFC 6749, 3.3)."""
-_INVALID_REQUEST: Final = -32600
 
 
 class ScopeRule(NamedTuple):
@@ -97,14 +96,17 @@ def scopes_of(function: object, name: str | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(scope for scopes in applied for scope in scopes))
 
 
-def check_scopes(scopes: Collection[str], ctx: Any) -> None:
-    """Check that the sender of a message was granted scopes, where the transport has authorization.
+def scoped(handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a handler that its sender needs scopes for, where it is marked so; it takes the params and the context."""
+    if not hasattr(handler, SCOPES):
+        return handler
 
-    Raises:
-        PeerError: it was not.
-    """
-    if scopes and ctx.exchange.channel.lacks(scopes, ctx.exchange.principal):
-        raise PeerError(_INVALID_REQUEST, f"the access token needs the scopes {' '.join(scopes)}")
+    @wraps(handler)
+    async def with_scopes(params: Any, ctx: Any) -> Any:
+        ctx.exchange.require(scopes_of(handler, str(getattr(params, "name", getattr(params, "uri", "")))))
+        return await handler(params, ctx)
+
+    return with_scopes
 
 
 def check_scope_names(scopes: Collection[str]) -> None:

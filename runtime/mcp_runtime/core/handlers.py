@@ -1,11 +1,11 @@
 """Base classes of generated handlers, and the context passed to each handler."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.core.binding import Binding
-from mcp_runtime.core.functions import SCOPES, blocks, check_names, check_scopes, scopes_of
+from mcp_runtime.core.functions import check_names, scopes_of
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 from mcp_runtime.core.options import Caller
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mcp_runtime.core.connection.connection import Connection, Exchange
     from mcp_runtime.core.connection.notifications import NotificationStream
-    from mcp_runtime.core.connection.requester import Handler, Principal, Requester
+    from mcp_runtime.core.connection.requester import Principal, Requester
     from mcp_runtime.core.model import WireModel
     from mcp_runtime.core.options import LogLevel
     from mcp_runtime.core.settings import Extends, ServerOptions
@@ -268,14 +268,11 @@ class Handlers:
     __peer__: ClassVar[type[Any]]
     __handlers__: ClassVar[Mapping[str, str]] = {}
     """Maps each method to the name of the Python method that handles it."""
-    __blocking__: ClassVar[frozenset[str]] = frozenset()
-    """The names of Python methods that are plain functions; they run in threads."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         if cls.__handlers__ and "__handlers__" not in cls.__dict__:
             check_names(cls, cls.__handlers__)
-            cls.__blocking__ = frozenset(name for name in cls.__handlers__.values() if blocks(getattr(cls, name)))
 
     @classmethod
     def implemented(cls) -> frozenset[str]:
@@ -338,36 +335,15 @@ class ServerHandlers(Handlers):
         return scopes_of(getattr(self, self.__handlers__.get(method, ""), None), name)
 
 
-def handler_of(handlers: Handlers, method: str) -> "Handler":
-    """Return the handler of a method as a coroutine function; a plain function runs in a thread."""
-    name = handlers.__handlers__[method]
-    found: Handler = getattr(handlers, name)
-    handler = found
-    if name in handlers.__blocking__:
-        from mcp_runtime.core.connection.background import (
-            threaded,  # Importing a class of handlers must not import asyncio.
-        )
-
-        handler = threaded(found)
-    if not hasattr(found, SCOPES):
-        return handler
-
-    @wraps(found)
-    async def with_scopes(params: Any, ctx: Context[Any]) -> Any:
-        check_scopes(scopes_of(found, str(getattr(params, "name", getattr(params, "uri", "")))), ctx)
-        return await handler(params, ctx)
-
-    return with_scopes
-
-
 def answer_with(handlers: Handlers, connection: "Connection") -> None:
     """Register handlers on a connection that is bound to their revision."""
     from asyncio import get_running_loop
 
     living: Any = handlers.__dict__.get(LIFESPANS, {}).get(get_running_loop())
-    connection.requester.answers.state = [living.state.result()] if living else []
+    state = [living.state.result()] if living else []
+    connection.requester.answers.serve(state, handlers.scopes_for if isinstance(handlers, ServerHandlers) else None)
     for name in handlers.answered():
-        connection.handle(handlers.__binding__.methods[name], handler_of(handlers, name))
+        connection.handle(handlers.__binding__.methods[name], getattr(handlers, handlers.__handlers__[name]))
     handlers.connected(connection)
 
 

@@ -10,6 +10,7 @@ from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Handler
 from mcp_runtime.core.connection.results import Interrupted
 from mcp_runtime.core.errors import RemoteProtocolError, clipped
+from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import Direction, RequestMethod, typed_wire
 from mcp_runtime.core.protocol.dispatch import Side
@@ -147,4 +148,5 @@ class Extension:
     async def _answer(self, adds_results: bool, around: Around, proceed: Handler, params: Any, ctx: Any) -> Any:
         if adds_results and not (ctx.requester.result_tag and self.peer_settings(ctx) is not None):
             return await proceed(params, ctx)
+        ctx.exchange.require(scopes_of(around, getattr(params, "name", None)))
         return await around(params, ctx, proceed)

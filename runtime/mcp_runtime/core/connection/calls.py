@@ -1,7 +1,7 @@
 """Received and sent messages while they are open, and the channels that they belong to."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
 from functools import partial
@@ -9,11 +9,12 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from mcp_runtime.core.connection.requester import Handler, Principal, Requester
 from mcp_runtime.core.connection.timers import Gate
-from mcp_runtime.core.connection.transport import Channel
+from mcp_runtime.core.connection.transport import NO_SCOPES, Channel
+from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.core.options import CallOptions, Limits, Progress
 from mcp_runtime.core.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
-from mcp_runtime.core.protocol.jsonrpc import Notification, Request, meta_of
+from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Notification, Request, meta_of
 
 LIGHT: Final = 4096
 """Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
@@ -111,6 +112,7 @@ class Keeper(Protocol):
         ...
 
 
+LACKING: Final = "the access token needs the scopes {}"
 _RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
@@ -120,7 +122,9 @@ class Call(ReceivedCall):
     Attributes:
         connection: the connection that it was received or is sent on.
         requester: its sender, or the peer that it is sent to.
-        principal: the authenticated sender, with what its token allows; None if unknown.
+        principal: the authenticated sender, with what its token allows; None if unknown. It is the latest sender that
+            began the call or let it continue: by a retry, or by an answer to a question.
+        scopes: those that the functions that it called needed, and that whoever lets it continue needs too.
         text: the message, or the batch that contains it, until its params are read.
         parts: how many messages the text contains.
         held: its share of the limit on held messages; None if it has none.
@@ -150,6 +154,7 @@ class Call(ReceivedCall):
         "reported_at",
         "requester",
         "resumed",
+        "scopes",
         "task",
         "text",
         "way",
@@ -171,6 +176,7 @@ class Call(ReceivedCall):
         self.name = message.method
         self.channel = channel
         self.principal: Principal | None = channel.principal
+        self.scopes: frozenset[str] = NO_SCOPES
         self.batch = batch
         self.book = self.token = self.progress = None
         self.is_modern = self.has_wrong_progress = self.is_cancelled = False
@@ -184,6 +190,23 @@ class Call(ReceivedCall):
         self.cancel_reason: str | None = None
         self.resumed: asyncio.Future[Any] | None = None
         self.keeper: Keeper | None = None
+
+    def lacks(self, scopes: Collection[str]) -> bool:
+        """Whether its sender lacks one of these `scopes`, where the transport has authorization."""
+        return self.channel.lacks(scopes, self.principal)
+
+    def require(self, scopes: Collection[str]) -> None:
+        """Check that its sender was granted these `scopes`, where the transport has authorization.
+
+        Raises:
+            PeerError: it was not.
+        """
+        if self.lacks(scopes):
+            self.channel.lacking = tuple(scopes)
+            raise PeerError(INVALID_REQUEST, LACKING.format(" ".join(scopes)))
+        if scopes:
+            self.scopes = self.scopes.union(scopes)
+            self.channel.needed |= self.scopes
 
     def release(self) -> None:
         """Give back its share of the limit on held messages."""
@@ -275,6 +298,7 @@ class Asked(SentCall):
     """A request of this side, and the caller that waits for its answer.
 
     Attributes:
+        asker: the call of the same client that asks, and continues with the answer; or None.
         method: its record.
         type: the type of the result.
         future: done with the answer.
@@ -285,7 +309,7 @@ class Asked(SentCall):
         whole: the timeout of the whole call that it belongs to; None if it is alone.
     """
 
-    __slots__ = ("channel", "future", "latest", "limit", "method", "options", "type", "whole")
+    __slots__ = ("asker", "channel", "future", "latest", "limit", "method", "options", "type", "whole")
 
     def __init__(
         self,
@@ -306,9 +330,22 @@ class Asked(SentCall):
         self.future = future
         self.options = options
         self.channel = channel
+        self.asker: Call | None = None
         self.limit = 0.0
         self.latest: float | None = None
         self.whole = whole
+
+    def refused(self, channel: Channel) -> tuple[str, ...]:
+        """Return the scopes of the call that asks, if the sender of the answer lacks some.
+
+        Otherwise that call continues for this sender.
+        """
+        asker = self.asker
+        if asker is not None and channel.lacks(asker.scopes, channel.principal):
+            return tuple(sorted(asker.scopes))
+        if asker is not None:
+            asker.principal = channel.principal
+        return ()
 
 
 def times_of(options: CallOptions, limits: Limits) -> tuple[float | None, float | None]:

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.core.connection.background import unblocked
-from mcp_runtime.core.connection.calls import Call, Proceed, Way, through
+from mcp_runtime.core.connection.calls import CURRENT, Call, Proceed, Way, through
 from mcp_runtime.core.connection.conversation import Conversation
 from mcp_runtime.core.connection.link import KnowsPeer
 from mcp_runtime.core.connection.notifications import NotificationStream, log_message
 from mcp_runtime.core.connection.requester import Handler, Requester
 from mcp_runtime.core.connection.transport import Channel, Transport
 from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.functions import scoped
 from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.core.options import CallOptions, Limits, LogLevel
 from mcp_runtime.core.protocol.dispatch import Side, State
@@ -46,13 +47,23 @@ class Exchange(Call):
     connection: "Connection"
 
     @classmethod
-    def of(cls, connection: "Connection", method: AnyMethod, params: Any, way: Way, requester: Requester) -> "Exchange":
+    def of(
+        cls,
+        connection: "Connection",
+        method: AnyMethod,
+        params: Any,
+        way: Way,
+        requester: Requester,
+        *,
+        cause: Call | None = None,
+    ) -> "Exchange":
         """Return a message of a `method` that did not arrive: one that is sent, or that this side asks itself.
 
-        It has `params`, a `way` and a `requester` on the `connection`.
+        It has `params`, a `way` and a `requester` on the `connection`, and the rights of its `cause`, if any.
         """
         made = cls(connection, Notification(method.name, None), connection.main)
         made.way, made.requester, made.method, made.params = way, requester, method, params
+        made.principal = None if cause is None else cause.principal
         return made
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
@@ -267,9 +278,9 @@ class Connection(KnowsPeer, Conversation):
 
         Args:
             method: a record of the `methods` module of the revision's package.
-            handler: receives the typed params and a context.
+            handler: receives the typed params and a context; see `mcp_runtime.requires_scopes`.
         """
-        self.requester.answers.handlers[method.name] = (method, unblocked(handler))
+        self.requester.answers.handlers[method.name] = (method, scoped(unblocked(handler)))
 
     def handler(self, name: str) -> Handler | None:
         """Return the handler of a method, or None.
@@ -291,7 +302,10 @@ class Connection(KnowsPeer, Conversation):
         registered = requester.answers.handlers.get(method.name)
         if registered is None:
             return None
-        exchange = Exchange.of(self, method, params, _RECEIVED, requester)
+        cause = CURRENT.get()
+        if cause is not None and cause.connection is not self:
+            cause = None
+        exchange = Exchange.of(self, method, params, _RECEIVED, requester, cause=cause)
         found: R = await exchange.run(registered[1], ())
         return found
 

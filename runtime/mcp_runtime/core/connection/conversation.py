@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
 from mcp_runtime.core.connection.background import Background
-from mcp_runtime.core.connection.calls import AnyMiddleware, Call, Way
+from mcp_runtime.core.connection.calls import LACKING, AnyMiddleware, Call, Way
 from mcp_runtime.core.connection.inbound import Inbound
 from mcp_runtime.core.connection.journal import PrintedText
 from mcp_runtime.core.connection.link import Link
@@ -250,12 +250,14 @@ class Conversation(Receiver):
             return self._take_request(event, text, parts)
         match event:
             case Result():
-                return self.outbound.take_result(event, text)
+                return self._refused(event.call, channel) or self.outbound.take_result(event, text)
             case Notification():
                 call = self._new_call(event, channel)
                 call.requester, call.text, call.parts = self.link.requester, text, parts
                 return self.inbound.take_notification(call)
             case Failure():
+                if (refused := self._refused(event.call, channel)) is not None:
+                    return refused
                 self.outbound.take_failure(event)
                 return ANSWER
             case Progressed():
@@ -267,6 +269,13 @@ class Conversation(Receiver):
             case None:
                 pass
         return ACCEPTED
+
+    def _refused(self, sent: Any, channel: Channel) -> Outcome | None:
+        """Keep a request open whose answer comes from a sender without the scopes of the call that asks."""
+        if not (scopes := sent.refused(channel)):
+            return None
+        self.link.session.outgoing[sent.id] = sent
+        return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, LACKING.format(" ".join(scopes)), scopes=scopes)
 
     def _take_request(self, call: Any, text: bytes, parts: int) -> Outcome:
         link = self.link
@@ -355,6 +364,8 @@ class Conversation(Receiver):
         return self._take_fault(link.session.malformed(error), channel)
 
     def _take_fault(self, fault: Fault, channel: Channel) -> Outcome:
+        if fault.failed is not None and (refused := self._refused(fault.failed, channel)) is not None:
+            return refused
         error = self.link.violation(fault.reason, fault.method)
         self.link.report(error)
         self.link.send_at_once(fault.answer, channel, Sent(code=fault.code))

@@ -218,6 +218,8 @@ class Outbound:
         if options.progress is not None:
             encoded = jsonrpc.with_progress_token(encoded, link.session.next_id)
         call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
+        if link.side is _SERVER and exchange is not None and exchange.requester.principal == requester.principal:
+            call.asker = exchange  # unlike a call of another client, which this one must not continue
         data = link.session.request(call, encoded)
         first = self._timeout if options is NO_OPTIONS else first_timeout(options, link.limits)
         if first is not None:

@@ -68,6 +68,13 @@ def _unbound(*arguments: object) -> Any:
     raise RuntimeError("no revision is agreed on yet")
 
 
+ScopesFor: TypeAlias = Callable[[str, str | None], tuple[str, ...]]
+
+
+def _no_scopes(method: str, name: str | None) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(slots=True, eq=False)
 class Answers:
     """What answers a requester's messages, in one revision.
@@ -83,6 +90,7 @@ class Answers:
         asks_later: whether `ask_inside` also works once the request was answered, as it does for tasks.
         resume_handler: resumes the handler that asked; None to pass each request to a new handler.
         record: does recorded work; by default on each call.
+        scopes_for: returns the scopes that a request needs, given its method and the name or URI in its params.
         notify_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
     """
 
@@ -96,7 +104,12 @@ class Answers:
     asks_later: bool = False
     resume_handler: ResumeHandler | None = None
     record: Recorder = run_once
+    scopes_for: ScopesFor = _no_scopes
     notify_listeners: Callable[[AnyMethod, Any], None] | None = None
+
+    def serve(self, state: list[Any], scopes_for: ScopesFor | None) -> None:
+        """Answer for a server with what its lifespan yielded, in a list, and the scopes that its functions need."""
+        self.state, self.scopes_for = state, scopes_for or _no_scopes
 
 
 async def ignore(params: Any, context: Any) -> None:

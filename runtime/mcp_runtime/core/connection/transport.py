@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from mcp_runtime.core.connection.journal import Journal
 from mcp_runtime.core.connection.requester import Principal
@@ -49,6 +49,7 @@ class Outcome:
         verdict: whether it was accepted.
         code: the JSON-RPC error code for it; 0 if it was accepted.
         reason: what is wrong, for people; empty if it was accepted.
+        scopes: the scopes for lack of which an answer was refused.
         is_answered: whether it is a request, so that an answer is, or was, sent on its channel.
         is_answer: whether it answers an open request of this side.
     """
@@ -58,6 +59,7 @@ class Outcome:
     reason: str = ""
     is_answered: bool = False
     is_answer: bool = False
+    scopes: tuple[str, ...] = ()
 
     @property
     def error(self) -> bytes:
@@ -70,6 +72,7 @@ class Outcome:
         return self.verdict is Verdict.ACCEPTED
 
 
+NO_SCOPES: Final[frozenset[str]] = frozenset()
 ACCEPTED: Final = Outcome(Verdict.ACCEPTED)
 """The outcome of a message that was accepted."""
 
@@ -137,10 +140,23 @@ class Channel(ABC):
         owed_bytes: the size of the results that handlers' tasks wait for the peer to read.
         posted_bytes: the size of the log messages sent since it was last drained.
         is_reading_paused: whether reading from it is paused until it is drained.
+        lacking: the scopes that its request needs, of which the sender lacks some; empty if it was not refused.
+        needed: the scopes that the calls on it needed, and had.
         logs: the gate for log messages; None before the first.
     """
 
-    __slots__ = ("_room", "calls", "is_reading_paused", "link", "logs", "owed_bytes", "posted_bytes", "unread_bytes")
+    __slots__ = (
+        "_room",
+        "calls",
+        "is_reading_paused",
+        "lacking",
+        "link",
+        "logs",
+        "needed",
+        "owed_bytes",
+        "posted_bytes",
+        "unread_bytes",
+    )
 
     link: Any
     calls: dict[Id, Any]
@@ -148,6 +164,8 @@ class Channel(ABC):
     owed_bytes: int
     posted_bytes: int
     is_reading_paused: bool
+    lacking: tuple[str, ...]
+    needed: frozenset[str]
     logs: Gate[bytes] | None
     _room: asyncio.Event | None
 
@@ -158,10 +176,15 @@ class Channel(ABC):
         channel.calls = {}
         channel.unread_bytes = channel.owed_bytes = channel.posted_bytes = 0
         channel.is_reading_paused = False
+        channel.lacking = ()
+        channel.needed = NO_SCOPES
         return channel
 
     principal: Principal | None = None
     """The authenticated sender of the next message; None if unknown."""
+
+    has_authorization: ClassVar[bool] = True
+    """Whether senders need scopes. Only a transport whose peer may call everything sets it to False, such as stdio."""
 
     can_resume: bool = False
     """Whether the peer can resume the channel, so that `close_stream` may be called."""
@@ -205,7 +228,7 @@ class Channel(ABC):
 
     def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
         """Whether a `principal` lacks one of these `scopes`; never where the transport has no authorization."""
-        return False
+        return self.has_authorization and bool(scopes) and (principal is None or not principal.has(scopes))
 
     def finish(self) -> None:  # noqa: B027
         """Handle that nothing is open on the channel any more; the last answer was sent before."""

@@ -92,6 +92,8 @@ def _follow(connection: Connection, name: str, check: Callable[[str], None], cha
     assert isinstance(method, RequestMethod)
 
     async def handler(params: Any, ctx: Context[Any]) -> Any:
+        if name == names.RESOURCES_SUBSCRIBE:
+            ctx.exchange.require(ctx.requester.answers.scopes_for(names.RESOURCES_READ, params.uri))
         check(params.uri)
         result = await own(params, ctx) if own else method.result.build({})
         check(params.uri)  # others may have arrived in the meantime

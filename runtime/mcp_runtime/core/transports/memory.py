@@ -23,6 +23,8 @@ MAX_WAITING_BYTES: Final = 1 << 20
 class MemoryTransport(Transport):
     """One end of a pair; see `memory_pair`."""
 
+    has_authorization = False
+
     def __init__(self) -> None:
         self._other: MemoryTransport
         self._sendable: asyncio.Event | None = None  # only while the other end has too much

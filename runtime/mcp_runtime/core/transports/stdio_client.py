@@ -51,6 +51,7 @@ class StdioTransport(Transport):
         grace: seconds that each step of `close` waits.
     """
 
+    has_authorization = False
     _loop: asyncio.AbstractEventLoop
     _reader: LineReader
     _writer: LineWriter

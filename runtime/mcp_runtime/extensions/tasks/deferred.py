@@ -55,7 +55,8 @@ class DeferrableCall(Run):
             if self.record is None and not self._is_over:
                 if self.asking:
                     raise RuntimeError("defer() was called while a question to the client is open; await that first")
-                self.record = await self.engine.create(self.owner, peer=self.ctx.requester.peer)
+                exchange = self.exchange
+                self.record = await self.engine.create(self.owner, peer=exchange.requester.peer, scopes=exchange.scopes)
                 self.limit(self.record)
                 await self._note()
                 self.ctx.exchange.requester.answers.asks_later = True

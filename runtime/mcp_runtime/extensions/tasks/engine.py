@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextvars import ContextVar, copy_context
 from typing import Any, Final, TypeAlias
 
@@ -226,14 +226,16 @@ class Engine:
         self._renewing: asyncio.Task[None] | None = None
         self._lasting: set[asyncio.Task[Any]] = set()
 
-    async def create(self, owner: str, ttl: int | None = None, *, peer: str | None = None) -> TaskRecord:
+    async def create(
+        self, owner: str, ttl: int | None = None, *, peer: str | None = None, scopes: Collection[str] = ()
+    ) -> TaskRecord:
         """Create a task that this process runs; see `TaskStore.create`.
 
         Raises:
             PeerError: there are too many.
         """
         try:
-            return await self.store.create(owner, ttl, peer=peer)
+            return await self.store.create(owner, ttl, peer=peer, scopes=frozenset(scopes))
         except TaskError as error:
             raise refused(error) from error
 
@@ -282,13 +284,14 @@ class Engine:
             restart: runs a task again; None if it fails instead.
 
         Raises:
-            PeerError: there is no such task.
+            PeerError: there is no such task, or its sender lacks a scope that it needs.
         """
         if not isinstance(task_id, str) or len(task_id) > MAX_ID:
             ctx.connection.log_limited(logging.WARNING, "%s has a taskId that cannot be one", ctx.exchange.name)
             raise PeerError(INVALID_PARAMS, f"taskId must be a string of at most {MAX_ID} characters")
         try:
             record = await self.store.get(owner, task_id)
+            ctx.exchange.require(record.scopes)
             if not record.is_lapsed or self.shared is None:
                 return record
             if (work := await self.shared.take(task_id)) is not None:

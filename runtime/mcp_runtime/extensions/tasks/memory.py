@@ -60,7 +60,9 @@ class MemoryTaskStore(LimitedStore):
         self._pools: dict[str, Pool] = {}
         self._issued = 0
 
-    async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
+    async def create(
+        self, owner: str, ttl: int | None, *, peer: str | None = None, scopes: frozenset[str] = frozenset()
+    ) -> TaskRecord:
         """Create a task; see `TaskStore.create`."""
         tasks = self._owners.setdefault(owner, {})
         pool = self._pools.setdefault(owner, Pool(self._max_tasks))
@@ -68,7 +70,8 @@ class MemoryTaskStore(LimitedStore):
             raise too_many(pool.used)
         kept, now = self._kept(ttl), self._clock()
         task_id = sources.token_hex(16)
-        record = TaskRecord(id=task_id, created_at=now, updated_at=now, ttl=kept, poll_interval=self._poll_interval)
+        pause = self._poll_interval
+        record = TaskRecord(id=task_id, created_at=now, updated_at=now, ttl=kept, poll_interval=pause, scopes=scopes)
         self._issued += 1
         entry = _Entry(self._issued, record, peer)
         tasks[task_id] = entry

@@ -88,7 +88,7 @@ class _SessionRun(Run):
 
     def __init__(self, engine: Engine, ctx: Context[Any], owner: str, record: TaskRecord) -> None:
         exchange = TaskExchange(ctx.exchange, record.id)
-        self.caller = TaskCaller(ctx.peer.__caller__, ctx.connection, record.id, self._asks)
+        self.caller = TaskCaller(ctx.connection, ctx.connection, record.id, self._asks)
         super().__init__(engine, type(ctx)(type(ctx.peer)(self.caller), ctx.request_id, exchange), owner, record)
         self._exchange, self._asking = exchange, 0
 
@@ -149,6 +149,8 @@ class _Receiver:
                 await self._check_tool(tools, params.name, task, ctx)
             if task is None:
                 return await own(params, ctx)
+            # Before there is a task, so that the client is told which scopes it needs.
+            ctx.exchange.require(ctx.requester.answers.scopes_for(method.name, getattr(params, "name", None)))
             # Extra properties of another revision's params were not validated.
             ttl: Any = task.get("ttl") if is_object(task) else getattr(task, "ttl", "")
             return await self._begin(method, own, ttl, ctx)
@@ -178,7 +180,7 @@ class _Receiver:
             records, cursor = await self._engine.store.page(self._owner, params.cursor if params else None)
         except TaskError as error:
             raise refused(error) from error
-        page: dict[str, Any] = {"tasks": [record.wire() for record in records]}
+        page: dict[str, Any] = {"tasks": [r.wire() for r in records if not ctx.exchange.lacks(r.scopes)]}
         if cursor is not None:
             page["nextCursor"] = cursor
         return cast("RequestMethod[Any, Any]", self.spoken.methods[TASKS_LIST]).result.validate(page)
@@ -205,7 +207,7 @@ class _Receiver:
     async def _begin(self, method: RequestMethod[Any, Any], own: Handler, ttl: Any, ctx: Context[Any]) -> Any:
         if ttl is not None and (type(ttl) not in (int, float) or ttl < 0):
             raise PeerError(INVALID_PARAMS, "ttl must be a number, and not negative", {"pointer": "/task/ttl"})
-        record = await self._engine.create(self._owner, ttl)
+        record = await self._engine.create(self._owner, ttl, scopes=ctx.exchange.scopes)
         run = _SessionRun(self._engine, ctx, self._owner, record)
         self._engine.start(run, own, run.exchange.params, lasts=self._lasts)
         self._engine.follow(run, record)

@@ -39,7 +39,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function is_over(status) return status ~= 'working' and status ~= 'input_required' end
 local function state(task)
   local found = redis.call('HMGET', task, 'created', 'updated', 'ttl', 'status', 'message', 'questions', 'outcome',
-    'lease')
+    'lease', 'scopes')
   found[8] = (not is_over(found[4]) and tonumber(found[8]) < now) and 1 or 0
   return found
 end
@@ -68,7 +68,7 @@ for index = 2, 3 do
   elseif left ~= -1 then redis.call('PEXPIRE', KEYS[index], math.max(left, ttl)) end
 end
 redis.call('HSET', task, 'owner', ARGV[6], 'created', now, 'updated', now, 'ttl', ttl, 'status', 'working',
-  'message', '', 'questions', '{}', 'holder', ARGV[7], 'lease', now + ARGV[8])
+  'message', '', 'questions', '{}', 'holder', ARGV[7], 'lease', now + ARGV[8], 'scopes', ARGV[9])
 if ttl ~= '' then redis.call('PEXPIRE', task, ttl) end
 return state(task)
 """
@@ -174,14 +174,18 @@ class RedisTaskStore(LeasedStore):
         self._failed: float | None = None
         self._forgetting: set[asyncio.Task[Any]] = set()
 
-    async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
+    async def create(
+        self, owner: str, ttl: int | None, *, peer: str | None = None, scopes: frozenset[str] = frozenset()
+    ) -> TaskRecord:
         """Create a task; see `TaskStore.create`."""
         task_id, kept = sources.token_hex(16), self._kept(ttl)
         share = self._max_tasks if peer is None else (self._max_tasks + 1) // 2
         keys = self._tasks + task_id, self._order(owner), self._order(owner, peer or "")
         limits = self._max_tasks, share, self._tasks
         lease = self._holder, round(self._lease * 1000)
-        found = await self._run(_CREATE, keys, task_id, "" if kept is None else kept, *limits, owner, *lease)
+        found = await self._run(
+            _CREATE, keys, task_id, "" if kept is None else kept, *limits, owner, *lease, " ".join(scopes)
+        )
         if isinstance(found, int):
             raise too_many(found)
         return self._record(task_id, found)
@@ -293,7 +297,7 @@ class RedisTaskStore(LeasedStore):
     def _record(self, task_id: str, found: Sequence[Any] | None) -> TaskRecord:
         if not found:
             raise unknown()
-        created, updated, ttl, status, message, questions, _, is_lapsed = found
+        created, updated, ttl, status, message, questions, _, is_lapsed, scopes = found
         return TaskRecord(
             id=task_id,
             created_at=datetime.fromtimestamp(int(created) / 1000, UTC),
@@ -302,6 +306,7 @@ class RedisTaskStore(LeasedStore):
             poll_interval=self._poll_interval,
             status=Status(status.decode()),
             message=message.decode(),
+            scopes=frozenset(scopes.decode().split()),
             questions=json.loads(questions),
             is_lapsed=bool(is_lapsed),
         )

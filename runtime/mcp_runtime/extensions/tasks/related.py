@@ -116,6 +116,8 @@ class TaskExchange(Exchange):
         connection, meta = exchange.connection, dict(exchange.meta)
         super().__init__(connection, Notification(exchange.name, {"_meta": meta}), connection.main)
         self.requester, self.id = connection.requester, exchange.id
+        # The task may do no more than its request.
+        self.principal, self.scopes = exchange.principal, exchange.scopes
         self.method, self.params = exchange.method, exchange.params
         # The params are needed for as long as the task runs.
         self.held, exchange.held = exchange.held, None

@@ -34,13 +34,13 @@ _SCHEMA: Final = """
 create table if not exists tasks (
     number integer primary key autoincrement, id text unique not null, owner text not null, peer text,
     created real not null, updated real not null, ttl integer, expires real, status text not null,
-    message text not null, questions text not null, outcome text, size integer not null default 0,
+    message text not null, questions text not null, scopes text not null, outcome text, size integer not null default 0,
     holder text, lease real, answers text not null default '{}', work text not null default '{}'
 );
 create index if not exists tasks_of_owners on tasks (owner, number);
 create index if not exists tasks_expire on tasks (expires);
 """
-_COLUMNS: Final = "id, created, updated, ttl, status, message, questions, lease"
+_COLUMNS: Final = "id, created, updated, ttl, status, message, questions, scopes, lease"
 _KEPT: Final = "(expires is null or expires >= ?)"
 _UNFINISHED: Final = "status in ('working', 'input_required')"
 
@@ -66,7 +66,9 @@ class SqliteTaskStore(LeasedStore):
         self._thread = ThreadPoolExecutor(1, "mcp-tasks")
         self._file: sqlite3.Connection | None = None
 
-    async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
+    async def create(
+        self, owner: str, ttl: int | None, *, peer: str | None = None, scopes: frozenset[str] = frozenset()
+    ) -> TaskRecord:
         """Create a task; see `TaskStore.create`."""
         kept = self._kept(ttl)
 
@@ -78,9 +80,9 @@ class SqliteTaskStore(LeasedStore):
                 raise too_many(counts[0])
             expires = None if kept is None else now + kept / 1000
             lease = self._holder, now + self._lease
-            values = (task_id, owner, peer, now, now, kept, expires, Status.WORKING.value, *lease)
-            into = "id, owner, peer, created, updated, ttl, expires, status, holder, lease, message, questions"
-            file.execute(f"insert into tasks ({into}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '{{}}')", values)
+            values = (task_id, owner, peer, now, now, kept, expires, Status.WORKING.value, " ".join(scopes), *lease)
+            into = "id, owner, peer, created, updated, ttl, expires, status, scopes, holder, lease, message, questions"
+            file.execute(f"insert into tasks ({into}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '{{}}')", values)
             return self._find(file, owner, task_id)
 
         return await self._run(create)
@@ -228,7 +230,7 @@ class SqliteTaskStore(LeasedStore):
         return self._record(row)
 
     def _record(self, row: tuple[Any, ...]) -> TaskRecord:
-        task_id, created, updated, ttl, status, message, questions, lease = row
+        task_id, created, updated, ttl, status, message, questions, scopes, lease = row
         return TaskRecord(
             id=task_id,
             created_at=datetime.fromtimestamp(created, UTC),
@@ -237,6 +239,7 @@ class SqliteTaskStore(LeasedStore):
             poll_interval=self._poll_interval,
             status=Status(status),
             message=message,
+            scopes=frozenset(scopes.split()),
             questions=json.loads(questions),
             is_lapsed=lease is not None and lease < sources.wall() and not Status(status).is_terminal,
         )

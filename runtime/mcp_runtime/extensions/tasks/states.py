@@ -75,6 +75,7 @@ class TaskRecord:
         poll_interval: milliseconds to wait between polls; None for no preference.
         status: its state.
         message: a description of the state; may be empty.
+        scopes: those that its call needed, and that whoever asks for it needs too.
         questions: the requests that it waits for, as JSON values by their keys (2026-07-28).
         is_lapsed: whether the process that ran it has stopped renewing its lease.
     """
@@ -86,6 +87,7 @@ class TaskRecord:
     poll_interval: int | None = None
     status: Status = Status.WORKING
     message: str = ""
+    scopes: frozenset[str] = frozenset()
     questions: Mapping[str, Any] = field(default_factory=dict[str, Any])
     is_lapsed: bool = False
 

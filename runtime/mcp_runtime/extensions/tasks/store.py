@@ -62,13 +62,16 @@ class TaskStore(Protocol):
     All methods raise `UnknownTask` for a task that the owner does not have (any more).
     """
 
-    async def create(self, owner: str, ttl: int | None, *, peer: str | None = None) -> TaskRecord:
+    async def create(
+        self, owner: str, ttl: int | None, *, peer: str | None = None, scopes: frozenset[str] = frozenset()
+    ) -> TaskRecord:
         """Create a task that this process runs.
 
         Args:
             owner: the owner of the task.
             ttl: milliseconds for which the owner wants the task to be kept; None for no preference.
             peer: which of the clients without a name asks for it; none of them gets more than half of the tasks.
+            scopes: what whoever asks for the task must have been granted: `TaskRecord.scopes`.
 
         Raises:
             TooManyTasks: the owner or the peer has reached the limit of tasks.

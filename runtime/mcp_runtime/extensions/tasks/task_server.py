@@ -109,6 +109,7 @@ class TaskServer:
             text = "%d answers to no open question of the task %s are ignored"
             ctx.connection.log_limited(logging.INFO, text, strange, record.id)
         if (run := engine.running.get(record.id)) is not None:
+            run.exchange.principal = ctx.principal
             run.answer(given)
         elif engine.shared is not None and not record.status.is_terminal:
             # Bad answers are refused here, since the process that runs the task cannot reply to this client.
@@ -145,7 +146,8 @@ class TaskServer:
         connection = ctx.connection
         method: Any = ctx.requester.binding.methods[TOOLS_CALL] if ctx.requester.binding else None
         params = method.params.build({**work["call"], "_meta": dict(ctx.meta)})
-        exchange = Exchange.of(connection, method, params, Way.RECEIVED, ctx.requester)
+        exchange = Exchange.of(connection, method, params, Way.RECEIVED, ctx.requester, cause=ctx.exchange)
+        exchange.require(record.scopes)
         again: Context[Any] = type(ctx)(type(ctx.peer)(connection), ctx.request_id, exchange)
         call = DeferrableCall(self.engine, again, record, work)
         await self.engine.move(call.owner, record.id, Status.WORKING, message=record.message)

@@ -134,6 +134,7 @@ class Suspensions:
         may_come = exchange.connection is connection or is_here
         if task is None or not may_come or requester.principal != exchange.requester.principal or not is_same:
             raise unknown_state()
+        received.require(exchange.scopes)
         answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester)
         self._forget(asking)
         connection.inbound.resume(exchange, received)

@@ -178,7 +178,12 @@ class Access:
         if self.auth is None or (principal is not None and principal.has(self.auth.scopes)):
             return
         id_, scopes = self._needs(body)
-        raise Refusal(Case.SCOPES, " ".join((*self.auth.scopes, *scopes)), headers=self.forbids(scopes), id_=id_)
+        raise self.lacking(scopes, id_)
+
+    def lacking(self, scopes: Collection[str], id_: int | str | None = None) -> Refusal:
+        """Return the refusal of a message whose sender lacks scopes."""
+        needed = (*(self.auth.scopes if self.auth is not None else ()), *scopes)
+        return Refusal(Case.SCOPES, " ".join(dict.fromkeys(needed)), headers=self.forbids(scopes), id_=id_)
 
     def forbids(self, scopes: Collection[str]) -> list[tuple[bytes, bytes]]:
         """Return the header for a sender that lacks scopes."""

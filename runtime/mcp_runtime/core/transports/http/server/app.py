@@ -112,6 +112,8 @@ class HttpApp(Application):
             after: int | None = None
             if last := headers.get(b"last-event-id"):
                 stream, after = await session.find(last.decode("latin-1"))
+                if stream.lacks(needed := session.needed_by(stream), sender.principal):
+                    raise self._access.lacking(sorted(needed))
             with session, until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
                 await pump(stream, request, self._quiet, after=after)
         finally:
@@ -250,6 +252,8 @@ class HttpApp(Application):
                 return
             refused = stream.sole
             stream.finish()
+            if outcome.scopes:
+                raise self._access.lacking(outcome.scopes)
             if outcome.is_accepted and refused is None:
                 await request.respond(Case.ACCEPTED.status)
             else:

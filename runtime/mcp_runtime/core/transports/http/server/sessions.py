@@ -54,6 +54,10 @@ PRIMES_SINCE: Final = "2025-11-25"
 """The first revision in which streams begin with an event without data, and may be closed early."""
 
 
+MAX_NEEDED: Final = 1000
+"""Of how many ended streams a session knows which scopes a client needs to read them again."""
+
+
 class HttpSession(Owner):
     """The transport of one session.
 
@@ -73,7 +77,7 @@ class HttpSession(Owner):
         self.id = id_
         self.shared = shared
         self.sender = sender
-        self.principal, self.address = sender
+        self.address = sender.address
         self.exchanges = 0
         self.is_closed = False
         self._loop = asyncio.get_running_loop()
@@ -81,6 +85,8 @@ class HttpSession(Owner):
         self.common: Stream = CommonStream(self, sender)
         self.streams: dict[int, Stream] = {}
         self._next = 1
+        self._needed: dict[int, frozenset[str]] = {}  # the scopes of the last ended streams whose calls needed some
+        self._forgotten = 0  # the last stream of which that is no longer known
         self._silent: tuple[int, ...] = ()  # the last that ended without a message: their calls were cancelled
 
     def begin(self) -> None:
@@ -124,6 +130,11 @@ class HttpSession(Owner):
 
     def finished(self, stream: Stream) -> None:
         """Forget a stream that has ended; its events are stored for a while."""
+        if stream.needed and self.shared.events is not None:
+            self._needed[stream.number] = stream.needed
+            if len(self._needed) > MAX_NEEDED:
+                self._forgotten = next(iter(self._needed))
+                del self._needed[self._forgotten]
         if self.streams.pop(stream.number, None) is not None and stream.outlet is not None and not stream.last:
             self._silent = (*self._silent[-99:], stream.number)
 
@@ -162,9 +173,13 @@ class HttpSession(Owner):
         if self.shared.events is not None:
             await self.shared.events.forget(self.id)
 
+    def needed_by(self, stream: Stream) -> frozenset[str]:
+        """Return the scopes that a client needs to read a stream again."""
+        return self._needed.get(stream.number, stream.needed)
+
     async def _ended(self, number: int, after: int) -> Stream:
         """Return a stream that has ended, with its stored messages."""
-        if self.shared.events is None or not 0 < number < self._next:
+        if self.shared.events is None or not self._forgotten < number < self._next:
             raise Refusal(Case.NO_EVENT)
         kept = await self.shared.events.after(self.id, number, after)
         if kept is None and (after or number not in self._silent):

@@ -1,13 +1,12 @@
 """HTTP+SSE as an ASGI application (specification of 2024-11-05: basic/transports, HTTP with SSE)."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Pool
-from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.connection.transport import ACCEPTED, Outcome, Verdict
 from mcp_runtime.core.handshake.server import by_era, start_session
 from mcp_runtime.core.protocol import jsonrpc
@@ -66,10 +65,6 @@ class SseSession(HttpSession):
         outcome = self.receiver.message_received(body, self)
         has_error = self.common.last > sent and outcome.verdict is not Verdict.MALFORMED
         return ACCEPTED if has_error else outcome
-
-    def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
-        """Whether the sender of a message lacks one of these scopes."""
-        return principal is None or not principal.has(scopes)
 
     def pause_reading(self) -> None:
         """Let POSTs wait until `resume_reading`."""
@@ -224,6 +219,8 @@ class SseApp(Application):
             self._posts.add(sender.peer, -1)
         if session.is_closed:
             raise Refusal(Case.NO_STREAM)
+        if outcome.scopes:
+            raise self._access.lacking(outcome.scopes)
         if session.connection.state is not State.NEW:
             self._silent.end(session)
         if outcome.is_accepted:

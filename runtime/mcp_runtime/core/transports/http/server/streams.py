@@ -1,11 +1,10 @@
 """The streams of messages to a client, and the HTTP responses through which they are sent."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from mcp_runtime.core.connection.calls import Pool
-from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Channel, Sent
 from mcp_runtime.core.transports.http.server.asgi import (
     EVENTS,
@@ -41,7 +40,6 @@ class Stream(Channel):
         last: the number of its last event.
         outlet: the response that its events are sent through, or None at the moment.
         code: the code of the last message, if that is an error response; otherwise 0.
-        lacking: the scopes that its request needs, of which the sender lacks some; empty if it was not refused.
     """
 
     __slots__ = (
@@ -55,7 +53,6 @@ class Stream(Channel):
         "can_resume",
         "code",
         "is_finished",
-        "lacking",
         "last",
         "number",
         "outlet",
@@ -75,7 +72,6 @@ class Stream(Channel):
         self.principal, self.address = sender
         self.is_finished = False
         self.code = 0
-        self.lacking: tuple[str, ...] = ()
         self.last = 0
         self.outlet: Outlet | None = None
         self._owner = owner
@@ -104,13 +100,6 @@ class Stream(Channel):
     def is_complete(self) -> bool:
         """Whether all its messages wait for a response, and are few bytes."""
         return self.is_finished and bool(self._early) and sum(map(len, self._early or ())) <= HIGH_WATER
-
-    def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
-        """Whether the sender lacks one of these scopes; then the answer has status 403, if that was not sent yet."""
-        if principal is not None and principal.has(scopes):
-            return False
-        self.lacking = tuple(scopes)
-        return True
 
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:
         """Send a message to the client, now or when it reconnects; without an event store it may be lost until then."""
