@@ -1,6 +1,7 @@
 """The configuration of a host, in every spelling that is in use; what is wrong in it is one line with the place."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +112,35 @@ def test_a_file_that_is_wrong_is_named(text: str, error: str, tmp_path: Path) ->
         Host.from_file(tmp_path / "other.json", Client)
 
 
-def test_secrets_are_masked_where_an_entry_is_shown() -> None:
-    found = one({"command": "npx", "args": ["--token", "s3cr3t"], "env": {"API_KEY": "k3y"}})
-    assert "s3cr3t" not in str(found)
-    assert "k3y" not in f"{found} {found!r}"
-    other = one({"url": "https://user:pa55@e.com/mcp", "headers": {"Authorization": "Bearer t0ken"}})
-    assert not {"pa55", "t0ken"} & set(json.dumps(f"{other} {other!r}").replace(":", " ").replace("@", " ").split())
+@pytest.mark.parametrize("piece", ["/* ", '\\"', '"', ",", ", /*", "${", "${a", "${a:-", "${env:", "${input:a", "//,"])
+@pytest.mark.parametrize("is_text", [False, True])
+@pytest.mark.timeout(20)
+def test_a_large_file_of_one_piece_takes_linear_time(piece: str, is_text: bool, tmp_path: Path) -> None:
+    """Quadratic time would be minutes."""
+    hostile = piece * (1_000_000 // len(piece))
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"a": {"command": hostile}}}) if is_text else hostile)
+    try:
+        [found] = read_file(path)
+        assert str(found)
+    except ConfigurationError as error:
+        assert len(str(error)) < 1_000
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large"])
+def test_only_regular_files_of_some_size_are_read(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "folder":
+            path.mkdir()
+        case _:
+            path.write_text(" " * (5 << 20))
+    with pytest.raises(
+        ConfigurationError, match=r"mcp.json: cannot be read: (not a regular|Is a dir|larger than 4 MiB)"
+    ):
+        read_file(path)

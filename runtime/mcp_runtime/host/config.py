@@ -4,22 +4,22 @@ The file is that of desktop clients and editors: ``mcpServers`` (or ``servers``,
 entry; comments and trailing commas are allowed. Members that only other programs know are ignored.
 """
 
-import hashlib
-import json
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.json_text import NotIJson, read
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
-from mcp_runtime.middleware.masking import Masker
+from mcp_runtime.host.approval import Launch
 
 MAX_BYTES: Final = 4 << 20
 """The largest file that is read, in bytes."""
@@ -28,9 +28,12 @@ STARTUP_TIMEOUT: Final = 30.0
 _STDIO: Final = frozenset(("stdio", "local"))
 _HTTP: Final = frozenset(("http", "streamable-http", "streamablehttp", "streamable_http", "remote"))
 _URLS: Final = ("url", "serverUrl", "httpUrl")
-_SKIPPED: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*+[}\]])', re.DOTALL)
-"""What a comment or a trailing comma may stand in, or is."""
-_VARIABLE: Final = re.compile(r"\$\{(?:(env|input):)?([^}:]+)(?::-([^}]*))?\}")
+# Each takes linear time: what is not closed extends to the end, so that nothing in it is tried again.
+_SKIPPED: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=(?:\s|//[^\n]*|/\*.*?(?:\*/|\Z))*+[}\]])', re.DOTALL
+)
+"""Texts, comments and trailing commas."""
+_VARIABLE: Final = re.compile(r"\$\{(?:(env|input):)?([^{}:$]++)(?::-([^}]*+))?(?:\}|(\Z))")
 
 Inputs = Callable[[Mapping[str, Any]], str]
 """Asks for a value: gets an entry of ``inputs`` (``id``, ``description``, ``password``)."""
@@ -60,7 +63,7 @@ class ServerEntry:
         lock: the lock file that its tools must match (`mcp-bindgen tools generate`); None for none.
         allow: which of its tools are taken, as globs over the server's own names.
         deny: which of those are not.
-        digest: identifies what the entry starts or reaches; secrets cannot be read from it.
+        written: its command, URL, variables and headers without the answers to inputs; None for the values above.
     """
 
     name: str
@@ -78,7 +81,7 @@ class ServerEntry:
     lock: Path | None = None
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
-    digest: str = ""
+    written: Launch | None = field(default=None, repr=False)
 
     def takes(self, tool: str) -> bool:
         """Whether a tool is taken.
@@ -91,7 +94,17 @@ class ServerEntry:
 
     def __str__(self) -> str:
         """What is started or reached, with secrets masked."""
-        return Masker().mask_text(" ".join(self.command) or self.url)
+        return str(self._launch())
+
+    @property
+    def digest(self) -> str:
+        """Identifies what it starts or reaches; answers to inputs and masked variables are not part of it."""
+        return self._launch().digest(self.name)
+
+    def _launch(self) -> Launch:
+        return self.written or Launch(
+            command=self.command, cwd=self.cwd or "", env=self.env, url=self.url, headers=self.headers
+        )
 
     def connect(self, stderr: Callable[[str], None], auth: Any = None) -> AbstractAsyncContextManager[Peer]:
         """Start or reach it.
@@ -116,15 +129,29 @@ def read_file(path: Path, inputs: Inputs | None = None) -> tuple[ServerEntry, ..
         ConfigurationError: the file cannot be read, or a server in it is wrong.
     """
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path).decode()
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(text) > MAX_BYTES:
-        raise ConfigurationError(f"{path}: is larger than {MAX_BYTES >> 20} MiB")
     try:
         return parse(read(_SKIPPED.sub(_plain, text).encode()), inputs, source=str(path), folder=path.parent)
     except NotIJson as error:
         raise ConfigurationError(f"{path}: is not JSON: {clipped(str(error), 200)}") from None
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the contents of a file; a folder with a configuration may come from anywhere.
+
+    Raises:
+        OSError: it cannot be read, is a device or a pipe, or is larger than `MAX_BYTES`.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # opening a pipe must not block
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(errno.EFBIG, f"larger than {MAX_BYTES >> 20} MiB")
+    return data
 
 
 def parse(
@@ -148,7 +175,21 @@ def parse(
 
 
 def _plain(found: "re.Match[str]") -> str:
-    return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
+    text = found[0]
+    is_cut_off = text.startswith("/*") and (len(text) < 4 or not text.endswith("*/"))
+    return text if text.startswith('"') or is_cut_off else re.sub(r"[^\n]", " ", text)
+
+
+class _Text(NamedTuple):
+    """A text of a configuration.
+
+    Attributes:
+        value: the text with its variables filled in.
+        written: the text in which only variables of the environment are filled in.
+    """
+
+    value: str = ""
+    written: str = ""
 
 
 class _Reader:
@@ -179,47 +220,56 @@ class _Reader:
         off = entry.get("disabled") is True or entry.get("enabled") is False
         command = () if off else self._command(entry, place)
         url_member = next((key for key in _URLS if key in entry), "url")
-        url = "" if off else self._text(entry, url_member, place)
+        url = _Text() if off else self._text(entry, url_member, place)
         if not name:
             raise self.error(place, "has no name")
-        if not off and bool(command) == bool(url):
+        if not off and bool(command) == bool(url.value):
             raise self.error(place, "must have either command or url" if command else "has neither command nor url")
         if is_started is not None and not off and is_started != bool(command):
             raise self.error((*place, "type"), f"is {kind}, which does not fit {'command' if command else url_member}")
-        if url and not re.match(r"https?://[^/]", url, re.IGNORECASE):
+        if url.value and not re.match(r"https?://[^/]", url.value, re.IGNORECASE):
             raise self.error((*place, url_member), "must be an http or https URL")
         chosen = entry.get("tools", {})
         chosen = {"allow": chosen} if is_array(chosen) else self.members(chosen, (*place, "tools"))
-        lock = self._text(entry, "lock", place)
-        raw = json.dumps([name, command, url, entry], sort_keys=True)
+        allow = self._list({"allow": ["*"], **chosen}, "allow", (*place, "tools"))
+        lock = self._text(entry, "lock", place).value
+        cwd = self._text(entry, "cwd", place)
+        env = {} if off else self._texts(entry, "env", place)
+        headers = {} if off else self._texts(entry, "headers", place)
         return ServerEntry(
             name=name,
-            command=command,
-            env={} if off else self._texts(entry, "env", place),
-            cwd=self._text(entry, "cwd", place) or None,
-            url=url,
+            command=tuple(word.value for word in command),
+            env=env,
+            cwd=cwd.value or None,
+            url=url.value,
             sse=kind == "sse" or ("httpUrl" in entry and url_member == "url"),
-            headers={} if off else self._texts(entry, "headers", place),
+            headers=headers,
             is_disabled=off,
             timeout=self._seconds(entry, "timeout", place),
             startup_timeout=self._seconds(entry, "startup_timeout", place) or STARTUP_TIMEOUT,
             is_required=entry.get("required") is True,
-            revision=self._text(entry, "revision", place),
+            revision=self._text(entry, "revision", place).value,
             lock=self._folder / lock if lock else None,
-            allow=self._list(chosen, "allow", (*place, "tools")) if "allow" in chosen else ("*",),
-            deny=self._list(chosen, "deny", (*place, "tools")),
-            digest=hashlib.sha256(raw.encode()).hexdigest()[:32],
+            allow=tuple(one.value for one in allow),
+            deny=tuple(one.value for one in self._list(chosen, "deny", (*place, "tools"))),
+            written=Launch(
+                command=tuple(word.written for word in command),
+                cwd=cwd.written,
+                env={name: str(entry["env"][name]) for name in env},
+                url=url.written,
+                headers={name: str(entry["headers"][name]) for name in headers},
+            ),
         )
 
-    def _command(self, entry: Mapping[str, Any], place: tuple[str, ...]) -> tuple[str, ...]:
+    def _command(self, entry: Mapping[str, Any], place: tuple[str, ...]) -> tuple[_Text, ...]:
         if is_array(entry.get("command")):
             words = self._list(entry, "command", place)
         else:
             program = self._text(entry, "command", place)
-            words = (program,) if program else ()
+            words = (program,) if program.value else ()
         return words + self._list(entry, "args", place) if words else ()
 
-    def _list(self, entry: Mapping[str, Any], key: str, place: tuple[str, ...]) -> tuple[str, ...]:
+    def _list(self, entry: Mapping[str, Any], key: str, place: tuple[str, ...]) -> tuple[_Text, ...]:
         found = entry.get(key, [])
         if not is_array(found) or not all(isinstance(word, str) for word in found):
             raise self.error((*place, key), "must be a list of strings")
@@ -230,9 +280,9 @@ class _Reader:
         for name, text in found.items():
             if not isinstance(text, str | int | float):
                 raise self.error((*place, key, name), "must be a string")
-        return {name: self._filled(str(text), (*place, key, name)) for name, text in found.items()}
+        return {name: self._filled(str(text), (*place, key, name)).value for name, text in found.items()}
 
-    def _text(self, entry: Mapping[str, Any], key: str, place: tuple[str, ...]) -> str:
+    def _text(self, entry: Mapping[str, Any], key: str, place: tuple[str, ...]) -> _Text:
         found = entry.get(key) or ""
         if not isinstance(found, str):
             raise self.error((*place, key), "must be a string")
@@ -244,19 +294,25 @@ class _Reader:
             raise self.error((*place, key), "must be a number of seconds above 0")
         return found
 
-    def _filled(self, text: str, place: tuple[str, ...]) -> str:
+    def _filled(self, text: str, place: tuple[str, ...]) -> _Text:
         """Replace the variables of a text."""
-
-        def value(found: "re.Match[str]") -> str:
-            kind, name, otherwise = found.groups()
+        values: list[str] = []
+        written: list[str] = []
+        end = 0
+        for found in _VARIABLE.finditer(text):
+            kind, name, otherwise, is_cut_off = found.groups()
+            if is_cut_off is not None:
+                break
             if kind == "input":
-                return self._answer(name, place)
-            known = os.environ.get(name) or otherwise
-            if known is None:
+                value = self._answer(name, place)
+            elif (known := os.environ.get(name) or otherwise) is not None:
+                value = known
+            else:
                 raise self.error(place, f"the environment variable {clipped(name, 100)} is not set")
-            return known
-
-        return _VARIABLE.sub(value, text)
+            values += (text[end : found.start()], value)
+            written += (text[end : found.start()], found[0] if kind == "input" else value)
+            end = found.end()
+        return _Text("".join((*values, text[end:])), "".join((*written, text[end:])))
 
     def _answer(self, name: str, place: tuple[str, ...]) -> str:
         if name not in self.questions or self._inputs is None:

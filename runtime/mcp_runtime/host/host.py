@@ -1,13 +1,8 @@
 """All servers of an agent behind one object: configured in a file, connected together, each failing alone."""
 
 import asyncio
-import inspect
-import json
-import os
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +13,7 @@ from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import ClientStub
+from mcp_runtime.host.approval import is_approved
 from mcp_runtime.host.catalogue import Catalogue, catalogue_of
 from mcp_runtime.host.config import ConfigurationError, Inputs, ServerEntry, parse, read_file
 from mcp_runtime.host.policy import Policy
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=ClientStub[Any])
 
 Approve = Callable[[ServerEntry], bool | Awaitable[bool]]
-"""Decides whether a server may be started; its text shows the command or URL with secrets masked."""
+"""Decides whether a server may be started; `str(entry)` is the command or URL with secrets masked."""
 Answer = Callable[[str, Any], Awaitable[Any]]
 """Answers what a server asks for: gets the server's name and the params, and returns the result."""
 
@@ -58,7 +54,7 @@ class Host(Generic[ClientT]):
         wait: seconds that entering the host waits for servers that are still connecting; required ones are waited for
             as long as they may take.
         approve: asked once per server, before it is started or reached; by default none is asked about.
-        approvals: the file in which the answers of `approve` are kept, by server and digest of its entry.
+        approvals: the file in which the answers of `approve` are kept, by `ServerEntry.digest`.
         auth: returns what signs in to a server over HTTP (`mcp_runtime.OAuth`), or None; not asked about servers
             that have a header ``Authorization``.
         sampling: answers `sampling/createMessage`, for all servers; None to declare no such capability.
@@ -276,17 +272,7 @@ class Host(Generic[ClientT]):
         if self._approve is None:
             return True
         async with self._asking:  # one question at a time
-            kept: dict[str, Any] = {}
-            if self._approvals is not None:
-                with suppress(FileNotFoundError):
-                    kept = json.loads(self._approvals.read_bytes())
-            answer = kept.get(entry.digest)
-            if not isinstance(answer, bool):
-                given = self._approve(entry)
-                answer = bool(await given if inspect.isawaitable(given) else given)
-                if self._approvals is not None:
-                    _write(self._approvals, json.dumps({**kept, entry.digest: answer}, indent=2))
-            return answer
+            return await is_approved(entry, self._approve, self._approvals)
 
     def _changed(self) -> None:
         self._is_current = False
@@ -307,14 +293,3 @@ class Host(Generic[ClientT]):
         answers = {name: bound(answer) for name, answer in self._answers.items()}
         handlers = type("HostHandlers", (self._handlers,), answers)() if answers else None
         return await self._client.open(peer, handlers=handlers, options=options, extensions=self._extensions)
-
-
-def _write(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise

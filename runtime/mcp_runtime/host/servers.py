@@ -16,7 +16,7 @@ from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.host.catalogue import Offer
-from mcp_runtime.host.config import ConfigurationError, ServerEntry
+from mcp_runtime.host.config import ConfigurationError, ServerEntry, read_regular
 from mcp_runtime.tools import CONTRACT, digest, list_items
 
 ClientT = TypeVar("ClientT", bound=ClientStub[Any])
@@ -302,7 +302,7 @@ class HostServer(Generic[ClientT]):
         if self.entry.lock is None:
             return None
         try:
-            found = json.loads(self.entry.lock.read_bytes())
+            found = json.loads(read_regular(self.entry.lock))
         except (OSError, ValueError, RecursionError) as error:
             raise ConfigurationError(f"{self.entry.lock}: cannot be read: {clipped(str(error), 200)}") from None
         tools = found.get("tools") if is_object(found) else None

@@ -91,7 +91,7 @@ _USER_INFO: Final = re.compile(r"(://[^/\s:@\[]{0,256}:)(?!\d{1,5}[/?#])[^\s@\"'
 _PRIVATE_KEY: Final = re.compile(
     r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,6}-----)(?:(?!-----END)[\s\S]){1,16384}"
 )
-_WELL_KNOWN: Final = re.compile(
+WELL_KNOWN: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"eyJ[\w-]{6,2048}\.[\w-]{2,4096}\.[\w-]{0,2048}"  # JSON Web Token
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}"  # Amazon
@@ -152,7 +152,7 @@ class Masker:
         text = _BASIC.sub(_without_password, text)
         if "://" in text:
             text = _USER_INFO.sub(rf"\1{MASK}@", text)
-        text = _WELL_KNOWN.sub(MASK, text)
+        text = WELL_KNOWN.sub(MASK, text)
         return self._without_values(_ASSIGNED, self._without_values(_OPTION, text))
 
     def is_secret(self, name: str) -> bool:
