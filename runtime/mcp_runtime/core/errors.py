@@ -45,10 +45,17 @@ _MAX_SHOWN: Final = 4000
 
 
 class McpError(Exception):
-    """Base class of all runtime errors. Its text never contains raw control characters, even from the peer."""
+    """Base class of all runtime errors. Its text never contains raw control characters, even from the peer.
+
+    Attributes:
+        first: what else failed, and led to this; the text of the error begins with it. Usually empty.
+    """
+
+    first = ""
 
     def __str__(self) -> str:
-        return clipped(super().__str__(), _MAX_SHOWN)
+        text = super().__str__()
+        return clipped(f"{self.first}: {text}" if self.first else text, _MAX_SHOWN)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _copied, (type(self), self.args), self.__dict__

@@ -99,7 +99,7 @@ class Issuer:
         """
         asked = dict(parse_qsl(urlsplit(url).query))
         self.requests.append(("/authorize", asked))
-        answer = {"state": asked["state"], "iss": self.url}
+        answer = {"state": asked["state"], "iss": self.metadata["issuer"]}
         if self.error:
             answer["error"] = self.error
         else:

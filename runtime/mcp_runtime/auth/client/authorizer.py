@@ -30,6 +30,7 @@ class Authorizer(ABC):
         store: keeps tokens and registrations; None for memory.
         send_resource: whether requests name the server as the resource (RFC 8707).
         insecure: whether http is allowed beyond loopback.
+        issuer_slash: whether the metadata of an issuer may spell it with or without the slash after the origin.
 
     Attributes:
         extension: the extension that its use is declared by; may be empty.
@@ -39,12 +40,19 @@ class Authorizer(ABC):
     asks_person = False
 
     def __init__(
-        self, client: Registered | None, store: Store | None, *, send_resource: bool = True, insecure: bool = False
+        self,
+        client: Registered | None,
+        store: Store | None,
+        *,
+        send_resource: bool = True,
+        insecure: bool = False,
+        issuer_slash: bool = False,
     ) -> None:
         self._given = client
         self._store = store or MemoryStore()
         self._send_resource = send_resource
         self._insecure = insecure
+        self._any_slash = issuer_slash
         self._held: dict[str, Token | None] = {}
         self._signing_in = Shared[Token](may_cancel=True)
         self._refreshing = Shared[Token | None](may_cancel=False)
@@ -77,7 +85,7 @@ class Authorizer(ABC):
         if held is not None and held.access != signing.token and held.is_usable and needed <= {*held.scopes}:
             return held.access
         reach = Reach(private=bool(address) and not is_public(address), insecure=self._insecure)
-        resource = await find_resource(signing.url, said, reach)
+        resource = await find_resource(signing.url, said, reach, any_slash=self._any_slash)
         is_expired = status == HTTPStatus.UNAUTHORIZED and signing.attempts == 1
         is_refreshable = is_expired and held is not None and resource.names(held.issuer)
         if is_refreshable and (fresh := await self._refreshed(key, signing.token)) is not None:
@@ -132,7 +140,7 @@ class Authorizer(ABC):
     def _issuer_of(self, url: str, resource: Resource) -> str:
         """Choose an issuer of a server: that of the given client, or one that is known, or the first."""
         if self._given is None:
-            return next((each for each in resource.issuers if self._kept(each)), resource.issuers[0])
+            return resource.known(self._kept)
         if not resource.names(self._given.issuer):
             problem = f"the server names the issuer {clipped(resource.issuers[0], 200)}, not {self._given.issuer}"
             raise AuthorizationError(SIGNING_IN, url, problem, "use a client of that issuer, if you trust it")
@@ -145,7 +153,8 @@ class Authorizer(ABC):
         return replace(client, secret=own.secret) if own is not None and is_own else client
 
     async def _sign_in(self, key: str, resource: Resource, said: Challenge, held: Token | None, reach: Reach) -> Token:
-        issuer = await find_issuer(self._issuer_of(key, resource), reach, is_old=resource.is_old)
+        name = self._issuer_of(key, resource)
+        issuer = await find_issuer(name, reach, is_old=resource.is_old, any_slash=resource.any_slash)
         before = held.scopes if held is not None and held.issuer == issuer.name else ()
         named = resource.scopes if said.scopes is None else said.scopes
         more = (OFFLINE,) if self.asks_person and OFFLINE in issuer.scopes else ()

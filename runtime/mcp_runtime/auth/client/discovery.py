@@ -5,6 +5,7 @@ The revision is unknown before a client has signed in, so what the server shows 
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -58,16 +59,28 @@ class Resource:
         issuers: those that may issue tokens.
         scopes: the scopes to request if a challenge names none.
         is_old: whether it has no metadata, so that its origin is the issuer.
+        any_slash: whether an issuer may differ by the slash after its origin.
     """
 
     name: str
     issuers: tuple[str, ...]
     scopes: tuple[str, ...] = ()
     is_old: bool = False
+    any_slash: bool = False
 
     def names(self, issuer: str) -> bool:
-        """Whether an issuer is one of its issuers; an origin is written with or without a slash."""
-        return issuer in self.issuers or (self.is_old and issuer.rstrip("/") in self.issuers)
+        """Whether an issuer is one of its issuers."""
+        return any(issuer in _spellings(each, any_slash=self.any_slash) for each in self.issuers)
+
+    def known(self, is_known: Callable[[str], object]) -> str:
+        """Return the first issuer that is known in one of its spellings, or else the first one.
+
+        Args:
+            is_known: whether an issuer is known; takes its identifier.
+        """
+        any_slash = self.any_slash
+        known = (each for each in self.issuers if any(map(is_known, _spellings(each, any_slash=any_slash))))
+        return next(known, self.issuers[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +126,14 @@ def texts_in(values: object) -> list[str]:
     return [each for each in values if isinstance(each, str)] if is_array(values) else []
 
 
-async def find_resource(url: str, challenge: Challenge, reach: Reach) -> Resource:
+async def find_resource(url: str, challenge: Challenge, reach: Reach, *, any_slash: bool = False) -> Resource:
     """Return what a server says about its authorization.
+
+    Args:
+        url: the URL of the server.
+        challenge: its refusal.
+        reach: which URLs may be fetched.
+        any_slash: see `Resource`.
 
     Raises:
         AuthorizationError: its metadata cannot be read now, belongs to another server, or names no issuer.
@@ -132,17 +151,19 @@ async def find_resource(url: str, challenge: Challenge, reach: Reach) -> Resourc
             raise AuthorizationError(READING_RESOURCE, place, problem, "the server must name its own URL")
         if not (issuers := texts_in(found.get("authorization_servers"))):
             raise AuthorizationError(READING_RESOURCE, place, "it names no authorization servers")
-        return Resource(name, tuple(issuers), scopes_in(found.get("scopes_supported")))
-    return Resource(url, (origin,), is_old=True)
+        return Resource(name, tuple(issuers), scopes_in(found.get("scopes_supported")), any_slash=any_slash)
+    return Resource(url, (origin,), is_old=True, any_slash=True)
 
 
-async def find_issuer(name: str, reach: Reach, *, is_old: bool = False) -> Issuer:
+async def find_issuer(name: str, reach: Reach, *, is_old: bool = False, any_slash: bool = False) -> Issuer:
     """Return what an issuer says about itself.
 
     Args:
         name: its identifier, a URL.
         reach: which URLs may be fetched.
-        is_old: whether it is the origin of a server without metadata, which may lack metadata of its own too.
+        is_old: whether it is the origin of a server without metadata, which may lack metadata of its own too, and is
+            spelled with or without a slash.
+        any_slash: whether its metadata may spell it with or without the slash after the origin.
 
     Raises:
         AuthorizationError: its metadata is missing, cannot be read now, or belongs to another issuer.
@@ -155,18 +176,19 @@ async def find_issuer(name: str, reach: Reach, *, is_old: bool = False) -> Issue
     places = (origin + oauth,) if is_old else (origin + oauth + path, origin + openid + path, origin + path + openid)
     for place in dict.fromkeys(places):
         if found := _document(await fetch(place, READING_ISSUER, reach), READING_ISSUER, place):
-            return _issuer(found, name, place, reach, is_old=is_old)
+            return _issuer(found, name, place, reach, any_slash=any_slash or is_old)
     if is_old:
         return Issuer(name, f"{origin}/authorize", f"{origin}/token", f"{origin}/register")
     raise AuthorizationError(READING_ISSUER, name, "it has no metadata", "check the issuer that the server names")
 
 
-def _issuer(found: dict[str, Any], name: str, place: str, reach: Reach, *, is_old: bool) -> Issuer:
+def _issuer(found: dict[str, Any], name: str, place: str, reach: Reach, *, any_slash: bool) -> Issuer:
     step = READING_ISSUER
     said = _text(found, "issuer", step, place)
-    # An origin without metadata of its own is written with or without a slash.
-    if said != name and not (is_old and said == f"{name}/"):
-        raise AuthorizationError(step, place, f"it is about the issuer {clipped(said, 200)}, not {clipped(name, 200)}")
+    if said not in _spellings(name, any_slash=any_slash):
+        remedy = _ABOUT_SLASH if said in _spellings(name, any_slash=True) else ""
+        problem = f"it is about the issuer {clipped(said, 200)}, not {clipped(name, 200)}"
+        raise AuthorizationError(step, place, problem, remedy)
     urls = {each: _text(found, each, step, place, needed=False) for each in _ENDPOINTS}
     for url in filter(None, urls.values()):
         check_url(url, step, insecure=reach.insecure)
@@ -193,6 +215,17 @@ _ENDPOINTS: Final = (
     *("authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint"),
     *("jwks_uri", "introspection_endpoint"),
 )
+
+
+_ABOUT_SLASH: Final = (
+    "both must be spelled alike (RFC 8414, 3.3): correct one of them, or accept the slash with OAuth(issuer_slash=True)"
+)
+
+
+def _spellings(issuer: str, *, any_slash: bool) -> tuple[str, ...]:
+    """Return an identifier, also with or without the slash after the origin if that may differ."""
+    bare = issuer.removesuffix("/")
+    return (bare, f"{bare}/") if any_slash and not urlsplit(bare).path else (issuer,)
 
 
 def _document(fetched: Fetched, step: str, place: str) -> dict[str, Any]:

@@ -38,6 +38,8 @@ class OAuth(Authorizer):
         parameters: further parameters of the authorization request, as some issuers need: ``{"audience": ...}``.
         assume_pkce: whether PKCE is used even if the metadata of the issuer does not mention it.
         send_resource: whether requests name the server as the resource (RFC 8707), which Entra refuses.
+        issuer_slash: whether the metadata of an issuer may spell it with or without the slash after the origin, unlike
+            the server that names it, as at Google. The specification wants them to be the same.
         insecure: whether http is allowed beyond loopback, for tests.
 
     Raises:
@@ -58,9 +60,10 @@ class OAuth(Authorizer):
         parameters: Mapping[str, str] | None = None,
         assume_pkce: bool = False,
         send_resource: bool = True,
+        issuer_slash: bool = False,
         insecure: bool = False,
     ) -> None:
-        super().__init__(client, store, send_resource=send_resource, insecure=insecure)
+        super().__init__(client, store, send_resource=send_resource, insecure=insecure, issuer_slash=issuer_slash)
         if document and not (document.startswith("https://") and urlsplit(document).path.strip("/")):
             raise ValueError(f"the URL of a client's document begins with https:// and has a path, unlike {document!r}")
         if taken := _OWN & {*(parameters or ())}:

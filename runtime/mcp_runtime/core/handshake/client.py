@@ -1,6 +1,7 @@
 """The client's side of the handshake: the era and the revision to use, over a bridge if necessary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -8,7 +9,14 @@ from mcp_runtime.core.binding import Binding, Bridges, Wire
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import Transport
-from mcp_runtime.core.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision, clipped
+from mcp_runtime.core.errors import (
+    ConnectionClosed,
+    McpError,
+    MissingCapability,
+    PeerError,
+    UnsupportedRevision,
+    clipped,
+)
 from mcp_runtime.core.features.roots import RootsList
 from mcp_runtime.core.handlers import Context, Handlers, answer_with
 from mcp_runtime.core.handshake.offer import (
@@ -159,11 +167,11 @@ class Opening:
             await self._discover(stateless)
             return True
         except NotModern as why:
-            has_answered = why.is_answer
+            has_answered, first = why.is_answer, why.cause
             log.info("%s: a server of the legacy era", why)
         except ConnectionClosed as why:
             # Over HTTP only the question is refused; over stdio the server crashed on it.
-            has_answered = True
+            has_answered, first = True, f"{SERVER_DISCOVER} was not answered: {why}"
             if self._connection.closed_because is None:
                 if self._probing is not None and self._probing.era != "legacy":
                     raise
@@ -174,7 +182,8 @@ class Opening:
                 log.info("the server ended when it was asked %s; restarting it: %s", SERVER_DISCOVER, why)
                 await self._connection.aclose()
                 await self._connect()
-        await self._initialize(legacy)
+        with _blaming(first):
+            await self._initialize(legacy)
         return has_answered
 
     @property
@@ -192,8 +201,9 @@ class Opening:
                 raise
             try:
                 await self._discover(stateless)
-            except NotModern:
-                raise refused from None
+            except NotModern as why:
+                with _blaming(why.cause):
+                    raise refused from None
 
     def _era(self, revision: str) -> str:
         return self._clients[revision].__binding__.era if self._bridges is None else self._bridges.era(revision)
@@ -264,8 +274,9 @@ class Opening:
                 # It was only slow to answer the first question.
                 try:
                     await self._discover(revision, frozenset(self._of_era["modern"]) - {revision})
-                except NotModern:
-                    raise error from None
+                except NotModern as why:
+                    with _blaming(why.cause):
+                        raise error from None
                 return
             result = await self._ask(revision)
         found = result["protocolVersion"]
@@ -337,6 +348,17 @@ class Opening:
     def _method(self, name: str) -> Any:
         assert self._connection.requester.spoken is not None
         return self._connection.requester.spoken.methods[name]
+
+
+@contextmanager
+def _blaming(first: str) -> Generator[None]:
+    """Let an error of ``initialize`` begin with the failure of ``server/discover``, if that is worth a mention."""
+    try:
+        yield
+    except McpError as error:
+        if first and not error.first:
+            error.first = f"{first}; and {INITIALIZE} failed"
+        raise
 
 
 def features(options: ClientOptions) -> tuple[Feature, ...]:

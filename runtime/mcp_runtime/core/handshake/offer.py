@@ -25,7 +25,7 @@ from mcp_runtime.core.method import request_of
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.capabilities import derive, merge, put
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.protocol.jsonrpc import METHOD_NOT_FOUND, is_array, is_object
 from mcp_runtime.core.protocol.names import AREAS, INITIALIZE, PROMPTS_GET, SERVER_DISCOVER, TOOLS_CALL, listing
 from mcp_runtime.core.settings import ClientOptions, Feature, ServerOptions, Settings
 
@@ -247,11 +247,13 @@ class NotModern(Exception):
 
     Attributes:
         is_answer: whether it answered at all.
+        cause: the text, for errors that follow from this; empty if it only does not know the method, as is usual.
     """
 
-    def __init__(self, text: str, *, is_answer: bool = True) -> None:
+    def __init__(self, text: str, *, is_answer: bool = True, is_usual: bool = False) -> None:
         super().__init__(text)
         self.is_answer = is_answer
+        self.cause = "" if is_usual else text
 
 
 async def discover(connection: Connection, meta: Mapping[str, Any], timeout: float | None) -> Mapping[str, Any]:
@@ -274,12 +276,14 @@ async def discover(connection: Connection, meta: Mapping[str, Any], timeout: flo
     except PeerError as error:
         if error.code in MODERN_ERRORS:
             raise
-        raise NotModern(f"the server answered {SERVER_DISCOVER} with an error: {clipped(str(error), 200)}") from error
+        text = f"the server answered {SERVER_DISCOVER} with an error: {clipped(str(error), 200)}"
+        raise NotModern(text, is_usual=error.code == METHOD_NOT_FOUND) from error
     except RequestTimeout as error:
         reason = f"the server did not answer {SERVER_DISCOVER} within {error.seconds:g} s"
         raise NotModern(reason, is_answer=False) from error
     except RemoteProtocolError as error:
-        raise NotModern(f"the server's answer to {SERVER_DISCOVER} is not valid: {error.reason}") from error
+        text = f"the server's answer to {SERVER_DISCOVER} is not valid: {error.pointer or '/'}: {error.reason}"
+        raise NotModern(text) from error
     result: dict[str, Any] = found.model_dump(mode="json")
     return result
 
