@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         UnsupportedRevision,
     )
     from mcp_runtime.core.features.subscriptions import is_subscribed, list_changed, resource_updated
+    from mcp_runtime.core.items import Unusable
     from mcp_runtime.core.method import AnyMethod, Direction, NotificationMethod, RequestMethod
     from mcp_runtime.core.model import ABSENT, REQUIRED, Absent
     from mcp_runtime.core.options import CacheHint, Limits
@@ -82,6 +83,7 @@ else:
                 ProtocolViolation RemoteProtocolError RequestTimeout UnsupportedRevision
             """,
             "core.features.subscriptions": "is_subscribed list_changed resource_updated",
+            "core.items": "Unusable",
             "core.method": "AnyMethod Direction NotificationMethod RequestMethod",
             "core.model": "ABSENT REQUIRED Absent",
             "core.options": "CacheHint Limits",
@@ -174,6 +176,7 @@ __all__ = [
     "Tracer",
     "UnknownTool",
     "UnsupportedRevision",
+    "Unusable",
     "Validate",
     "asgi_app",
     "ask",

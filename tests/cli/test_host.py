@@ -1,11 +1,13 @@
 """`mcp-bindgen host`: what became of each server of a configuration."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from host.serving import program
+from support import answering
 from support.command import Cli
 
 
@@ -26,7 +28,7 @@ def test_each_server_is_shown_with_its_tools(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "error"),
-    [("{", "is not JSON"), ('{"mcpServers": {"a": {}}}', "/mcpServers/a: has neither command nor url")],
+    [("{", "is not JSON"), ('{"mcpServers": ["a"]}', "/mcpServers: must be an object"), ("[]", "/: must be an object")],
 )
 def test_a_configuration_that_is_wrong_is_one_line(cli: Cli, tmp_path: Path, text: str, error: str) -> None:
     config = tmp_path / "mcp.json"
@@ -35,3 +37,30 @@ def test_a_configuration_that_is_wrong_is_one_line(cli: Cli, tmp_path: Path, tex
     assert done.out == ""
     assert f"{config}: " in done.err
     assert error in done.err
+
+
+def test_an_entry_that_is_wrong_and_tools_that_are_not_valid_are_shown(cli: Cli, tmp_path: Path) -> None:
+    wrong = [{"name": f"t{number}", "inputSchema": {}} for number in range(22)]
+    answers = {"tools/list": {"tools": [*wrong, {"name": "t", "inputSchema": {"type": "object"}}]}}
+    (tmp_path / "answers.json").write_text(json.dumps(answers))
+    good = {"command": sys.executable, "args": [answering.__file__, str(tmp_path / "answers.json")]}
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"good": good, "bad": {"type": "ws"}}}), "utf-8-sig")
+    printed = cli("host", config).out
+    assert "  good__t\n" in printed
+    assert f"{config}: /mcpServers/bad/type: must be stdio, http or sse, not ws" in " ".join(printed.split())
+    assert "  good: tools: /tools/0 (t0): /inputSchema/type: Field required\n" in printed
+    assert "  good: 2 more items are not valid (--format json has all)" in printed
+    assert len(cli("host", config, "--format", "json").json["good"]["unusable"]) == 22
+    config.write_text(json.dumps({"mcpServers": {"good": good, "bad": {"type": "ws", "required": True}}}))
+    assert "must be stdio, http or sse" in cli("host", config, "--format", "json", expect=1).json["bad"]["error"]
+
+
+def test_inspect_notes_items_that_are_not_valid(cli: Cli, tmp_path: Path) -> None:
+    wrong = [{"name": f"t{number}\x1b", "inputSchema": {"type": "array"}} for number in range(30)]
+    answers = {"tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}, *wrong]}}
+    (tmp_path / "answers.json").write_text(json.dumps(answers))
+    printed = cli("inspect", "--", sys.executable, answering.__file__, str(tmp_path / "answers.json")).out
+    assert "1 tool\n" in printed
+    assert r"note: tools/list: /tools/1 (t0\x1b): /inputSchema/type: Input should be 'object'" in printed
+    assert printed.count("note: ") == 20 and "and 12 more notes (--format json has all)" in printed

@@ -99,7 +99,7 @@ instructions
     def test_a_list_that_fails_does_not_hide_the_others(self, tmp_path: Path, cli: Cli) -> None:
         printed = cli("inspect", *server_with(tmp_path, tools_list=tools("t"), resources_list={"resources": 1})).out
         assert "1 tool\n" in printed
-        assert "note: resources/list: the result has no list of resources" in printed
+        assert "note: resources/list of 2025-11-25: /resources: Input should be a valid list" in printed
         assert "note: no such method (-32601)" in printed
 
     def test_a_trace_has_every_message_in_both_directions(self, cli: Cli) -> None:
@@ -364,7 +364,7 @@ class TestHostileServers:
         assert "[bold]" in done.out
 
     def test_a_long_list_is_cut_in_the_table(self, tmp_path: Path, cli: Cli) -> None:
-        command = server_with(tmp_path, tools_list=tools(*(f"t{n}" for n in range(1_000)), schema={}))
+        command = server_with(tmp_path, tools_list=tools(*(f"t{n}" for n in range(1_000)), schema={"type": "object"}))
         printed = cli("inspect", *command).out
         assert "and 800 more (--format json has all)" in printed
         assert len(cli("inspect", "--format", "json", *command).json["tools"]) == 1_000

@@ -77,6 +77,10 @@ def test_comments_trailing_commas_and_inputs_of_an_editor_are_read(
         ({"command": "x", "env": {"A": "${NOT_SET_ANYWHERE}"}},
          "/mcpServers/s/env/A: the environment variable NOT_SET_ANYWHERE is not set"),
         ({"command": "${input:a}"}, "/mcpServers/s/command: the input a is not defined in inputs"),
+        ({"command": "x", "args": ["${workspaceFolder}"]},
+         "/mcpServers/s/args/0: the environment variable workspaceFolder is not set"),
+        ({"type": "ws", "url": "ws://127.0.0.1"}, "/mcpServers/s/type: must be stdio, http or sse, not ws"),
+        (None, "/mcpServers/s: must be an object"),
         ({"type": "carrier-pigeon"}, "/mcpServers/s/type: must be stdio, http or sse, not carrier-pigeon"),
         ({"type": "http", "command": "x"}, "/mcpServers/s/type: is http, which does not fit command"),
         ({"url": "ftp://e.com"}, "/mcpServers/s/url: must be an http or https URL"),
@@ -86,9 +90,11 @@ def test_comments_trailing_commas_and_inputs_of_an_editor_are_read(
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_with_the_place(entry: Any, error: str) -> None:
+    line = f"configuration: {error}"
+    assert one(entry).error == line
     with pytest.raises(ConfigurationError) as raised:
-        one(entry)
-    assert str(raised.value) == f"configuration: {error}"
+        Host([one(entry)], Client, strict=True)
+    assert str(raised.value) == line
 
 
 @pytest.mark.parametrize(
@@ -98,7 +104,7 @@ def test_what_is_wrong_is_one_line_with_the_place(entry: Any, error: str) -> Non
         ('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "is not JSON: "),
         ("[]", "/: must be an object"),
         ("{}", "/: has neither mcpServers nor servers"),
-        ('{"servers": {}, "inputs": [5]}', "/inputs: must be a list of objects with an id"),
+        ('{"servers": [{"command": "x"}]}', "/servers: must be an object"),
     ],
 )
 def test_a_file_that_is_wrong_is_named(text: str, error: str, tmp_path: Path) -> None:
@@ -144,3 +150,17 @@ def test_only_regular_files_of_some_size_are_read(kind: str, tmp_path: Path) -> 
         ConfigurationError, match=r"mcp.json: cannot be read: (not a regular|Is a dir|larger than 4 MiB)"
     ):
         read_file(path)
+
+
+@pytest.mark.parametrize("inputs", [5, None, [5], ["key"], [{"id": 5}], [{"id": "other"}, {}]])
+def test_inputs_that_are_wrong_fail_the_servers_that_need_them(inputs: Any) -> None:
+    servers = {"a": {"command": "x"}, "b": {"command": "x", "args": ["${input:key}"]}}
+    good, bad = parse({"inputs": inputs, "servers": servers})
+    assert good.error == ""
+    assert bad.error == "configuration: /servers/b/args/0: the input key is not defined in inputs"
+
+
+@pytest.mark.parametrize("text", ['{"mcpServers": {"s": {"command": "x"}}}', '{"servers": {"s": {"command": "x"}}, }'])
+def test_a_byte_order_mark_is_ignored(text: str, tmp_path: Path) -> None:
+    (tmp_path / "mcp.json").write_text(text, "utf-8-sig")
+    assert [entry.command for entry in read_file(tmp_path / "mcp.json")] == [("x",)]

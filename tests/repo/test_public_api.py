@@ -31,7 +31,12 @@ RUNTIME = sorted((ROOT / "runtime" / "mcp_runtime").rglob("*.py"))
 FOR_BINDINGS = {
     *("mcp_runtime", "mcp_runtime.app", "mcp_runtime.bridge.Bridging", "mcp_runtime.bridge.table"),
     *("mcp_runtime.core.binding.Binding", "mcp_runtime.core.errors", "mcp_runtime.core.method"),
-    *("mcp_runtime.core.model", "mcp_runtime.core.protocol.binary", "mcp_runtime.core.stub"),
+    *(
+        "mcp_runtime.core.items.Page",
+        "mcp_runtime.core.model",
+        "mcp_runtime.core.protocol.binary",
+        "mcp_runtime.core.stub",
+    ),
     *("mcp_runtime.extensions.binding.ExtensionBinding",),
 }
 """The modules and names of the runtime that the committed bindings import."""

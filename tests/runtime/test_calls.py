@@ -120,7 +120,7 @@ class TestValidation:
             assert (await line.ask("ping", id_=9))["result"] == {}
 
     async def test_an_invalid_result_is_a_protocol_error(self) -> None:
-        async with talk(Listing({"name": 1})) as both:
+        async with talk(Listing({"name": 1}), strict=True) as both:
             with pytest.raises(RemoteProtocolError, match="tools/list of 2025-11-25: /tools/0/name: ") as caught:
                 await both.client.list_tools()
             assert caught.value.pointer == "/tools/0/name" and len(str(caught.value).splitlines()) <= 5

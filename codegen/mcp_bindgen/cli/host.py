@@ -1,11 +1,11 @@
 """`mcp-bindgen host`: the servers of a configuration file, what became of each, and their tools.
 
-The JSON output has one object per server, by name: ``state``, ``error``, ``revision``, ``required`` and ``tools``
-(the names that a model would call).
+The JSON output has one object per server, by name: ``state``, ``error``, ``revision``, ``required``, ``tools`` (the
+names that a model would call) and ``unusable`` (a line for each item that the server lists and that is not valid).
 """
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -13,6 +13,9 @@ from mcp_bindgen.cli.options import FormatOption
 from mcp_bindgen.cli.output import answer_as, table
 from mcp_bindgen.cli.tool_sources import TimeoutOption
 from mcp_bindgen.diagnostics import InputError
+
+MAX_UNUSABLE: Final = 20
+"""How many items of one server that are not valid are shown."""
 
 
 def host(
@@ -46,4 +49,9 @@ def _text(seen: dict[str, dict[str, Any]]) -> str:
     ]
     lines = [table(("server", "state", "revision", "tools", "error"), rows)]
     lines += [f"  {tool}" for one in seen.values() for tool in one["tools"]]
+    for name, one in seen.items():
+        unusable: list[str] = one["unusable"]
+        lines += [f"  {name}: {line}" for line in unusable[:MAX_UNUSABLE]]
+        if len(unusable) > MAX_UNUSABLE:
+            lines.append(f"  {name}: {len(unusable) - MAX_UNUSABLE} more items are not valid (--format json has all)")
     return "\n".join(lines)

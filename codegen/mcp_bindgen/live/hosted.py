@@ -9,7 +9,7 @@ from typing import Any
 
 
 def look(file: Path, timeout: float, inputs: Callable[[Mapping[str, Any]], str]) -> dict[str, dict[str, Any]]:
-    """Connect all servers of a file, and return the state, error, revision and tools of each.
+    """Connect all servers of a file, and return the state, error, revision, tools and unusable items of each.
 
     Args:
         file: the configuration.
@@ -17,7 +17,7 @@ def look(file: Path, timeout: float, inputs: Callable[[Mapping[str, Any]], str])
         inputs: asks for the values of ``inputs``.
 
     Raises:
-        ValueError: the configuration is wrong.
+        ValueError: the configuration cannot be read.
     """
     from mcp_runtime.host.config import read_file
 
@@ -49,6 +49,7 @@ async def _connected(entries: Any, timeout: float) -> dict[str, dict[str, Any]]:
                 "error": server.error,
                 "revision": server.revision,
                 "tools": [tool.name for tool in tools if tool.server == name],
+                "unusable": [f"{each}: {item}" for each, items in server.unusable.items() for item in items],
             }
             for name, server in host.servers.items()
         }

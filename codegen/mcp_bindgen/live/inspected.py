@@ -8,6 +8,8 @@ from mcp_bindgen.diagnostics import clip, count
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.tool_clients.listing import spell_arguments
 
+MAX_NOTES = 20
+"""The number of notes shown; the rest is counted."""
 MAX_ROWS = 200
 """The number of table rows shown; the rest is counted."""
 MAX_NAME = 80
@@ -54,7 +56,10 @@ def seen_text(seen: Mapping[str, Any], table: Callable[[Sequence[str], Iterable[
             lines += [f"  {line}" for line in table(headings, map(row, listed[:MAX_ROWS])).splitlines()]
         if len(listed) > MAX_ROWS:
             lines.append(f"  and {len(listed) - MAX_ROWS} more (--format json has all)")
-    lines += [f"\nnote: {_clip(note, MAX_TEXT)}" for note in seen["notes"]]
+    notes: list[str] = seen["notes"]
+    lines += [f"\nnote: {_clip(note, MAX_TEXT)}" for note in notes[:MAX_NOTES]]
+    if len(notes) > MAX_NOTES:
+        lines.append(f"\nand {len(notes) - MAX_NOTES} more notes (--format json has all)")
     return "\n".join(lines)
 
 

@@ -30,7 +30,9 @@ def contract_of(server: Server, timeout: float, diagnostics: Diagnostics, *, fin
     target, probe = target_of(server), probe_timeout(timeout)
 
     async def listed(said: Said) -> Contract:
-        info, tools = await _list(target, said, probe, declares=True)
+        info, tools, unusable = await _list(target, said, probe, declares=True)
+        for one in unusable:
+            diagnostics.warning(Location(source=str(info.get("name") or name_of(target))), f"{one}; skipped")
         shown = (await _list(target, said, probe, declares=False))[1] if find_gated else tools
         names = {str(tool.get("name")) for tool in shown}
         return make_contract(
@@ -48,11 +50,13 @@ def contract_of(server: Server, timeout: float, diagnostics: Diagnostics, *, fin
 
 async def _list(
     target: Target, said: Said, probe: float, *, declares: bool
-) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
-    """Return the name and version of a server, and its tools."""
+) -> tuple[Mapping[str, Any], list[dict[str, Any]], Sequence[Any]]:
+    """Return the name and version of a server, its tools, and what it lists that is not valid."""
     from mcp_runtime.tools import list_tools
 
     refusal = "the tools are only listed" if declares else None
     packages: Sequence[Any] = packages_of(reversed(revisions()))
+    unusable: list[Any] = []
     async with opened(target, said, packages, refusal, require=("tools",), probe_timeout=probe) as client:
-        return client.connection.peer_info, [tool async for tool in list_tools(client)]
+        listing = list_tools(client, on_page=lambda _, left_out: unusable.extend(left_out))
+        return client.connection.peer_info, [tool async for tool in listing], unusable

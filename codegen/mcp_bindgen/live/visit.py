@@ -75,8 +75,12 @@ class Visit:
                 if capability not in declared:
                     continue
                 found = lists[name] = []
+
+                def note(page: Mapping[str, Any], unusable: Sequence[Any], method: str = method) -> None:
+                    notes.extend(f"{method}: {item}" for item in unusable)
+
                 try:
-                    async for item in list_items(client, method, name):
+                    async for item in list_items(client, method, name, on_page=note):
                         left -= len(json.dumps(item))
                         if left < 0:
                             raise McpError(f"{method}: more than {MAX_BYTES >> 20} MiB; the rest is skipped")

@@ -8,6 +8,7 @@
 
 from typing import Annotated as _Annotated, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
@@ -45,7 +46,7 @@ class Resource(Annotated):
     """Size in bytes before base64 or tokenization, if known."""
 
 
-class ListResourcesResult(PaginatedResult):
+class ListResourcesResult(PaginatedResult, Page):
     """A page of the server's resources.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
@@ -83,7 +84,7 @@ class ResourceTemplate(Annotated):
     """Media type of all matching resources; absent if they differ."""
 
 
-class ListResourceTemplatesResult(PaginatedResult):
+class ListResourceTemplatesResult(PaginatedResult, Page):
     """A page of the server's resource templates.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts

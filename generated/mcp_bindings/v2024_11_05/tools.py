@@ -8,6 +8,7 @@
 
 from typing import Annotated as _Annotated, Any, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, Tagged, WireModel
 from pydantic import Field
 
@@ -55,7 +56,7 @@ class Tool(WireModel):
     """JSON Schema of the arguments, always an object."""
 
 
-class ListToolsResult(PaginatedResult):
+class ListToolsResult(PaginatedResult, Page):
     """A page of the server's tools.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts

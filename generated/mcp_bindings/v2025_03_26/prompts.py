@@ -8,6 +8,7 @@
 
 from typing import Annotated, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, Tagged, WireModel
 from pydantic import Field
 
@@ -55,7 +56,7 @@ class Prompt(WireModel):
     """Arguments for `prompts/get`."""
 
 
-class ListPromptsResult(PaginatedResult):
+class ListPromptsResult(PaginatedResult, Page):
     """A page of the server's prompts.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts

@@ -8,6 +8,7 @@
 
 from typing import Annotated, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
@@ -47,7 +48,7 @@ class Resource(WireModel):
     """Size in bytes before base64 or tokenization, if known."""
 
 
-class ListResourcesResult(PaginatedResult):
+class ListResourcesResult(PaginatedResult, Page):
     """A page of the server's resources.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
@@ -87,7 +88,7 @@ class ResourceTemplate(WireModel):
     """Hints such as the intended audience and importance; clients may ignore them."""
 
 
-class ListResourceTemplatesResult(PaginatedResult):
+class ListResourceTemplatesResult(PaginatedResult, Page):
     """A page of the server's resource templates.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts

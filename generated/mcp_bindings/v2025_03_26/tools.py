@@ -8,6 +8,7 @@
 
 from typing import Annotated, Any, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, Tagged, WireModel
 from pydantic import Field
 
@@ -86,7 +87,7 @@ class Tool(WireModel):
     """
 
 
-class ListToolsResult(PaginatedResult):
+class ListToolsResult(PaginatedResult, Page):
     """A page of the server's tools.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts

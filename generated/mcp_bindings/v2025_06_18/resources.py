@@ -8,6 +8,7 @@
 
 from typing import Annotated, Any, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, WireModel
 from mcp_runtime.core.protocol.binary import Bytes, decoded
 from pydantic import Field
@@ -72,7 +73,7 @@ class Resource(BaseMetadata):
     """
 
 
-class ListResourcesResult(PaginatedResult):
+class ListResourcesResult(PaginatedResult, Page):
     """A page of the server's resources.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesresult
@@ -115,7 +116,7 @@ class ResourceTemplate(BaseMetadata):
     """
 
 
-class ListResourceTemplatesResult(PaginatedResult):
+class ListResourceTemplatesResult(PaginatedResult, Page):
     """A page of the server's resource templates.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesresult

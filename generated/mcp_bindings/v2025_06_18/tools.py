@@ -8,6 +8,7 @@
 
 from typing import Annotated, Any, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, WireModel
 from pydantic import Field
 
@@ -111,7 +112,7 @@ class Tool(BaseMetadata):
     """
 
 
-class ListToolsResult(PaginatedResult):
+class ListToolsResult(PaginatedResult, Page):
     """A page of the server's tools.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#listtoolsresult

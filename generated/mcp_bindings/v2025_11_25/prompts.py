@@ -8,6 +8,7 @@
 
 from typing import Annotated, Any, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, WireModel
 from pydantic import Field
 
@@ -60,7 +61,7 @@ class Prompt(BaseMetadata, Icons):
     """
 
 
-class ListPromptsResult(PaginatedResult):
+class ListPromptsResult(PaginatedResult, Page):
     """A page of the server's prompts.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listpromptsresult

@@ -8,6 +8,7 @@
 
 from typing import Annotated, Literal, TypeAlias
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
@@ -187,7 +188,7 @@ class ListTasksRequest(WireModel):
     """Ties the response to this request; unique among the sender's open requests."""
 
 
-class ListTasksResult(PaginatedResult):
+class ListTasksResult(PaginatedResult, Page):
     """A page of tasks with their states.
 
     Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.

@@ -8,6 +8,7 @@
 
 from typing import Annotated, Any, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, WireModel
 from pydantic import Field
 
@@ -149,7 +150,7 @@ class Tool(BaseMetadata, Icons):
     """
 
 
-class ListToolsResult(PaginatedResult):
+class ListToolsResult(PaginatedResult, Page):
     """A page of the server's tools.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsresult

@@ -10,6 +10,7 @@
 
 from typing import Annotated, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, WireModel
 from pydantic import Field
 
@@ -73,7 +74,7 @@ class Prompt(BaseMetadata, Icons):
     """
 
 
-class ListPromptsResult(PaginatedResult, CacheableResult):
+class ListPromptsResult(PaginatedResult, CacheableResult, Page):
     """A page of the server's prompts.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresult

@@ -10,6 +10,7 @@
 
 from typing import Annotated, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
@@ -44,7 +45,7 @@ class ListResourcesRequest(WireModel):
     """Ties the response to this request; unique among the sender's open requests."""
 
 
-class ListResourcesResult(PaginatedResult, CacheableResult):
+class ListResourcesResult(PaginatedResult, CacheableResult, Page):
     """A page of the server's resources.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresult
@@ -91,7 +92,7 @@ class ResourceTemplate(BaseMetadata, Icons):
     """
 
 
-class ListResourceTemplatesResult(PaginatedResult, CacheableResult):
+class ListResourceTemplatesResult(PaginatedResult, CacheableResult, Page):
     """A page of the server's resource templates.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresult

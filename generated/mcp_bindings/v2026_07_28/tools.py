@@ -10,6 +10,7 @@
 
 from typing import Annotated, Any, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import ABSENT, Absent, Boolean, WireModel
 from pydantic import Field
 
@@ -126,7 +127,7 @@ class Tool(BaseMetadata, Icons):
     """
 
 
-class ListToolsResult(PaginatedResult, CacheableResult):
+class ListToolsResult(PaginatedResult, CacheableResult, Page):
     """A page of the server's tools.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresult

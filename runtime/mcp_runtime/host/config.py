@@ -1,7 +1,8 @@
 """The configuration of a host: which servers there are, and how each is started or reached.
 
 The file is that of desktop clients and editors: ``mcpServers`` (or ``servers``, with ``inputs``) maps a name to an
-entry; comments and trailing commas are allowed. Members that only other programs know are ignored.
+entry; comments, trailing commas and a byte order mark are allowed. Members that only other programs know are ignored.
+An entry that is wrong fails alone.
 """
 
 import errno
@@ -64,6 +65,7 @@ class ServerEntry:
         allow: which of its tools are taken, as globs over the server's own names.
         deny: which of those are not.
         written: its command, URL, variables and headers without the answers to inputs; None for the values above.
+        error: why the entry cannot be used, in one line; empty if it can.
     """
 
     name: str
@@ -82,6 +84,7 @@ class ServerEntry:
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
     written: Launch | None = field(default=None, repr=False)
+    error: str = ""
 
     def takes(self, tool: str) -> bool:
         """Whether a tool is taken.
@@ -112,7 +115,12 @@ class ServerEntry:
         Args:
             stderr: receives the lines of its standard error.
             auth: signs in to it, as ``auth`` of `connect_http` does.
+
+        Raises:
+            ConfigurationError: the entry cannot be used.
         """
+        if self.error:
+            raise ConfigurationError(self.error)
         if self.command:
             from mcp_runtime.core.transports.stdio import connect_stdio
 
@@ -126,10 +134,10 @@ def read_file(path: Path, inputs: Inputs | None = None) -> tuple[ServerEntry, ..
     """Read a configuration; relative paths of lock files start at its folder.
 
     Raises:
-        ConfigurationError: the file cannot be read, or a server in it is wrong.
+        ConfigurationError: the file cannot be read. A server that is wrong only has an `error`.
     """
     try:
-        text = read_regular(path).decode()
+        text = read_regular(path).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
@@ -160,18 +168,17 @@ def parse(
     """Return the servers of a configuration, given as JSON.
 
     Raises:
-        ConfigurationError: a server in it is wrong.
+        ConfigurationError: it has no servers. A server that is wrong only has an `error`.
     """
     whole = _Reader(source, folder, inputs)
     held = whole.members(value, ())
     key = next((key for key in ("mcpServers", "servers") if key in held), None)
     if key is None:
         raise whole.error((), "has neither mcpServers nor servers")
-    questions = held.get("inputs", [])
-    if not is_array(questions) or not all(is_object(one) and isinstance(one.get("id"), str) for one in questions):
-        raise whole.error(("inputs",), "must be a list of objects with an id")
-    whole.questions = {one["id"]: one for one in questions}
-    return tuple(whole.server(name, entry, (key, name)) for name, entry in whole.members(held[key], (key,)).items())
+    questions: Any = held.get("inputs")
+    if is_array(questions):  # a question that is wrong is undefined for the servers that need its answer
+        whole.questions = {one["id"]: one for one in questions if is_object(one) and isinstance(one.get("id"), str)}
+    return tuple(whole.entry(name, entry, (key, name)) for name, entry in whole.members(held[key], (key,)).items())
 
 
 def _plain(found: "re.Match[str]") -> str:
@@ -209,6 +216,13 @@ class _Reader:
         if not is_object(value):
             raise self.error(place, "must be an object")
         return value
+
+    def entry(self, name: str, value: object, place: tuple[str, ...]) -> ServerEntry:
+        try:
+            return self.server(name, value, place)
+        except ConfigurationError as error:
+            is_required = is_object(value) and value.get("required") is True
+            return ServerEntry(name=name, is_required=is_required, error=str(error))
 
     def server(self, name: str, value: object, place: tuple[str, ...]) -> ServerEntry:
         entry = self.members(value, place)

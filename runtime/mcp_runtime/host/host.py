@@ -62,9 +62,12 @@ class Host(Generic[ClientT]):
         roots: answers `roots/list`.
         log: receives log messages.
         extensions: what the clients declare; `Skills` for `skills`.
+        strict: whether one wrong entry refuses the configuration, and one invalid item the list of a server, as
+            ``ClientOptions(strict=True)`` does. Otherwise they are left out; `HostServer.error` and `unusable` say why.
 
     Raises:
-        ConfigurationError: two servers have the same name, or `client` is of a revision without elicitation.
+        ConfigurationError: two servers have the same name, `client` is of a revision without elicitation, or an entry
+            is wrong and `strict` is set.
     """
 
     def __init__(
@@ -84,10 +87,12 @@ class Host(Generic[ClientT]):
         roots: Answer | None = None,
         log: Answer | None = None,
         extensions: "Iterable[Extension]" = (),
+        strict: bool = False,
     ) -> None:
         self._client = client
         self._policy = policy
-        self._options = ClientOptions() if options is None else options
+        options = ClientOptions() if options is None else options
+        self._options = replace(options, strict=True) if strict else options
         self._wait = 0.0 if lazy else wait
         self._lazy = lazy
         self._approve = approve
@@ -102,6 +107,8 @@ class Host(Generic[ClientT]):
         for entry in servers:
             if entry.name in self._servers:
                 raise ConfigurationError(f"two servers are called {entry.name}")
+            if entry.error and strict:
+                raise ConfigurationError(entry.error)
             is_open = not entry.url or any(name.lower() == "authorization" for name in entry.headers)
             signing_in = None if auth is None or is_open else auth(entry)
             self._servers[entry.name] = HostServer(entry, self._open, self._changed, signing_in)
@@ -121,7 +128,7 @@ class Host(Generic[ClientT]):
             options: as for `Host`.
 
         Raises:
-            ConfigurationError: the file cannot be read, or a server in it is wrong.
+            ConfigurationError: the file cannot be read; or as for `Host`.
         """
         return Host(read_file(Path(path), inputs), client, **options)
 
@@ -138,7 +145,7 @@ class Host(Generic[ClientT]):
             options: as for `Host`.
 
         Raises:
-            ConfigurationError: a server in it is wrong.
+            ConfigurationError: it has no servers; or as for `Host`.
         """
         return Host(parse(dict(value), inputs), client, **options)
 
@@ -241,9 +248,10 @@ class Host(Generic[ClientT]):
 
     async def _connect(self) -> None:
         wanted = [server for server in self._servers.values() if server.state == "waiting"]
-        required = [server for server in wanted if server.entry.is_required]
-        for server in required if self._lazy else wanted:
-            self._start(server)
+        required = [one for one in self._servers.values() if one.entry.is_required and one.state != "disabled"]
+        for server in wanted:
+            if server.entry.is_required or not self._lazy:
+                self._start(server)
         for server in required:
             await server.settled()
             if server.state != "ready":

@@ -7,17 +7,19 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.errors import McpError, clipped
+from mcp_runtime.core.items import Unusable
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.host.catalogue import Offer
 from mcp_runtime.host.config import ConfigurationError, ServerEntry, read_regular
-from mcp_runtime.tools import CONTRACT, digest, list_items
+from mcp_runtime.tools import CONTRACT, EndlessList, digest, list_items
 
 ClientT = TypeVar("ClientT", bound=ClientStub[Any])
 State: TypeAlias = Literal["disabled", "waiting", "connecting", "ready", "failed", "closed"]
@@ -57,7 +59,8 @@ class HostServer(Generic[ClientT]):
         revision: the revision spoken with it; empty before.
         since: when the state changed last.
         offer: what it offers: the latest lists that could be fetched.
-        withheld: the tools that differ from the lock file.
+        withheld: the tools that differ from the lock file, or are locked and cannot be read.
+        unusable: what it lists and what cannot be used, by list: ``tools``, ``templates``.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class HostServer(Generic[ClientT]):
         self.since = datetime.now(UTC)
         self.offer = Offer()
         self.withheld: tuple[str, ...] = ()
+        self.unusable: Mapping[str, tuple[Unusable, ...]] = {}
         self._open = open_
         self._on_change = on_change
         self._auth = auth
@@ -83,6 +87,8 @@ class HostServer(Generic[ClientT]):
         self._dirty = asyncio.Event()
         self._accepted: set[str] = set()
         self._said: deque[str] = deque(maxlen=3)
+        if entry.error:
+            self.refuse(entry.error)
 
     @property
     def client(self) -> ClientT:
@@ -239,9 +245,11 @@ class HostServer(Generic[ClientT]):
     async def _fetch(self, client: ClientT, old: Offer) -> Offer:
         """Return the lists; a list that cannot be fetched stays as it was, and marks the offer as stale."""
         expiry = float("inf")
+        unusable: dict[str, list[Unusable]] = {name: [] for name in _LISTS}
 
-        def page(result: Mapping[str, Any]) -> None:
+        def page(name: str, result: Mapping[str, Any], left_out: Sequence[Unusable]) -> None:
             nonlocal expiry
+            unusable[name] += left_out
             found: Any = result.get("ttlMs")
             if isinstance(found, int | float) and found > 0:
                 expiry = min(expiry, sources.now() + found / 1000)
@@ -250,13 +258,21 @@ class HostServer(Generic[ClientT]):
             capability, method, items = _LISTS[name]
             if not client.has(capability) or method not in client.__binding__.methods:
                 return ()
-            return tuple([item async for item in list_items(client, method, items, on_page=page)])
+            found: list[Mapping[str, Any]] = []
+            try:
+                async for item in list_items(client, method, items, on_page=partial(page, name)):
+                    found.append(item)
+            except EndlessList as error:
+                if client.connection.settings.strict:
+                    raise
+                unusable[name].append(Unusable(pointer="/nextCursor", reason=str(error)))
+            return found
 
-        found = await asyncio.gather(*map(listed, _LISTS), return_exceptions=True)
+        results = await asyncio.gather(*map(listed, _LISTS), return_exceptions=True)
         lists: dict[str, Any] = {}
-        for name, result in zip(_LISTS, found, strict=True):
+        for name, result in zip(_LISTS, results, strict=True):
             if not isinstance(result, BaseException):
-                lists[name] = result
+                lists[name] = tuple(result)
             elif not isinstance(result, McpError) or (name == "tools" and self._client is None):
                 raise result
             else:
@@ -266,26 +282,32 @@ class HostServer(Generic[ClientT]):
         if not is_stale:
             self.error = None
         if "tools" in lists:
-            lists["tools"] = self._chosen(lists["tools"])
+            lists["tools"] = self._chosen(lists["tools"], unusable["tools"])
+        self.unusable = {name: tuple(left_out) for name, left_out in unusable.items() if left_out}
         return replace(old, **lists, until=expiry, is_stale=is_stale)
 
-    def _chosen(self, tools: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-        """Return the tools that the configuration takes, without those that differ from the lock file."""
+    def _chosen(self, tools: Sequence[Mapping[str, Any]], unusable: list[Unusable]) -> tuple[Mapping[str, Any], ...]:
+        """Return the tools that the configuration takes, without those that differ from the lock file.
+
+        Args:
+            tools: the tools.
+            unusable: those that are listed, but cannot be used; completed.
+        """
         by_name: dict[str, Mapping[str, Any]] = {}
         for tool in tools:
-            name = tool.get("name")
-            if isinstance(name, str) and 0 < len(name) <= _MAX_TOOL and self.entry.takes(name):
+            name = tool["name"]
+            if not 0 < len(name) <= _MAX_TOOL:
+                reason = f"its name has {len(name):,} characters; from 1 to {_MAX_TOOL} are possible"
+                unusable.append(Unusable(pointer="/tools", name=name, reason=reason))
+            elif self.entry.takes(name):
                 by_name.setdefault(name, tool)
         locked = self._locked()
-        withheld = (
-            ()
-            if locked is None
-            else tuple(
-                name
-                for name, tool in by_name.items()
-                if name not in self._accepted and _digests(tool) != locked.get(name)
-            )
-        )
+        if locked is None:
+            withheld: tuple[str, ...] = ()
+        else:
+            differing = [name for name, tool in by_name.items() if _digests(tool) != locked.get(name)]
+            differing += [one.name for one in unusable if one.name in locked and one.name not in by_name]
+            withheld = tuple(name for name in dict.fromkeys(differing) if name not in self._accepted)
         if withheld and withheld != self.withheld:
             shown = clipped(", ".join(withheld), 200)
             _log.warning(

@@ -7,20 +7,21 @@ includes the schema, and jsonschema decides (``pip install 'mcp-bindgen[validati
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar, cast
 
 from pydantic import ConfigDict, ValidationError
 
 from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.items import Page, Unusable
 from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
 from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.tools.errors import (
     Drift,
+    EndlessList,
     ToolArgumentError,
     ToolDrift,
     ToolError,
@@ -36,6 +37,7 @@ from mcp_runtime.tools.errors import (
 
 __all__ = [
     "Drift",
+    "EndlessList",
     "Tool",
     "ToolArgumentError",
     "ToolClient",
@@ -254,14 +256,16 @@ class ToolClient:
 
     async def check_drift(self) -> Drift:
         """Fetch the server's tools, and return how they differ from those of the contract."""
-        listed = {str(tool.get("name")): tool async for tool in list_tools(self._client)}
+        unusable: set[str] = set()
+        tools = list_tools(self._client, on_page=lambda _, left_out: unusable.update(one.name for one in left_out))
+        listed = {str(tool["name"]): tool async for tool in tools}
         found = {name: _changes(self.__tools__[name], tool) for name, tool in listed.items() if name in self.__tools__}
+        missing = {name for name, tool in self.__tools__.items() if name not in listed and not tool.gated}
         return Drift(
             added=tuple(sorted(listed.keys() - self.__tools__.keys())),
-            removed=tuple(
-                sorted(name for name, tool in self.__tools__.items() if name not in listed and not tool.gated)
-            ),
+            removed=tuple(sorted(missing - unusable)),
             changed={name: members for name, members in sorted(found.items()) if members},
+            unusable=tuple(sorted(unusable & self.__tools__.keys() - listed.keys())),
         )
 
     async def _call(self, tool: Tool[T], values: Mapping[str, Any], options: CallOptions | None) -> ToolResult[T]:
@@ -315,18 +319,27 @@ class ToolClient:
                 self._client.connection.report_error(ToolDrift(type(self).__name__, drift))
 
 
-async def list_tools(client: ClientStub[Any]) -> AsyncIterator[dict[str, Any]]:
+OnPage: TypeAlias = Callable[[Mapping[str, Any], Sequence[Unusable]], None]
+"""Gets a page of a list whole, and what of it cannot be used."""
+
+
+async def list_tools(client: ClientStub[Any], *, on_page: OnPage | None = None) -> AsyncIterator[dict[str, Any]]:
     """Iterate over all tools of the server of `client` as plain JSON: one invalid tool does not hide the others.
 
+    Args:
+        client: a client of the server.
+        on_page: called with each page.
+
     Raises:
-        McpError: the list cannot be fetched, or never ends.
+        EndlessList: the pages repeat themselves; the tools up to there were yielded.
+        McpError: the list cannot be fetched or is too long; or the client is strict, and a tool is not valid.
     """
-    async for tool in list_items(client, TOOLS_LIST, "tools"):
+    async for tool in list_items(client, TOOLS_LIST, "tools", on_page=on_page):
         yield tool
 
 
 async def list_items(
-    client: ClientStub[Any], name: str, items: str, *, on_page: Callable[[Mapping[str, Any]], None] | None = None
+    client: ClientStub[Any], name: str, items: str, *, on_page: OnPage | None = None
 ) -> AsyncIterator[dict[str, Any]]:
     """Iterate over what a server lists in answer to `name`, page by page, as plain JSON; raises like `list_tools`.
 
@@ -334,7 +347,7 @@ async def list_items(
         client: a client of the server.
         name: the method.
         items: the property of its result that has the list.
-        on_page: gets each result whole.
+        on_page: called with each page.
     """
     method: Any = client.__binding__.methods[name]
     required = client.connection.request_meta()
@@ -342,24 +355,20 @@ async def list_items(
     seen: set[str] = set()
     count = 0
     while True:
-        params = method.params.build(given)
-        page = await client.connection.request_as(method, params, dict[str, Any], None)
+        found: Page = await client.connection.request(method, method.params.build(given), None)
+        page = found.model_dump(mode="json")
         if on_page is not None:
-            on_page(page)
-        listed = page.get(items)
-        if not is_array(listed):
-            raise McpError(f"{name}: the result has no list of {items}")
-        for item in listed:
+            on_page(page, found.unusable)
+        for item in page[items]:
             count += 1
             if count > MAX_TOOLS:
                 raise McpError(f"{name}: more than {MAX_TOOLS} {items}")
-            if is_object(item):
-                yield item
+            yield item
         following = page.get("nextCursor")
-        if not isinstance(following, str):
+        if following is None:
             return
         if following in seen:
-            raise McpError(f"{name}: a cursor was repeated, so the list would never end")
+            raise EndlessList(f"{name}: a cursor was repeated, so the list would never end")
         seen.add(following)
         given["cursor"] = following
 

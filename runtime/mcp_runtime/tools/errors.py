@@ -22,20 +22,27 @@ class Drift:
         added: new tools, which break no caller.
         removed: tools that no longer exist.
         changed: the parts of the contract that differ, by tool.
+        unusable: tools that are listed in a way that is not valid.
     """
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    unusable: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.changed)
+        return bool(self.added or self.removed or self.changed or self.unusable)
 
     def __str__(self) -> str:
         parts = [f"{clipped(name, 80)}: {', '.join(members)} changed" for name, members in self.changed.items()]
         parts += [f"{clipped(name, 80)} is gone" for name in self.removed]
+        parts += [f"{clipped(name, 80)} is listed, but not valid" for name in self.unusable]
         parts += [f"{clipped(name, 80)} is new" for name in self.added]
         return "; ".join(parts) or "no drift"
+
+
+class EndlessList(McpError):
+    """The pages of a list repeat themselves."""
 
 
 class ToolArgumentError(McpError, ValueError):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.names import Names
-from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, Speller, constant, either
+from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, PAGE, Speller, constant, either
 from mcp_bindgen.ir.facts import admits_null
 from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.names import closure, references
@@ -38,6 +38,7 @@ class ClassViews:
         self._history = history
         self._stated_link = link
         structs = [definition for definition in protocol.definitions.values() if isinstance(definition, Struct)]
+        self._pages = {method.result for method in protocol.methods if method.paginated}
         self._has_bytes = any(names.attribute(s, field.wire_name) == "bytes" for s in structs for field in s.fields)
 
     def modules(self) -> Iterator[views.Module]:
@@ -97,7 +98,7 @@ class ClassViews:
         return views.Class(
             name=self._names.classes[struct.name],
             definition=struct.name,
-            bases=tuple(self._speller.reference(base) for base in bases),
+            bases=(*map(self._speller.reference, bases), *((PAGE,) if struct.name in self._pages else ())),
             doc=struct.doc,
             link=self._link(struct),
             is_deprecated=struct.deprecated,

@@ -62,10 +62,10 @@ def identifier(name: str) -> str:
 
 @cache
 def model_attributes() -> frozenset[str]:
-    """Return the attribute names of the model base, which no field may have."""
+    """Return the attribute names of the model bases, which no field may have."""
     from pydantic import BaseModel
 
-    return frozenset(dir(BaseModel))
+    return frozenset((*dir(BaseModel), "unusable"))
 
 
 def attribute_names(wire_names: Iterable[str]) -> dict[str, str]:

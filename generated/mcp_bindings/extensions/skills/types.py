@@ -8,6 +8,7 @@
 
 from typing import Annotated, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, JsonInteger, LEFT_TO_RIGHT, WireModel
 
 from .revision import (
@@ -65,7 +66,7 @@ class SkillEntry(WireModel):
     """Every file, each once, SKILL.md included; `dynamic` if they have no stable digests (Resources)."""
 
 
-class ListSkillsResult(PaginatedResult, CacheableResult):
+class ListSkillsResult(PaginatedResult, CacheableResult, Page):
     """A page of skills (Enumeration via skills/list).
 
     See https://modelcontextprotocol.io/seps/2640-skills-extension
@@ -137,7 +138,7 @@ class ReadDirectoryRequest(WireModel):
     """Ties the response to this request; unique among the sender's open requests."""
 
 
-class ReadDirectoryResult(PaginatedResult):
+class ReadDirectoryResult(PaginatedResult, Page):
     """A page of the children of a directory (Directory Listing).
 
     See https://modelcontextprotocol.io/seps/2640-skills-extension

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Coroutine
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.core.connection.calls import (
@@ -47,12 +48,13 @@ from mcp_runtime.core.errors import (
     RequestTimeout,
     clipped,
 )
+from mcp_runtime.core.items import read_items, received
 from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.core.options import NO_OPTIONS, CallOptions, call_options
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.calls import Progressed, SentCall
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.jsonrpc import Failure, Id, Result, is_object
+from mcp_runtime.core.protocol.jsonrpc import Failure, Id, Result
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_MESSAGE, UNRELATED
 from mcp_runtime.core.protocol.rules import LEAVING
 
@@ -74,8 +76,7 @@ class Outbound:
 
     def __init__(self, link: Link, reports: Reports) -> None:
         self.results = Results(link.report, link.limits.strict)
-        self._link = link
-        self._reports = reports
+        self._link, self._reports = link, reports
         self.deadlines = Deadlines(link.loop, self._expire, link.limits.max_extension)
         self._shared_meta: RequestMeta | None = None
         self._timeout = first_timeout(NO_OPTIONS, link.limits)
@@ -122,8 +123,7 @@ class Outbound:
         if result.__class__ is Interim and not once:
             params = params if self._shared_meta is None else self._shared_meta.detached(params)
             result = await self._resume(result, call, params, rounds, whole)
-        found: T = result
-        return found
+        return cast("T", result)
 
     async def _resume(
         self, interim: Interim, call: Asked, params: Any, rounds: int, whole: asyncio.Timeout | None
@@ -285,15 +285,15 @@ class Outbound:
         times = self.deadlines.drop(call.id)
         if call.future.done():
             return ANSWER
+        read = partial(read_result, self.results, self._link.requester, call.method, text=text, type_=call.type)
         try:
-            known, requester = self.results, self._link.requester
-            value, resume, is_added = read_result(known, requester, call.method, result.result, text, type_=call.type)
+            value, resume, is_added = read(result.result)
         except RemoteProtocolError as error:
-            received = jsonrpc.parse(text)  # again, since bridges change a result in place
-            error.raw = received["result"] if is_object(received) else result.result
-            self._link.report(error)
-            call.future.set_exception(error)
-            return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
+            error.raw, resume, is_added = received(text, result), None, False
+            value = read_items(call.method, error, read, self._link.report, strict=self.results.is_strict)
+            if value is None:
+                call.future.set_exception(error)
+                return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
         if resume is not None:
             value = Interim(value, resume, None if is_added else times, times and times[0])
         call.future.set_result(value)

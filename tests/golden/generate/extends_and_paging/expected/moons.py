@@ -7,6 +7,7 @@
 
 from typing import Annotated, Any, Literal
 
+from mcp_runtime.core.items import Page
 from mcp_runtime.core.model import Boolean, Number, OPEN, WireModel
 from pydantic import Field
 
@@ -68,7 +69,7 @@ class Moon(WireModel):
     """Deprecated in revision 2099-01-01."""
 
 
-class ListMoonsResult(PaginatedResult):
+class ListMoonsResult(PaginatedResult, Page):
     """ListMoonsResult of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
