@@ -66,6 +66,8 @@ class Login:
         paths: the paths that were requested, in order.
         metadata: changes of the metadata.
         is_down: whether it answers 503.
+        is_quick: set while introspection answers.
+        waiting: the tokens about which it is being asked.
     """
 
     def __init__(self) -> None:
@@ -76,6 +78,9 @@ class Login:
         self.metadata: dict[str, Any] = {}
         self.credentials: list[str] = []
         self.is_down = False
+        self.is_quick = asyncio.Event()
+        self.is_quick.set()
+        self.waiting: list[str] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -99,6 +104,9 @@ class Login:
             case "/introspect":
                 self.credentials += [v.decode() for name, v in scope["headers"] if name == b"authorization"]
                 (token,) = parse_qs(body.decode())["token"]
+                self.waiting.append(token)
+                await self.is_quick.wait()
+                self.waiting.remove(token)
                 answer = self.said.get(token, {"active": False})
             case _:
                 pass

@@ -12,6 +12,7 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.auth import Bearer, InvalidToken, Registered
+from mcp_runtime.auth.server.tokens import MAX_ASKED
 from mcp_runtime.core import sources
 from mcp_runtime.core.errors import AuthorizationError
 from mcp_runtime.core.transports.http import asgi_app
@@ -186,6 +187,46 @@ async def test_simultaneous_requests_share_a_question() -> None:
         waiting[0].cancel()
         assert {(await each).subject for each in waiting[1:]} == {"ada"}
         assert issuer.paths.count("/introspect") == 1
+
+
+@pytest.mark.parametrize("has_addresses", [True, False], ids=["addresses", "one address"])
+async def test_a_flood_of_opaque_tokens_does_not_reach_the_issuer(has_addresses: bool) -> None:
+    async with introspecting() as (issuer, auth):
+        issuer.said |= {name: {"active": True, **claims(iss=None)} for name in ("known", "own")}
+        endpoint = asgi_app(mcp.Server(), auth=auth, trusted_proxies=["127.0.0.1"])
+        async with modern_client(endpoint) as client:
+
+            async def status(token: str, address: str) -> int:
+                sent = {"authorization": f"Bearer {token}", "x-forwarded-for": address}
+                return (await client.post(asked("server/discover"), **sent)).status_code
+
+            assert await status("known", "192.0.2.1") == 200
+            issuer.is_quick.clear()
+            flood = [
+                asyncio.ensure_future(status(f"bad{number}", f"192.0.2.{number if has_addresses else 1}"))
+                for number in range(1, 101)
+            ]
+            most = MAX_ASKED if has_addresses else MAX_ASKED // 2
+            async with asyncio.timeout(30):
+                while len(issuer.waiting) < most or sum(each.done() for each in flood) < len(flood) - most:
+                    await asyncio.sleep(0.01)
+            assert len(issuer.waiting) == most
+            assert {each.result() for each in flood if each.done()} == {503}
+            assert await status("known", "192.0.2.1") == 200
+            other = asyncio.ensure_future(status("own", "192.0.2.200"))
+            again = asyncio.ensure_future(status(issuer.waiting[0], "192.0.2.201"))
+            if has_addresses:
+                assert await other == 503
+            else:
+                async with asyncio.timeout(30):
+                    while "own" not in issuer.waiting:
+                        await asyncio.sleep(0.01)
+            issuer.is_quick.set()
+            assert has_addresses or await other == 200
+            # One that is being asked about already is not asked about again.
+            assert await again == 401 and {await each for each in flood} == {401, 503}
+            assert issuer.paths.count("/introspect") == 1 + most + (not has_addresses)
+            assert await status("own", "192.0.2.200") == 200
 
 
 BAD: dict[str, dict[str, Any]] = {

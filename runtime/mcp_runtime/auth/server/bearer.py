@@ -90,22 +90,28 @@ class Bearer:
             raise ValueError("give one of keys=, introspection= and verify=")
         self._known: dict[bytes, tuple[float, Principal | str]] = {}
         self._known_for = 0.0
+        self._opaque: OpaqueTokens | None = None
         self._verify = verify or self._own(audience or resource, keys, introspection, Reach(True, insecure))
 
     def __repr__(self) -> str:
         return f"Bearer({self.resource!r}, issuer={self._issuers!r}, scopes={self.scopes!r})"
 
-    async def verify(self, token: str) -> Principal:
+    async def verify(self, token: str, address: str | None = None) -> Principal:
         """Return the owner of an access `token`, with all that its scopes imply.
+
+        Args:
+            token: the token.
+            address: where it was sent from; None if nobody else can send one.
 
         Raises:
             InvalidToken: it is not valid here, or has expired.
+            AuthorizationError: it cannot be checked now.
         """
         # Not the token itself: what is in memory may end up in a dump.
         digest = sha256(token.encode()).digest()
         known, now = self._known.get(digest), sources.wall()
         if known is None or known[0] <= now:
-            known = await self._checked(token, now)
+            known = await self._checked(token, address, now)
             if self._known_for:
                 self._known.pop(digest, None)
                 self._known[digest] = known
@@ -125,13 +131,15 @@ class Bearer:
         if self._issuers != (introspection.issuer,):
             raise ValueError(f"introspection= is of {introspection.issuer}, which must be the only issuer")
         self._known_for = OPAQUE_FOR
-        return OpaqueTokens(introspection, audience, reach).verify
+        self._opaque = OpaqueTokens(introspection, audience, reach)
+        return self._opaque.verify
 
-    async def _checked(self, token: str, now: float) -> tuple[float, Principal | str]:
+    async def _checked(self, token: str, address: str | None, now: float) -> tuple[float, Principal | str]:
         """Return the owner of a token, or what is wrong with it, and how long that is so."""
         until = now + self._known_for
         try:
-            found = await self._verify(token)
+            opaque = self._opaque
+            found = await (self._verify(token) if opaque is None else opaque.verify(token, address))
         except InvalidToken as error:
             if self._known_for != OPAQUE_FOR:
                 raise  # Checking it again costs less than its place among the others.

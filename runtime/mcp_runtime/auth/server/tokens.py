@@ -11,6 +11,7 @@ from mcp_runtime.auth.client.tokens import Registered, post_form
 from mcp_runtime.auth.fetching import Reach
 from mcp_runtime.auth.server.keys import ALGORITHMS, IssuerKeys
 from mcp_runtime.core import sources
+from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.errors import AuthorizationError, InvalidToken
 from mcp_runtime.core.protocol.jsonrpc import Fault, is_array, is_object, parse
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SKEW: Final = 30.0
 """Seconds by which the clocks of an issuer and a server may differ."""
+MAX_ASKED: Final = 20
+"""How many tokens an issuer is asked about at the same time; half of them for one address."""
 _ASKING: Final = "asking the issuer about a token"
 TYPES: Final = frozenset(("", "jwt", "at+jwt", "application/at+jwt"))
 """The accepted types of tokens, in lower case."""
@@ -84,15 +87,24 @@ class OpaqueTokens:
         self._reach = reach
         self._endpoint = ""
         self._asking = Shared[Principal]()
+        self._questions = Pool(MAX_ASKED)
 
-    async def verify(self, token: str) -> Principal:
-        """Return the owner of a token.
+    async def verify(self, token: str, address: str | None = None) -> Principal:
+        """Return the owner of a token, which may be sent from an address.
 
         Raises:
             InvalidToken: it is not valid here, or has expired.
-            AuthorizationError: the issuer cannot be asked now.
+            AuthorizationError: the issuer cannot be asked now, perhaps since it is asked about too many tokens.
         """
-        return (await self._asking.run(token, lambda: self._ask(token)))[0]
+        return (await self._asking.run(token, lambda: self._counted(token, address)))[0]
+
+    async def _counted(self, token: str, address: str | None) -> Principal:
+        if not self._questions.take(address):
+            raise AuthorizationError(_ASKING, self._client.issuer, "it is being asked about too many others")
+        try:
+            return await self._ask(token)
+        finally:
+            self._questions.add(address, -1)
 
     async def _ask(self, token: str) -> Principal:
         issuer = self._client.issuer

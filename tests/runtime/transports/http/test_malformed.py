@@ -136,6 +136,38 @@ async def test_what_h11_refuses_is_refused(parser: type[asyncio.Protocol]) -> No
         assert site.echo.seen == []
 
 
+def framings() -> list[tuple[bool, str, bytes]]:
+    """Return whether each way to say where a body ends is accepted, with its version and its headers."""
+    codings = ("chunked", "CHUNKED", "identity", "gzip", "", "x", "chunked;a=1", '"chunked"', "\x0bchunked")
+    fields = [*codings, *(f"{one}, {two}" for one in codings for two in codings[:4])]
+    values = [(field,) for field in fields] + [(one, two) for one in codings for two in codings[:4]]
+    cases = [(value, "1.1", length) for value in values for length in (None, "before", "after")][::2]
+    cases += [(("chunked",), version, None) for version in ("1.0", "1.1")] + [(("chunked",), "1.1", "before")]
+    made: list[tuple[bool, str, bytes]] = []
+    for value, version, length in cases:
+        lines = [f"transfer-encoding: {field}" for field in value]
+        if length:
+            lines.insert(0 if length == "before" else len(lines), "content-length: 5")
+        is_well = len(value) == 1 and value[0].lower() == "chunked" and not length and version == "1.1"
+        made.append((is_well, version, "\r\n".join(lines).encode("latin-1")))
+    return made
+
+
+@each_parser
+@pytest.mark.parametrize("upgrade", [b"", b"upgrade: h2c\r\nconnection: upgrade\r\n"], ids=["plain", "upgrade"])
+async def test_a_body_has_one_transfer_coding_or_a_length(parser: type[asyncio.Protocol], upgrade: bytes) -> None:
+    """What a proxy in front reads otherwise could be the beginning of another request."""
+    body = b"5\r\nhello\r\n0\r\n\r\n"
+    async with running(parser) as site:
+        for is_well, version, lines in framings():
+            site.echo.seen.clear()
+            head = b"POST / HTTP/%b\r\nhost: localhost\r\n%bconnection: close\r\n" % (version.encode(), upgrade)
+            got = await site.answers(head + lines + b"\r\n\r\n" + body)
+            status = b"HTTP/1.1 200 " if is_well else b"HTTP/1.1 400 "
+            assert got.startswith(status) and got.count(b"HTTP/1.1") == 1, (version, lines)
+            assert bool(site.echo.seen) is is_well, (version, lines)
+
+
 @each_parser
 async def test_framing_and_trailers_are_limited_and_end_the_request(parser: type[asyncio.Protocol]) -> None:
     trailers = b"a: b\r\n" * 10_000

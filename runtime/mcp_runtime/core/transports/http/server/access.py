@@ -59,8 +59,11 @@ class Protection(Protocol):
         """Send its metadata (RFC 9728): ASGI's `scope`, `receive` and `send`."""
         ...
 
-    async def verify(self, token: str) -> Principal:
-        """Return the sender of a request, given its `token`; raises InvalidToken, or AuthorizationError for now."""
+    async def verify(self, token: str, address: str | None = None) -> Principal:
+        """Return the sender of a request, given its `token` and the address that it comes from.
+
+        Raises InvalidToken, or AuthorizationError for now.
+        """
         ...
 
     def challenge(self, error: str = "", reason: str = "", scopes: Collection[str] = ()) -> bytes:
@@ -132,8 +135,8 @@ class Access:
         self._principal = principal
         self._warned = float("-inf")
 
-    async def sender(self, scope: Scope, headers: Headers) -> Principal | None:
-        """Return the sender of a request, and remove its token from the headers.
+    async def sender(self, scope: Scope, headers: Headers, address: str | None) -> Principal | None:
+        """Return the sender of a request from an address, and remove its token from the headers.
 
         Raises:
             Refusal: there is no valid token.
@@ -155,7 +158,7 @@ class Access:
             raise _refused(Case.TOKENS, auth.challenge("invalid_request"))
         await in_task()
         try:
-            return await auth.verify(token.decode("ascii"))
+            return await auth.verify(token.decode("ascii"), address)
         except InvalidToken as error:
             reason = str(error)
         except AuthorizationError as error:
@@ -255,7 +258,7 @@ class Application(ABC):
             if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
                 await auth.metadata_app(scope, receive, send)
                 return
-            if (principal := await self._access.sender(scope, headers)) is not None:
+            if (principal := await self._access.sender(scope, headers, sender.address)) is not None:
                 request.sender = Sender(principal, sender.address)
             if auth is not None and scope["method"] not in ("POST", "OPTIONS"):
                 self._access.check(principal)

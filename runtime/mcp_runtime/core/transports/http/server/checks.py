@@ -19,6 +19,8 @@ from mcp_runtime.core.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.core.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope, within
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 
+_CHUNKED: Final = (b"transfer-encoding", b"chunked")
+_FRAMING: Final = (b"transfer-encoding", b"content-length")
 _CLOSE: Final = ((b"connection", b"close"),)
 """The header of an answer to a body that is not read to its end: the connection cannot be used again."""
 
@@ -48,6 +50,15 @@ ONLY_EVENTS: Final = (EVENTS.decode(),)
 
 REMEMBERED: Final = 64
 """How many checked headers are cached: clients send the same ones again and again."""
+
+
+def is_framed(headers: Iterable[tuple[bytes, bytes]], version: str) -> bool:
+    """Whether all recipients of a request agree on where its body ends.
+
+    Its only transfer coding is chunked, and there is no length beside it (RFC 9112, 6.1 and 6.3).
+    """
+    given = [(name, value.strip(b" \t").lower()) for name, value in headers if name in _FRAMING]
+    return (b"transfer-encoding" not in dict(given)) or (given == [_CHUNKED] and version != "1.0")
 
 
 def headers_of(scope: Scope, max_bytes: int) -> Headers:

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from mcp_runtime.core.transports.http.server.asgi import TASK, within
-from mcp_runtime.core.transports.http.server.checks import REMEMBERED
+from mcp_runtime.core.transports.http.server.checks import REMEMBERED, is_framed
 
 MAX_PIPELINED: Final = 16
 """The maximum number of requests on a connection that are not answered yet."""
@@ -174,6 +174,8 @@ class HttptoolsConnection(HttpToolsProtocol):
         version, names = parser.get_http_version(), [name for name, _ in headers]
         if version not in ("1.0", "1.1") or names.count(b"host") > 1 or (version == "1.1" and b"host" not in names):
             raise ValueError("this version is not supported, or there is not one Host")
+        if not is_framed(headers, version):
+            raise ValueError("it is unclear where the body ends")
         if len(self._open) >= MAX_PIPELINED:
             raise ValueError("too many requests are not answered yet")
         method = parser.get_method()

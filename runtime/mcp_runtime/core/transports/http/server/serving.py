@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import h11
 import uvicorn
@@ -18,7 +18,7 @@ from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.protocol.jsonrpc import dump
 from mcp_runtime.core.transports.http.server.app import HttpApp
 from mcp_runtime.core.transports.http.server.asgi import HttpRequest, Receive, Scope, Send
-from mcp_runtime.core.transports.http.server.checks import LOOPBACK, without_port
+from mcp_runtime.core.transports.http.server.checks import LOOPBACK, is_framed, without_port
 from mcp_runtime.core.transports.http.server.sse import SseApp
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 from mcp_runtime.core.transports.process import Ending
@@ -131,12 +131,27 @@ MAX_OVERHEAD: Final = 64 << 10
 """How many bytes of headers, trailers and framing may follow the last byte of a body, or of a request."""
 
 
+class _Parser(h11.Connection):
+    """A parser that refuses a length beside a transfer coding, which h11 ignores."""
+
+    def next_event(self) -> Any:
+        """Return what the client sent; raises RemoteProtocolError."""
+        event = super().next_event()
+        if isinstance(event, h11.Request) and not is_framed(event.headers, event.http_version.decode()):
+            raise h11.RemoteProtocolError("it is unclear where the body ends")
+        return event
+
+
 class H11Connection(H11Protocol):
     """A connection parsed by h11, which never sends a 400 in the middle of a response."""
 
+    def __init__(self, config: uvicorn.Config, *others: Any, **named: Any) -> None:
+        super().__init__(config, *others, **named)
+        self.conn = _Parser(h11.SERVER, config.h11_max_incomplete_event_size or MAX_OVERHEAD)
+
     def send_400_response(self, msg: str) -> None:
         """Refuse what is malformed, unless it follows a response to the beginning of the same request."""
-        if self.conn.our_state is not h11.IDLE:
+        if self.conn.our_state is not h11.IDLE and cast("Any", self.cycle) is not None:
             # What is sent from now on is dropped.
             self.cycle.disconnected = True
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
