@@ -82,8 +82,8 @@ help: ## Show this list.
 setup: $(READY) ## Create the virtual environment from the lock file.
 	@:
 
-$(READY): pyproject.toml requirements/dev.txt scripts/venv.sh
-	@scripts/venv.sh $(VENV) requirements/dev.txt .
+$(READY): pyproject.toml runtime/pyproject.toml requirements/dev.txt scripts/venv.sh
+	@scripts/venv.sh $(VENV) requirements/dev.txt ./runtime .
 	@touch $@
 
 $(BENCH_VENV)/.ready: requirements/bench-mcp.txt scripts/venv.sh | $(READY)

@@ -25,13 +25,13 @@ lock() {
     rm -f "$draft"
     if [ -f "$output" ]; then cp "$output" "$draft"; fi
     "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-        --no-header --no-emit-index-url --no-emit-find-links --output-file "$draft" "$@"
+        --no-header --no-emit-index-url --no-emit-find-links --no-emit-package mcp-bindgen \
+        --no-emit-package mcp-bindings --output-file "$draft" "$@"
     { echo '# Written by `make lock`; do not edit.'; cat "$draft"; } >"$output"
 }
 
-lock requirements/dev.txt --extra dev "$@" pyproject.toml
-lock requirements/site.txt --extra app --extra auth --extra codegen --extra http --extra sealed --extra telemetry \
-    --extra validation --constraint requirements/dev.txt "$@" pyproject.toml requirements/site.in
+lock requirements/dev.txt --group dev "$@" pyproject.toml
+lock requirements/site.txt --constraint requirements/dev.txt "$@" pyproject.toml requirements/site.in
 for name in uv bench-mcp interop-mcp-old interop-mcp1 interop-mcp2 interop-agents interop-tasks; do
     lock "requirements/$name.txt" "$@" "requirements/$name.in"
 done

@@ -1,7 +1,7 @@
 """Build the distributions of a release, and test them: `make release`.
 
-The wheel is built from the sdist, and the tests of the sdist run against the wheel, installed in its own
-environment. Nothing is published and no tag is made; what to do next is printed.
+Each wheel is built from its sdist, and the tests of the compiler's sdist run against both wheels, installed in an
+environment of their own. Nothing is published and no tag is made; what to do next is printed.
 """
 
 import os
@@ -26,16 +26,26 @@ MARKS = "not slow and not packaging and not interop and not soak"
 
 
 def main(root: Path, tests: list[str]) -> None:
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    project = read_project(root)
+    if project["version"] != read_project(root / "runtime")["version"]:
+        fail("pyproject.toml and runtime/pyproject.toml have different versions")
     notes = check_repository(root, project["version"])
-    sdist, wheel = build(root)
-    for problem in problems_of_metadata(metadata_of(wheel), project):
-        fail(f"{wheel.name}: {problem}")
+    built = [build(root, folder) for folder in (root / "runtime", root)]
+    for folder, (_, wheel) in zip((root / "runtime", root), built, strict=True):
+        for problem in problems_of_metadata(metadata_of(wheel), read_project(folder)):
+            fail(f"{wheel.name}: {problem}")
     if not project.get("urls"):
         print("note: pyproject.toml has no [project.urls], because the project has no public address yet")
-    test(root, sdist, wheel, tests)
-    print(f"\n{notes}\n\nready: {sdist.relative_to(root)} {wheel.relative_to(root)}")
-    print(f"next: git tag v{project['version']}, then publish both files")
+    test(root, built[1][0], [wheel for _, wheel in built], tests)
+    files = [file.relative_to(root).as_posix() for pair in built for file in pair]
+    print(f"\n{notes}\n\nready: {' '.join(files)}")
+    print(f"next: git tag v{project['version']}, then publish the four files")
+
+
+def read_project(folder: Path) -> dict[str, Any]:
+    """Return the table [project] of a folder's pyproject.toml."""
+    table: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    return table
 
 
 def check_repository(root: Path, version: str) -> str:
@@ -53,13 +63,13 @@ def check_repository(root: Path, version: str) -> str:
     return section[0].strip()
 
 
-def build(root: Path) -> tuple[Path, Path]:
-    """Build the sdist, and the wheel from the sdist, in dist/."""
-    dist = root / "dist"
-    for old in dist.glob("mcp_bindgen-*"):
+def build(root: Path, folder: Path) -> tuple[Path, Path]:
+    """Build the sdist of a folder, and the wheel from the sdist, in dist/."""
+    dist, name = root / "dist", read_project(folder)["name"].replace("-", "_")
+    for old in dist.glob(f"{name}-*"):
         old.unlink()
-    _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, root, cwd=root)
-    (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
+    _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, folder, cwd=root)
+    (sdist,), (wheel,) = dist.glob(f"{name}-*.tar.gz"), dist.glob(f"{name}-*.whl")
     return sdist, wheel
 
 
@@ -97,8 +107,8 @@ def problems_of_metadata(text: str, project: dict[str, Any]) -> list[str]:
     return problems
 
 
-def test(root: Path, sdist: Path, wheel: Path, tests: list[str]) -> None:
-    """Run the tests of the sdist against the installed wheel."""
+def test(root: Path, sdist: Path, wheels: list[Path], tests: list[str]) -> None:
+    """Run the tests of the sdist against the installed wheels."""
     with tempfile.TemporaryDirectory(prefix="mcp-bindgen-release-") as name:
         place = Path(name)
         with tarfile.open(sdist) as archive:
@@ -108,14 +118,14 @@ def test(root: Path, sdist: Path, wheel: Path, tests: list[str]) -> None:
         _run(root / "scripts" / "venv.sh", venv, root / "requirements" / "dev.txt", cwd=place)
         python = venv / "bin" / "python"
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
-        _run(*pip, "install", "-qq", "--no-deps", wheel, cwd=place)
+        _run(*pip, "install", "-qq", "--no-deps", *wheels, cwd=place)
         for package in ("mcp_bindgen", "mcp_runtime", "mcp_bindings"):
             origin = _run(python, "-c", f"import {package}; print({package}.__file__)", cwd=tree).strip()
             if not Path(origin).is_relative_to(venv):
-                fail(f"{package} would be imported from {origin}, not from the installed wheel")
+                fail(f"{package} would be imported from {origin}, not from the installed wheels")
         command = [python, "-m", "pytest", "-q", "-n", os.environ.get("JOBS", "2"), "-m", MARKS, *tests]
         if subprocess.run([str(word) for word in command], cwd=tree, check=False).returncode:
-            fail(f"the tests of {sdist.name} fail with {wheel.name} installed")
+            fail(f"the tests of {sdist.name} fail with the wheels installed")
 
 
 def fail(message: str) -> NoReturn:

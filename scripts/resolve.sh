@@ -18,4 +18,5 @@ else
     "$venv/bin/python" -m pip --disable-pip-version-check install -qq uv
     uv=$venv/bin/uv
 fi
-UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 "$uv" pip install --quiet --python "$venv/bin/python" --resolution "$resolution" --editable '.[dev]'
+UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 "$uv" pip install --quiet --python "$venv/bin/python" --resolution "$resolution" \
+    --editable './runtime[all]' --editable . --group dev

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Make or refresh a virtual environment from a hash-locked requirements file.
 #
-#   scripts/venv.sh VENV LOCK [PROJECT]
+#   scripts/venv.sh VENV LOCK [PROJECT ...]
 #
-# PROJECT, if given, is installed editable on top, without resolving or downloading anything more.
+# Each PROJECT is installed editable on top, without resolving or downloading anything more.
 # uv does the work, which is installed into VENV where it is not on PATH; without it, pip does. $PYTHON picks the interpreter.
 set -eu
 
-venv=$1 lock=$2 project=${3:-}
+venv=$1 lock=$2
+shift 2
 oldest='3.11'
 
 fail() {
@@ -71,6 +72,6 @@ else
 fi
 
 install --require-hashes --requirement "$lock"
-if [ -n "$project" ]; then
+for project in "$@"; do
     install --no-deps --no-build-isolation --editable "$project"
-fi
+done

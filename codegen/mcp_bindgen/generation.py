@@ -55,7 +55,7 @@ class Result:
         if self.removed:
             yield f"removed {count(len(self.removed), 'file')} that are no longer generated"
         if own and self.written:
-            yield f'add to the dependencies of the package: "mcp-bindgen>={tool_version()}"'
+            yield f'add to the dependencies of the package: "mcp-bindings>={tool_version()}"'
 
 
 class Run:

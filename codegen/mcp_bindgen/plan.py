@@ -135,11 +135,11 @@ class _Planner:
         names = {package.folder.name for package in packages}
         there = {*names, *packages_in(home)} if self._request.partial else names
         bridges = emit_bridges(self._bridged(there), command, self._templates)
-        names = () if self._request.chosen_place else door().names
-        for package in packages if names else ():
+        passed_on = () if self._request.chosen_place else door().names
+        for package in packages if passed_on else ():
             if package.folder.name == max(there):
-                names = door().beside(package.exports, package.revision)
-        root = emit_root(sorted(there), command, self._templates, names)
+                passed_on = door().beside(package.exports, package.revision)
+        root = emit_root(sorted(there), command, self._templates, passed_on)
         if not self._request.partial:
             files = dict(root)
             for package in packages:

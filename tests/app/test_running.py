@@ -57,7 +57,7 @@ def test_an_unknown_transport_is_refused() -> None:
         ('app.run("http", port=taken)', "Address already in use; choose another"),
         ('app.run("http", port=99999)', "a port is a number from 0 to 65535, not 99999"),
         ('app.run("http", host="0.0.0.0")', "hosts="),
-        ('sys.modules["h11"] = None; app.run("http")', "HTTP needs h11: pip install 'mcp-bindgen[http]'"),
+        ('sys.modules["h11"] = None; app.run("http")', "HTTP needs h11: pip install 'mcp-bindings[http]'"),
     ],
     ids=["transport", "port in use", "port", "hosts", "extra"],
 )

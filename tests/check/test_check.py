@@ -52,7 +52,7 @@ def found_in(found: dict[str, Any]) -> set[tuple[str, str]]:
 @contextmanager
 def over_http(*words: str, cwd: Path) -> Generator[str]:
     """Run an example over HTTP; yields its URL."""
-    command = [quick_python(), "-m", "mcp_bindgen", "run", str(ROOT / "examples" / "tracker.py"), "--http"]
+    command = [quick_python(), "-m", "mcp_runtime", str(ROOT / "examples" / "tracker.py"), "--http"]
     with subprocess.Popen([*command, "--port", "0", *words], stderr=subprocess.PIPE, text=True, cwd=cwd) as process:
         assert process.stderr is not None
         try:

@@ -99,7 +99,7 @@ class TestPlaces:
     def test_your_own_package_ends_with_its_dependency(self, cli: Cli, schema: str) -> None:
         asked = ("generate", "2099-01-01", "--schema", schema)
         last = cli(*asked, "--package", "acme").out.splitlines()[-1]
-        assert last == f'add to the dependencies of the package: "mcp-bindgen>={tool_version()}"'
+        assert last == f'add to the dependencies of the package: "mcp-bindings>={tool_version()}"'
         assert "dependencies" not in cli(*asked, "--package", "acme").out
         assert "dependencies" not in cli(*asked).out
 

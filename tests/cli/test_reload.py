@@ -4,7 +4,6 @@ import asyncio
 import importlib
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -189,9 +188,5 @@ async def test_http_restarts_even_within_a_second_of_the_last_change(tmp_path: P
         await process.communicate()
 
 
-def test_what_it_needs(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_does_not_exist_is_refused(cli: Cli) -> None:
     assert "no such Python file" in cli("run", "nothing.py", "--reload", expect=2).err
-    (tmp_path / "server.py").write_text(SERVER, "utf-8")
-    monkeypatch.setitem(sys.modules, "watchfiles", None)
-    done = cli("run", os.fspath(tmp_path / "server.py"), "--reload", expect=2)
-    assert done.err == "mcp-bindgen: --reload needs watchfiles: pip install 'mcp-bindgen[cli]'\n"

@@ -1,6 +1,5 @@
 """What all commands share: usage, version, missing extra, defects, broken pipes, completion, progress."""
 
-import json
 import os
 import pty
 import subprocess
@@ -8,13 +7,11 @@ import sys
 import time
 from collections.abc import Iterator
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, get_args
 
 import pytest
 
-from mcp_bindgen import __main__ as entry
 from mcp_bindgen.cli import revisions
 from mcp_bindgen.cli.diff import ReportFormat
 from mcp_bindgen.ingest import sources
@@ -65,45 +62,6 @@ def test_what_is_not_a_package_name_is_refused_in_one_line(cli: Cli, name: str) 
     done = cli("generate", "--package", name, expect=2)
     assert done.out == ""
     assert done.err == f"error: --package: {name!r} is not a package name: write identifiers joined by dots\n"
-
-
-@pytest.mark.parametrize("arguments", [[], ["generate"], ["generate", "--help"], ["no", "such"]])
-def test_without_the_extra_one_line_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
-    def without_typer(name: str) -> object:
-        return None if name == "typer" else find_spec(name)
-
-    monkeypatch.setattr(entry, "find_spec", without_typer)
-    monkeypatch.setattr(sys, "argv", ["mcp-bindgen", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        entry.main()
-    printed = capsys.readouterr()
-    assert (caught.value.code, printed.out) == (2, "")
-    (line,) = printed.err.splitlines()
-    assert "pip install 'mcp-bindgen[cli]'" in line
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("missing", "words"),
-    [
-        ("black", ("generate", "2024-11-05", "--out", "out")),
-        ("jinja2", ("generate", "2024-11-05", "--out", "out")),
-        ("jsonschema", ("diff", "2024-11-05", "2025-03-26")),
-        ("datamodel_code_generator", ("tools", "generate", "--from", "tools.json", "--out", "shop.py")),
-    ],
-)
-def test_a_command_of_another_extra_says_what_to_install(tmp_path: Path, missing: str, words: tuple[str, ...]) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}}
-    (tmp_path / "tools.json").write_text(json.dumps({"tools": [{"name": "add", "inputSchema": schema}]}), "utf-8")
-    program = (
-        f"import sys; sys.modules[{missing!r}] = None; from mcp_bindgen.cli.run import run; sys.exit(run(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", program, *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"mcp-bindgen: this command needs {missing}: pip install 'mcp-bindgen[codegen]'\n"
 
 
 def test_a_defect_is_one_message_with_its_own_exit_status(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

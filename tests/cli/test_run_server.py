@@ -40,14 +40,6 @@ if __name__ == "__main__":
     raise SystemExit("not as a program")
 """
 COMMAND = ("-m", "mcp_bindgen", "run")
-BARE = """
-import sys
-from importlib import util
-find, util.find_spec = util.find_spec, lambda name, *more: None if name == "typer" else find(name, *more)
-sys.argv[0] = "mcp-bindgen"
-from mcp_bindgen.__main__ import main
-main()
-"""
 
 
 @pytest.fixture
@@ -99,9 +91,10 @@ async def test_a_server_without_conversions_serves_its_own_revision(folder: Path
 
 
 @pytest.mark.slow
-async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> None:
-    (folder / "bare.py").write_text(BARE, "utf-8")
-    async with connect_stdio(sys.executable, str(folder / "bare.py"), "run", str(folder / "server.py")) as peer:
+async def test_a_file_is_served_without_the_compiler(folder: Path) -> None:
+    text = f"import sys\nsys.modules['mcp_bindgen'] = None\n{SERVER}"
+    (folder / "server.py").write_text(text, "utf-8")
+    async with connect_stdio(quick_python(), "-m", "mcp_runtime", str(folder / "server.py")) as peer:
         assert [tool.name async for tool in (await Client.open(peer)).iter_tools()] == ["add"]
 
 
@@ -155,7 +148,7 @@ def test_without_the_extra_http(folder: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1] == "mcp-bindgen: HTTP needs uvicorn: pip install 'mcp-bindgen[http]'"
+    assert done.stderr.splitlines()[-1] == "mcp-bindgen: HTTP needs uvicorn: pip install 'mcp-bindings[http]'"
 
 
 def test_help_and_a_wrong_host(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support import forks
-from support.distributions import UV, Distribution, Environment
+from support.distributions import UV, Environment, Release
 from support.documents import Command, Program, pages, programs, session
 from support.sessions import SETS_UP, play
 
@@ -44,8 +44,8 @@ PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in pag
 
 
 @pytest.mark.parametrize("page", WALKS)
-def test_a_page_that_installs_works_from_nothing(page: str, distribution: Distribution, tmp_path: Path) -> None:
-    shutil.unpack_archive(distribution.sdist, tmp_path)
+def test_a_page_that_installs_works_from_nothing(page: str, release: Release, tmp_path: Path) -> None:
+    shutil.unpack_archive(release.bindgen.sdist, tmp_path)
     (unpacked,) = tmp_path.iterdir()
     unpacked.rename(tmp_path / "mcp-bindgen")
     path = os.pathsep.join([str(Path(sys.base_prefix) / "bin"), os.defpath])

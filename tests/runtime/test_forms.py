@@ -129,4 +129,4 @@ class TestForms:
             "asyncio.run(ask_form(None, 'How many?', {'properties': {'n': {'type': 'integer'}}}))\n"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-        assert "pip install 'mcp-bindgen[validation]'" in done.stderr.splitlines()[-1]
+        assert "pip install 'mcp-bindings[validation]'" in done.stderr.splitlines()[-1]

@@ -96,7 +96,7 @@ class TestSchemas:
             "from mcp_runtime.middleware.json_schema import Check\nCheck({})\n"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-        assert "pip install 'mcp-bindgen[validation]'" in done.stderr.splitlines()[-1]
+        assert "pip install 'mcp-bindings[validation]'" in done.stderr.splitlines()[-1]
 
 
 OBJECTS = [{"a": number} for number in range(20_000)]

@@ -249,7 +249,7 @@ def test_a_program_whose_lifespan_fails_ends_with_one_line(program: Path, way: l
 @pytest.mark.parametrize("transport", [[], ["--http", "--port", "0"]])
 def test_run_says_so_as_well(program: Path, transport: list[str]) -> None:
     program.write_text(SERVER.replace('"broken" in sys.argv', "True"), "utf-8")
-    command = [quick_python(), "-m", "mcp_bindgen", "run", str(program), *transport]
+    command = [quick_python(), "-m", "mcp_runtime", str(program), *transport]
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"mcp-bindgen: {program}:11: lifespan database: OSError: the disk is full\n"
+    assert done.stderr == f"python -m mcp_runtime: {program}:11: lifespan database: OSError: the disk is full\n"

@@ -132,7 +132,7 @@ class TestTelemetry:
             "from mcp_runtime.middleware.opentelemetry import Telemetry\nTelemetry()\n"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-        assert "pip install 'mcp-bindgen[telemetry]'" in done.stderr.splitlines()[-1]
+        assert "pip install 'mcp-bindings[telemetry]'" in done.stderr.splitlines()[-1]
 
     def test_its_table_names_existing_properties(self) -> None:
         for name, (member, _) in TARGETS.items():

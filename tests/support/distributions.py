@@ -22,10 +22,31 @@ def run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.Complete
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
-    """The two files of a release; the wheel is built from the sdist, not from the working tree."""
+    """The two files of a distribution; the wheel is built from the sdist, not from the working tree."""
 
+    name: str
     sdist: Path
     wheel: Path
+
+    @classmethod
+    def built(cls, name: str, project: Path, out: Path) -> "Distribution":
+        """Build a project below `out`."""
+        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out / name, project, cwd=out)
+        (sdist,), (wheel,) = (out / name).glob("*.tar.gz"), (out / name).glob("*.whl")
+        return cls(name=name, sdist=sdist, wheel=wheel)
+
+    def requirement(self, extra: str = "") -> str:
+        """Return the requirement of the wheel with an extra."""
+        digest = hashlib.sha256(self.wheel.read_bytes()).hexdigest()
+        return f"{self.name}{f'[{extra}]' if extra else ''} @ {self.wheel.as_uri()} --hash=sha256:{digest}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Both distributions: the bindings with their runtime, and the compiler."""
+
+    bindings: Distribution
+    bindgen: Distribution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +63,10 @@ class Environment:
         """Run a program of the environment."""
         return run(self.python.parent / script, *arguments, cwd=self.folder, expect=expect)
 
-    def install(self, wheel: Path, extra: str = "", *more: str) -> None:
-        """Install the wheel, its dependencies and further packages, at the locked versions and hashes."""
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    def install(self, *packages: str) -> None:
+        """Install packages with their dependencies, at the locked versions and hashes."""
         requirements = self.folder / "requirements.txt"
-        lines = [f"mcp-bindgen{extra} @ {wheel.as_uri()} --hash=sha256:{digest}", *more]
-        requirements.write_text("\n".join(lines) + "\n", "utf-8")
+        requirements.write_text("\n".join(packages) + "\n", "utf-8")
         constraints = ("-r", requirements, "-c", LOCK)
         if UV.is_file():  # It verifies the hashes, but would require them for packages without a version here, too.
             run(UV, "pip", "install", "--quiet", "--python", self.python, *constraints, cwd=self.folder)

@@ -7,18 +7,14 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+import httpx2
+
 from mcp_bindgen.check.client import MAX_LINE, META, Cut, Ended, NotJudged, Peer, Silent, Unreachable, before
-from mcp_bindgen.diagnostics import InputError, clip
+from mcp_bindgen.diagnostics import clip
 from mcp_bindgen.json_values import as_list, as_object, is_list, json_value
 from mcp_bindgen.live.target import Endpoint
+from mcp_runtime.auth.fetching import trusted
 from mcp_runtime.core.transports.http.mirrored import METHOD, NAME, NAMED, VERSION, Parameter, encode, parameters
-
-try:
-    import httpx2
-
-    from mcp_runtime.auth.fetching import trusted
-except ImportError:
-    raise InputError.at("check", "a URL needs httpx2: pip install 'mcp-bindgen[http]'") from None
 
 SESSION: Final = "mcp-session-id"
 MAX_WAITING: Final = 8

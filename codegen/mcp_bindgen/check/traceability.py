@@ -62,10 +62,7 @@ def exported() -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        yaml: Any = import_module("yaml")
-    except ImportError:
-        raise InputError.at("--traceability", "needs PyYAML: pip install 'mcp-bindgen[skills]'") from None
+    yaml: Any = import_module("yaml")
     try:
         document = as_object(yaml.safe_load(read_bytes(path, str(path)).decode()))
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -52,7 +52,7 @@ app = typer.Typer(
 _AUTHORIZATION = "docs/authorization.md"
 _COMMANDS, _INSPECT, _IMPACT = "docs/commands.md", "docs/inspect.md", "docs/impact.md"
 _READINGS = "docs/decisions/0001-two-readings-one-structure.md"
-# This command also works without the extra, so it parses its own arguments.
+# This command is that of the runtime, which parses its own arguments.
 _FORWARDED: dict[str, Any] = {
     "context_settings": {"allow_extra_args": True, "ignore_unknown_options": True},
     "add_help_option": False,

@@ -48,7 +48,7 @@ def _local(server: str, env: list[str]) -> tuple[str, dict[str, Any]]:
     if not path.is_file():
         raise InputError.at(path, "no such file")
     target = f"{path.resolve()}:{variable}" if variable else str(path.resolve())
-    entry: dict[str, Any] = {"command": sys.executable, "args": ["-m", "mcp_bindgen", "run", target]}
+    entry: dict[str, Any] = {"command": sys.executable, "args": ["-m", "mcp_runtime", target]}
     return path.stem, entry | ({"env": variables(env)} if env else {})
 
 

@@ -21,9 +21,6 @@ DEFECT = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
-CODEGEN = ("black", "datamodel_code_generator", "jinja2", "jsonschema")
-"""Modules of the extra `codegen` that `cli` does not have."""
-
 TRACEBACK_VARIABLE = "MCP_BINDGEN_TRACEBACK"
 
 
@@ -54,11 +51,6 @@ def _run(arguments: Sequence[str]) -> int:
         return status
     except InputError as error:
         report(error.diagnostics)
-        return BAD_INPUT
-    except ModuleNotFoundError as error:
-        if error.name not in CODEGEN:
-            raise
-        print(f"mcp-bindgen: this command needs {error.name}: pip install 'mcp-bindgen[codegen]'", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("mcp-bindgen: interrupted", file=sys.stderr)

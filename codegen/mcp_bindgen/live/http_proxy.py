@@ -81,9 +81,9 @@ class HttpRelay(Application):
             started: is told the URL.
 
         Raises:
-            InputError: the port is taken, or the extra `http` is not installed.
+            InputError: the port is taken.
         """
-        _, serve, url = listening(self, port, "proxy")
+        _, serve, url = listening(self, port)
         started(url)
 
         async def serve_and_close() -> None:
@@ -164,21 +164,18 @@ class UrlRelay(HttpRelay):
         return self.follow(is_session=begins) if begins or is_modern(value) else None
 
 
-def listening(app: Any, port: int, by: str) -> "tuple[uvicorn.Server, Callable[[], Coroutine[Any, Any, None]], str]":
+def listening(app: Any, port: int) -> "tuple[uvicorn.Server, Callable[[], Coroutine[Any, Any, None]], str]":
     """Listen on this machine for an ASGI application; return a server, the function that serves, and the URL.
 
     Args:
         app: the application.
         port: 0 for a free one.
-        by: the command, for errors.
 
     Raises:
-        InputError: the port is taken, or the extra `http` is not installed.
+        InputError: the port is taken.
     """
-    try:
-        import uvicorn
-    except ImportError:
-        raise InputError.at(by, "serving over HTTP needs uvicorn: pip install 'mcp-bindgen[http]'") from None
+    import uvicorn
+
     config = uvicorn.Config(
         app, host="127.0.0.1", port=port, log_level="critical", ws="none", timeout_graceful_shutdown=GRACE
     )

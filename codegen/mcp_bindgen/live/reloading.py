@@ -228,7 +228,7 @@ def serve_reloading(path: Path, arguments: Sequence[str], *, http: bool) -> None
     from watchfiles import PythonFilter, run_process
 
     # -B: Python takes cached bytecode for a source of the same size and second, so it would miss a quick change.
-    command = (sys.executable, "-B", "-m", "mcp_bindgen", "run", *arguments)
+    command = (sys.executable, "-B", "-m", "mcp_runtime", *arguments)
     folder = path.resolve().parent
     if http:
         run_process(folder, target=shlex.join(command), target_type="command", watch_filter=PythonFilter())

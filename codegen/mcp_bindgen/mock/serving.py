@@ -118,5 +118,5 @@ def _prepared(mock: Mock, port: int) -> "tuple[uvicorn.Server, Callable[[], Any]
     from mcp_bindgen.live.http_proxy import listening
     from mcp_runtime.core.transports.http import asgi_app
 
-    server, serve, mock.url = listening(mock.faults.over(asgi_app(mock.server)), port, "mock")
+    server, serve, mock.url = listening(mock.faults.over(asgi_app(mock.server)), port)
     return server, serve

@@ -236,7 +236,6 @@ class Application(ServerHandlers, Generic[StateT]):
         Raises:
             ValueError: `root` is not a folder.
             DefinitionError: files of that name are already registered.
-            ModuleNotFoundError: the extra ``app`` is not installed.
         """
         from mcp_runtime.app.files import VARIABLE, Folder
 
@@ -292,7 +291,7 @@ class Application(ServerHandlers, Generic[StateT]):
 
         Args:
             transport: ``stdio`` for standard input and output, ``http`` for Streamable HTTP, which needs the extra
-                ``mcp-bindgen[http]``.
+                ``mcp-bindings[http]``.
             options: those of `mcp_runtime.serve_http`: ``host``, ``port``, ``path`` and more.
 
         Raises:

@@ -2,10 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from typing import Any, Final
-
-from mcp_runtime.app.signature import Signature
 
 _SECTION: Final = re.compile(
     r"^[ \t]*(?:(?P<google>(?:Args|Arguments|Parameters|Params):[ \t]*$)"
@@ -21,18 +18,6 @@ def summary(function: Callable[..., Any]) -> str | None:
     if _SECTION.match(paragraph):
         return None
     return " ".join(paragraph.split()) or None
-
-
-def check_parser(signature: Signature) -> None:
-    """Check that the docstring parser is installed, if a docstring describes arguments.
-
-    Raises:
-        DefinitionError: it is not installed.
-    """
-    doc = signature.function.__doc__
-    if doc and _SECTION.search(doc) and find_spec("griffe") is None:
-        reason = "its docstring describes arguments, which needs pip install 'mcp-bindgen[app]'"
-        raise signature.error(f"{reason}; Field(description=...) works without")
 
 
 def argument_descriptions(function: Callable[..., Any]) -> Mapping[str, str]:

@@ -54,7 +54,6 @@ class Folder:
 
     Raises:
         ValueError: `root` is not a folder.
-        ModuleNotFoundError: the extra ``app`` is not installed.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_runtime.app.annotations import is_plain
 from mcp_runtime.app.dependencies import Injected
-from mcp_runtime.app.docstrings import argument_descriptions, check_parser, summary
+from mcp_runtime.app.docstrings import argument_descriptions, summary
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, name_of, read_signature
 from mcp_runtime.core.functions import scopes_of
@@ -45,7 +45,6 @@ class Function:
         code = getattr(function, "__code__", None)
         if code is not None and code.co_flags & (GENERATOR | ASYNC_GENERATOR):
             raise self.signature.error("it is a generator; return the values instead, as a list if there are several")
-        check_parser(self.signature)
         self._injected = Injected(self.signature)
         self._is_reported = False
         self.parameters = tuple(p for p in self.signature.parameters if p.name not in self._injected.names)

@@ -41,7 +41,6 @@ class FunctionResource(Function):
 
     Raises:
         DefinitionError: the function cannot be a resource.
-        ModuleNotFoundError: `uri` is a template, which needs the extra ``app``, and that is not installed.
     """
 
     def __init__(

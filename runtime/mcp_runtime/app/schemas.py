@@ -135,7 +135,7 @@ class RawArguments(Arguments):
 
     Raises:
         DefinitionError: the function does not take one mapping, or the schema cannot be used.
-        ModuleNotFoundError: the validation library is not installed (``mcp-bindgen[validation]``).
+        ModuleNotFoundError: the validation library is not installed (``mcp-bindings[validation]``).
     """
 
     def __init__(self, signature: Signature, parameters: Sequence[Parameter], schema: Mapping[str, Any]) -> None:

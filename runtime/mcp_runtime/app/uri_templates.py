@@ -54,15 +54,11 @@ class UriTemplate:
 
     Raises:
         ValueError: it is not a valid template, or its variables could not be read from a URI; the message says why.
-        ModuleNotFoundError: the extra ``app`` is not installed.
     """
 
     def __init__(self, text: str, raw: Collection[str] = ()) -> None:
-        try:
-            from uritemplate import URITemplate
-        except ModuleNotFoundError:
-            reason = "URI templates need an extra: pip install 'mcp-bindgen[app]'"
-            raise ModuleNotFoundError(reason, name="uritemplate") from None
+        from uritemplate import URITemplate
+
         self.text = text
         self._raw = raw
         if "{" in _EXPRESSION.sub("", text) or "}" in _EXPRESSION.sub("", text):

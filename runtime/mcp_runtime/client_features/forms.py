@@ -208,7 +208,7 @@ async def ask_form(
         RemoteProtocolError: the user accepted, but the answer does not match the schema.
         MissingCapability: the client does not support forms.
         UnusableSchema: answers cannot be checked against the schema.
-        ModuleNotFoundError: the validation library is not installed (``mcp-bindgen[validation]``).
+        ModuleNotFoundError: the validation library is not installed (``mcp-bindings[validation]``).
     """
     spelled: Mapping[str, Any] = schema.model_dump(mode="json") if isinstance(schema, BaseModel) else schema
     form = Form(spelled, is_trusted=True)  # before the user is asked for nothing

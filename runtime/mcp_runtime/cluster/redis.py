@@ -1,4 +1,4 @@
-"""State shared by the processes of one server, stored in Redis. Needs the extra ``mcp-bindgen[redis]``."""
+"""State shared by the processes of one server, stored in Redis. Needs the extra ``mcp-bindings[redis]``."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

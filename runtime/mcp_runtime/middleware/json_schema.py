@@ -30,7 +30,7 @@ _MAX_ERRORS: Final = 20
 _UNBOUNDED: Final = frozenset(("patternProperties", "unevaluatedItems", "unevaluatedProperties"))
 """Keywords whose cost is not bounded here, so they are refused in a peer's schema."""
 _TOO_SLOW: Final = "validation takes too many steps"
-_INSTALL: Final = "validation needs jsonschema: pip install 'mcp-bindgen[validation]'"
+_INSTALL: Final = "validation needs jsonschema: pip install 'mcp-bindings[validation]'"
 
 
 def _load(name: str) -> Any:

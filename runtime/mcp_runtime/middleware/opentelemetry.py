@@ -14,7 +14,7 @@ from mcp_runtime.core.protocol.names import PROMPTS_GET, RESOURCES_READ, TOOLS_C
 
 __all__ = ["Telemetry"]
 
-_INSTALL: Final = "spans need opentelemetry-api: pip install 'mcp-bindgen[telemetry]'"
+_INSTALL: Final = "spans need opentelemetry-api: pip install 'mcp-bindings[telemetry]'"
 TARGETS: Final = {
     TOOLS_CALL: ("name", "gen_ai.tool.name"),
     PROMPTS_GET: ("name", "gen_ai.prompt.name"),

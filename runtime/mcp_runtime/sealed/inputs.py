@@ -25,7 +25,7 @@ from mcp_runtime.sealed.seal import Seal, Unsealable
 
 KEY_BYTES: Final = 32
 """The length of a key in bytes: AES-256."""
-_INSTALL: Final = "sealed states need cryptography: pip install 'mcp-bindgen[sealed]'"
+_INSTALL: Final = "sealed states need cryptography: pip install 'mcp-bindings[sealed]'"
 SPENT_TIMEOUT: Final = 5.0
 """Seconds in which it must be known whether a state was used."""
 
@@ -103,7 +103,7 @@ class InputState:
         spent: lets each state be used only once; None allows reuse until it expires.
 
     Raises:
-        ModuleNotFoundError: `cryptography` is not installed (``mcp-bindgen[sealed]``).
+        ModuleNotFoundError: `cryptography` is not installed (``mcp-bindings[sealed]``).
         TypeError: a key is not bytes.
         ValueError: there is no key, a key has the wrong length or is repeated, or a limit is not positive.
     """

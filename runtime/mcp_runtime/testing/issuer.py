@@ -15,7 +15,7 @@ _ALGORITHM: Final = "ES256"
 
 
 class Issuer:
-    """Issues tokens to every client and person that asks. It listens on 127.0.0.1. Needs ``mcp-bindgen[http,auth]``.
+    """Issues tokens to every client and person that asks. It listens on 127.0.0.1. Needs ``mcp-bindings[http,auth]``.
 
     Servers trust it by its URL: ``Bearer(..., issuer=issuer.url)``. Clients sign in without a browser:
     ``OAuth(visit=issuer.visit)``. What it answers wrongly on purpose is set in its attributes.

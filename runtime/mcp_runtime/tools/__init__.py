@@ -2,7 +2,7 @@
 
 A method of such a client checks its arguments against the contract that it was generated from, calls the tool, and
 reads the structured content. Where pydantic alone would accept more than the tool's JSON Schema, the generated module
-includes the schema, and jsonschema decides (``pip install 'mcp-bindgen[validation]'``).
+includes the schema, and jsonschema decides (``pip install 'mcp-bindings[validation]'``).
 """
 
 import hashlib

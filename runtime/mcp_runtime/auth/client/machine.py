@@ -43,7 +43,7 @@ class ClientCredentials(_Machine):
         id: the id of the client.
         issuer: the identifier of the issuer that knows it; its credentials are used with no other one.
         secret: its secret.
-        key: its private key instead, as PEM or JWK, which signs an assertion. Needs the extra ``mcp-bindgen[auth]``.
+        key: its private key instead, as PEM or JWK, which signs an assertion. Needs the extra ``mcp-bindings[auth]``.
         store: keeps tokens; in memory by default.
         send_resource: whether requests name the server as the resource (RFC 8707).
         insecure: whether http is allowed beyond loopback, for tests.

@@ -56,7 +56,7 @@ class Bearer:
     Raises:
         ValueError: a URL is not https, or http on loopback; something is not a scope; there is no issuer; there are
             several ways to check tokens; or `introspection` is of another issuer.
-        ModuleNotFoundError: the extra ``mcp-bindgen[auth]`` is not installed, and JWTs are to be verified.
+        ModuleNotFoundError: the extra ``mcp-bindings[auth]`` is not installed, and JWTs are to be verified.
     """
 
     def __init__(

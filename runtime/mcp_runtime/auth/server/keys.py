@@ -97,12 +97,12 @@ def read_keys(jwks: Mapping[str, Any]) -> "list[Key]":
     """Return the public keys of a JWK set that verify signatures; others are ignored.
 
     Raises:
-        ModuleNotFoundError: the extra ``mcp-bindgen[auth]`` is not installed.
+        ModuleNotFoundError: the extra ``mcp-bindings[auth]`` is not installed.
     """
     try:
         from joserfc.jwk import import_key  # It takes 0.17 s.
     except ModuleNotFoundError as error:
-        message = f"tokens need {error.name}: pip install 'mcp-bindgen[auth]'"
+        message = f"tokens need {error.name}: pip install 'mcp-bindings[auth]'"
         raise ModuleNotFoundError(message, name=error.name) from None
     found: list[Key] = []
     entries: Any = jwks.get("keys")

@@ -233,7 +233,7 @@ def identity_of(server: ServerHandlers, options: ServerOptions) -> dict[str, str
 def own_version() -> str:
     """Return the version of this distribution."""
     try:
-        return version("mcp-bindgen")
+        return version("mcp-bindings")
     except PackageNotFoundError:
         return "0"
 

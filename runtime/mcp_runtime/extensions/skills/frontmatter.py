@@ -31,7 +31,7 @@ def read_frontmatter(data: bytes) -> dict[str, Any]:
     try:
         yaml: Any = import_module("yaml")
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("skills need PyYAML: pip install 'mcp-bindgen[skills]'") from None
+        raise ModuleNotFoundError("skills need PyYAML: pip install 'mcp-bindings[skills]'") from None
     # Not the parser in C, whose stack overflows. A scalar without a tag of its own gets "?".
     loader = type("Loader", (yaml.BaseLoader,), {"DEFAULT_SCALAR_TAG": "?"})
     try:

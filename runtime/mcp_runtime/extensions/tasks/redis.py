@@ -1,4 +1,4 @@
-"""Task storage in Redis, which several machines may share. Needs the extra ``mcp-bindgen[redis]``."""
+"""Task storage in Redis, which several machines may share. Needs the extra ``mcp-bindings[redis]``."""
 
 import asyncio
 import json

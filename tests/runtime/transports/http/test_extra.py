@@ -21,5 +21,5 @@ SERVE = "from mcp_bindings.v2025_11_25 import App\nhttp.serve_http(App('a'))\n"
 def test_the_error_names_the_extra(name: str, program: str) -> None:
     command = [sys.executable, "-c", HEAD.format(name=name) + program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    expected = f"ModuleNotFoundError: HTTP needs {name}: pip install 'mcp-bindgen[http]'"
+    expected = f"ModuleNotFoundError: HTTP needs {name}: pip install 'mcp-bindings[http]'"
     assert done.stderr.splitlines()[-1] == expected

@@ -63,7 +63,7 @@ def serve_http(
     started: Callable[[str], None] | None = None,
     **options: Unpack[HttpServerOptions],
 ) -> None:
-    """Serve clients over HTTP until SIGINT or SIGTERM. Needs the extra ``mcp-bindgen[http]``.
+    """Serve clients over HTTP until SIGINT or SIGTERM. Needs the extra ``mcp-bindings[http]``.
 
     Args:
         servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
@@ -98,7 +98,7 @@ def serve_http(
 async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> AsyncGenerator["Peer"]:
     """Connect to a server over HTTP, for as long as the context lasts; then the session is ended.
 
-    The connection is opened when the peer is first used. Needs the extra ``mcp-bindgen[http]``.
+    The connection is opened when the peer is first used. Needs the extra ``mcp-bindings[http]``.
 
     Args:
         url: the server's endpoint: ``https://example.com/mcp``.
@@ -140,7 +140,7 @@ def sse_app(*servers: "ServerHandlers", **options: Unpack[SseServerOptions]) -> 
 async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncGenerator["Peer"]:
     """Connect to a server over HTTP+SSE, the deprecated transport of 2024-11-05, for as long as the context lasts.
 
-    The connection is opened when the peer is first used. Needs the extra ``mcp-bindgen[http]``.
+    The connection is opened when the peer is first used. Needs the extra ``mcp-bindings[http]``.
 
     Args:
         url: the URL of the server's stream: ``https://example.com/sse``.
@@ -166,5 +166,5 @@ def _extra() -> Generator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        message = f"HTTP needs {error.name}: pip install 'mcp-bindgen[http]'"
+        message = f"HTTP needs {error.name}: pip install 'mcp-bindings[http]'"
         raise ModuleNotFoundError(message, name=error.name) from None
