@@ -5,9 +5,10 @@ from mcp_runtime.host.catalogue import Catalogue, HostTool, Offer
 from mcp_runtime.host.config import ConfigurationError, ServerEntry
 from mcp_runtime.host.host import Host, HostFailed
 from mcp_runtime.host.policy import Decision, Policy, Refused, ToolCall, ask_unless_read_only, read_only
+from mcp_runtime.host.results import HostResult
 from mcp_runtime.host.servers import HostServer, ServerUnavailable
 from mcp_runtime.host.skills import HostSkill
-from mcp_runtime.host.views import HostResult, View
+from mcp_runtime.host.views import View
 
 __all__ = [
     "Catalogue",

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from mcp_runtime.core.errors import ConnectionClosed, McpError, clipped
 from mcp_runtime.core.options import CallOptions
@@ -22,81 +22,12 @@ from mcp_runtime.host.dialects.lowering import lower
 from mcp_runtime.host.dialects.reading import Inexpressible
 from mcp_runtime.host.dialects.restoring import restore
 from mcp_runtime.host.policy import Policy, Refused, ToolCall
+from mcp_runtime.host.results import HostResult
 from mcp_runtime.tools.errors import mismatch_of
 
-MAX_TEXT: Final = 100_000
-"""The longest text of a result that a model gets, in characters, unless the caller says otherwise."""
 _log: Final = logging.getLogger("mcp_runtime.host")
 _AGAIN: Final = 30.0
 """How many seconds a call that may be repeated waits for its server to come back."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostResult:
-    """The outcome of a call, for a model.
-
-    Attributes:
-        name: the name that the model called.
-        is_error: whether it failed: at the tool, on the way, or because it was refused.
-        refusal: why there is no result, for the model; empty if there is one.
-        error: the error behind that, or None.
-        result: the result in the type of the client's revision, or None.
-    """
-
-    name: str
-    is_error: bool
-    refusal: str = ""
-    error: Exception | None = field(default=None, repr=False)
-    result: Any = field(default=None, repr=False)
-
-    @property
-    def content(self) -> Sequence[Mapping[str, Any]]:
-        """The content blocks, keyed by wire names."""
-        if self.result is None:
-            return ({"type": "text", "text": self.refusal},)
-        blocks: list[dict[str, Any]] = self.result.model_dump(mode="json").get("content") or []
-        return blocks
-
-    def text(self, limit: int = MAX_TEXT) -> str:
-        """Return the content as text, with a note if it was cut.
-
-        Args:
-            limit: the longest text, in characters.
-        """
-        return _cut("\n".join(map(_text, self.content)), limit)
-
-    def for_openai(self, call_id: str, limit: int = MAX_TEXT) -> dict[str, Any]:
-        """Return the answer to a ``function_call`` of the Responses API.
-
-        Args:
-            call_id: the id of the call.
-            limit: the longest text, in characters.
-        """
-        return openai.result(call_id, self.text(limit))
-
-    def for_anthropic(self, tool_use_id: str, limit: int = MAX_TEXT) -> dict[str, Any]:
-        """Return the answer to a ``tool_use`` block; images stay images.
-
-        Args:
-            tool_use_id: the id of the block.
-            limit: how long texts and images may be in all, in characters.
-        """
-        blocks: list[dict[str, Any]] = []
-        for content in self.content:
-            image = anthropic.block(dict(content))
-            fits = image is not None and len(content["data"]) <= limit
-            text = _cut(_text(content), limit)
-            limit = max(0, limit - (len(content["data"]) if fits else len(text)))
-            blocks += [image if image is not None and fits else {"type": "text", "text": text}]
-        return anthropic.result(tool_use_id, blocks, is_error=self.is_error)
-
-    def for_gemini(self, limit: int = MAX_TEXT) -> dict[str, Any]:
-        """Return the answer to a ``functionCall``.
-
-        Args:
-            limit: the longest text, in characters.
-        """
-        return gemini.result(self.name, self.text(limit), is_error=self.is_error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,13 +54,17 @@ class View:
         found = search(self.tools.values(), words, most)
         return replace(self, tools={tool.name: tool for tool in found}, left_out=len(self.tools) - len(found))
 
-    def for_openai(self, *, strict: bool = True) -> list[dict[str, Any]]:
-        """Return the tools for the Responses API.
+    def for_openai(
+        self, *, strict: bool = True, api: Literal["responses", "chat"] = "responses"
+    ) -> list[dict[str, Any]]:
+        """Return the tools for the Responses API, or for the Chat Completions API.
 
         Args:
             strict: whether strict mode is used for each tool that it can express.
+            api: the API.
         """
-        return self._written(openai.tool, openai.STRICT if strict else openai.LOOSE)
+        write = openai.tool if api == "responses" else openai.chat_tool
+        return self._written(write, openai.STRICT if strict else openai.LOOSE)
 
     def for_anthropic(self) -> list[dict[str, Any]]:
         """Return the tools for the Messages API."""
@@ -275,20 +210,3 @@ def _lowered(schema: str, dialect: Dialect) -> Lowered:
 
 def _failed(name: str, text: str, error: Exception | None = None) -> HostResult:
     return HostResult(name=name, is_error=True, refusal=text, error=error)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}\n[cut: {limit:,} of {len(text):,} characters]"
-
-
-def _text(content: Mapping[str, Any]) -> str:
-    """Return a content block as text; other content is named."""
-    inner = content.get("resource")
-    found = content.get("text", inner.get("text") if is_object(inner) else None)
-    if isinstance(found, str):
-        return found
-    place = content.get("uri") or (inner.get("uri") if is_object(inner) else "")
-    size = f" of {len(content['data']):,} characters of base64" if isinstance(content.get("data"), str) else ""
-    return f"[{content.get('type', 'content')} {content.get('mimeType', '')} {place}{size}]".replace("  ", " ").replace(
-        " ]", "]"
-    )

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from mcp_runtime.host.dialects.dialect import CONSTRAINTS, Dialect, Lowered
+from mcp_runtime.host.dialects.dialect import CONSTRAINTS, Dialect, Image, Lowered
 
 RULES: Final = Dialect(
     name="Anthropic",
@@ -12,17 +12,20 @@ RULES: Final = Dialect(
     is_verbatim=True,
 )
 
+IMAGES: Final = frozenset(("image/jpeg", "image/png", "image/gif", "image/webp"))
+"""The media types of images that results may have."""
+
 
 def tool(name: str, description: str, found: Lowered) -> dict[str, Any]:
     """Return a tool as the Messages API takes it."""
     return {"name": name, "description": description, "input_schema": found.schema}
 
 
-def block(content: dict[str, Any]) -> dict[str, Any] | None:
-    """Return an image of a result as Anthropic's models see it; None for other content, which becomes text."""
-    if content.get("type") != "image" or not isinstance(content.get("data"), str):
-        return None
-    source = {"type": "base64", "media_type": content.get("mimeType", ""), "data": content["data"]}
+def block(piece: str | Image) -> dict[str, Any]:
+    """Return a part of a result as a block."""
+    if isinstance(piece, str):
+        return {"type": "text", "text": piece}
+    source = {"type": "base64", "media_type": piece.media_type, "data": piece.data}
     return {"type": "image", "source": source}
 
 

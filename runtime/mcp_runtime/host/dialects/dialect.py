@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 ANNOTATIONS: Final = frozenset(
     "title description default examples example deprecated readOnly writeOnly $comment $id $schema $defs definitions"
@@ -89,6 +89,18 @@ class Lowered:
     losses: tuple[Loss, ...] = field(default=())
     is_strict: bool = True
     because: str = ""
+
+
+class Image(NamedTuple):
+    """An image of a result.
+
+    Attributes:
+        media_type: its media type, in lower case.
+        data: its bytes in base64.
+    """
+
+    media_type: str
+    data: str
 
 
 PROPERTY: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")

@@ -1,8 +1,9 @@
 """Tools for Gemini: function declarations, whose schemas are a subset of OpenAPI 3.0 without references."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from mcp_runtime.host.dialects.dialect import Dialect, Lowered
+from mcp_runtime.host.dialects.dialect import Dialect, Image, Lowered
 
 _NUMBER: Final = frozenset(("minimum", "maximum"))
 
@@ -22,6 +23,9 @@ RULES: Final = Dialect(
     has_any=True,
 )
 
+IMAGES: Final = frozenset(("image/jpeg", "image/png", "image/webp"))
+"""The media types of images that results may have."""
+
 
 def tool(name: str, description: str, found: Lowered) -> dict[str, Any]:
     """Return a function declaration; one without arguments has no parameters, since an object must have properties."""
@@ -29,6 +33,9 @@ def tool(name: str, description: str, found: Lowered) -> dict[str, Any]:
     return {"name": name, "description": description, **parameters}
 
 
-def result(name: str, text: str, *, is_error: bool) -> dict[str, Any]:
+def result(name: str, text: str, images: Sequence[Image], *, is_error: bool) -> dict[str, Any]:
     """Return the answer to a ``functionCall``."""
-    return {"functionResponse": {"name": name, "response": {"error" if is_error else "output": text}}}
+    answer: dict[str, Any] = {"name": name, "response": {"error" if is_error else "output": text}}
+    if images:
+        answer["parts"] = [{"inlineData": {"mimeType": image.media_type, "data": image.data}} for image in images]
+    return {"functionResponse": answer}
