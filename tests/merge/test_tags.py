@@ -151,7 +151,7 @@ def test_a_tag_that_is_not_read_is_one_warning(tag: str, problem: str) -> None:
     assert typed(document)["A"] == (dict.fromkeys("ab", (ANY, True, "")), ANY, None)
 
 
-def test_documentation_tags_are_no_warning() -> None:
+def test_documentation_tags_cause_no_warning() -> None:
     diagnostics = Diagnostics()
     tags = product(("category x", "see A", "internal", "example b", "remarks c", "default 5"), ("string", "number"))
     text = "".join(f"/** @{tag} */ {name}{n}: {name};" for n, (tag, name) in enumerate(tags))

@@ -119,7 +119,7 @@ async def test_a_call_without_a_timeout_continues_for_as_long_as_it_takes() -> N
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_only_questions_count_as_rounds_and_they_begin_the_pauses_anew(seed: int) -> None:
+async def test_only_questions_count_as_rounds_and_they_begin_the_pauses_again(seed: int) -> None:
     chance = random.Random(seed)
     answers = [QUESTION] * 16 + [STATE] * chance.randrange(20, 40)
     chance.shuffle(answers)

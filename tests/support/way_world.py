@@ -81,7 +81,7 @@ class World:
         self.ran.append("" if ctx.principal is None else ctx.principal.claims["jti"])
         return SECRET
 
-    def begin_anew(self) -> None:
+    def begin_again(self) -> None:
         """Forget what ran; what waits in a task ends."""
         self.gate.set()
         self.gate = asyncio.Event()

@@ -54,7 +54,7 @@ class Judge:
 
     def __init__(self, binding: Binding) -> None:
         self.binding = binding
-        self._results = Results(_ignore)
+        self._results = Results(_ignore, strict=True)
         reader = Reader(binding.revision, lenient=False, report=_ignore)
         self._base = Requester(Side.SERVER, reader, Answers()).speaking(binding, None, reader)
 

@@ -26,7 +26,7 @@ async def test_a_request_has_the_rights_of_its_own_token(way: Way, package: Any)
             answer = await way.step(world, token(kind, kind))
             assert answer.status == status, kind
             assert SECRET not in answer.text and kind not in world.ran
-            world.begin_anew()
+            world.begin_again()
         answer = await way.step(world, token("wide", "step"))
         assert answer.status in (200, 202) and way.shows in answer.text
         assert not way.runs or world.ran[-1] == "step"
