@@ -9,6 +9,7 @@ from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.protocol.jsonrpc import is_array
 from mcp_runtime.core.protocol.names import RESOURCES_READ
+from mcp_runtime.core.protocol.uris import canonical
 
 
 def is_content(annotation: Any) -> bool:
@@ -52,8 +53,17 @@ def text_block(text: str) -> Mapping[str, Any]:
     return {"type": "text", "text": text}
 
 
-def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> Any:
+def contents(
+    binding: Binding, uri: str, value: Any, mime_type: str | None, meta: Mapping[str, Any] | None = None
+) -> Any:
     """Return the result of reading a resource: text, bytes, contents of the revision, or any JSON value.
+
+    Args:
+        binding: the revision.
+        uri: the URI as the client spells it; contents that spell it differently get this one.
+        value: the return value.
+        mime_type: the media type, unless the value has one.
+        meta: the metadata of the resource, for contents that have none of their own.
 
     Raises:
         ValueError: JSON cannot express the value.
@@ -61,12 +71,13 @@ def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> A
     method: Any = binding.methods[RESOURCES_READ]
     result: type[Any] = method.result.load()
     if is_result(value, result):
-        return value
+        items: Any = getattr(value, "contents", None)
+        return value if items is None else value.model_copy(update={"contents": _addressed(items, uri, meta)})
     if isinstance(value, WireModel):
         value = [value]
     if is_array(value) and value and all(isinstance(item, WireModel) for item in value):
-        return result(contents=value)
-    said: dict[str, Any] = {"uri": uri}
+        return result(contents=_addressed(value, uri, meta))
+    said: dict[str, Any] = {"uri": uri} if meta is None else {"uri": uri, "_meta": meta}
     if isinstance(value, bytes):
         said |= {"mimeType": mime_type or "application/octet-stream", "blob": b64encode(value).decode()}
     elif isinstance(value, str):
@@ -74,3 +85,16 @@ def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> A
     else:
         said |= {"mimeType": mime_type or "application/json", "text": text_of(value)}
     return result(contents=[said])
+
+
+def _addressed(items: list[Any], uri: str, meta: Mapping[str, Any] | None) -> list[Any]:
+    """Return contents of a resource, those of its own URI as the client spells it and with its metadata."""
+    own = canonical(uri)
+    return [_changed(item, uri, meta) if canonical(getattr(item, "uri", "")) == own else item for item in items]
+
+
+def _changed(item: Any, uri: str, meta: Mapping[str, Any] | None) -> Any:
+    update: dict[str, Any] = {} if item.uri == uri else {"uri": uri}
+    if meta is not None and getattr(item, "meta", None) is None:
+        update["meta"] = meta
+    return item.model_copy(update=update) if update else item

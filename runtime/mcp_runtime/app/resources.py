@@ -11,6 +11,7 @@ from mcp_runtime.app.uri_templates import Raw, UriTemplate
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.protocol.uris import canonical
 
 if TYPE_CHECKING:
     from mcp_runtime.app.files import Folder
@@ -36,8 +37,10 @@ class FunctionResource(Function):
         said: further properties that resources have in the revision.
 
     Attributes:
+        uri: the URI, or the text of the template.
         template: the template; None for a single resource.
         listed: its entry in the list of resources or templates.
+        meta: the metadata of the entry, which its contents have too; None for none.
 
     Raises:
         DefinitionError: the function cannot be a resource.
@@ -64,6 +67,7 @@ class FunctionResource(Function):
             raise self.signature.error(str(error)) from None
         if not _SCHEME.match(uri):
             raise self.signature.error("the URI needs a scheme: acme://shelf")
+        self.uri = uri
         given, wanted = {p.name for p in self.parameters}, set(template.names if template else ())
         if given != wanted:
             odd = [f"{name} is only in the URI" for name in sorted(wanted - given)]
@@ -72,6 +76,7 @@ class FunctionResource(Function):
             raise self.signature.error(reason)
         key = {"uri_template": uri} if template else {"uri": uri}
         description = description or self.summary
+        self.meta: Mapping[str, Any] | None = said.get("meta")
         said |= {"name": self.name, "description": description, "mime_type": mime_type}
         self.listed: Mapping[str, Any] = said_of(**key, **said)
 
@@ -96,7 +101,7 @@ class FunctionResource(Function):
         returned = await self.invoke(arguments, ctx)
         from mcp_runtime.app.content import contents  # It loads pydantic.
 
-        return contents(self._binding, uri, returned, self._mime_type)
+        return contents(self._binding, uri, returned, self._mime_type, self.meta)
 
 
 class Resources:
@@ -109,6 +114,7 @@ class Resources:
 
     def __init__(self) -> None:
         self.fixed: Registry[Entry] = Registry()
+        self._alike: dict[str, list[str]] = {}
         self.templates: Registry[Entry] = Registry()
 
     def __len__(self) -> int:
@@ -124,6 +130,8 @@ class Resources:
         if taken is not None:
             raise DefinitionError(entry.where, f"resource {uri}", f"already defined ({taken.where})")
         (self.templates if entry.template else self.fixed).add(uri, entry)
+        if not entry.template:
+            self._alike.setdefault(canonical(uri), []).append(uri)
 
     def get(self, uri: str) -> "Entry | None":
         """Return the entry defined for a URI or a template."""
@@ -136,18 +144,25 @@ class Resources:
 
     def remove(self, uri: str) -> bool:
         """Remove a resource or a resource template; return whether it existed."""
-        return self.fixed.remove(uri) or self.templates.remove(uri)
+        if self.fixed.remove(uri):
+            alike = self._alike[canonical(uri)]
+            alike.remove(uri)
+            if not alike:
+                del self._alike[canonical(uri)]
+            return True
+        return self.templates.remove(uri)
 
     async def read(self, uri: str, ctx: Context[Any]) -> Any:
         """Return the contents of a URI.
 
         Raises:
-            NotFound: nothing matches the URI, or several templates do.
+            NotFound: nothing matches the URI, or several entries do.
         """
         found = self.matching(uri)
         if len(found) != 1:
-            fitting = ", ".join(entry.template.text for entry, _ in found if entry.template)
-            reason = f"several templates match it ({fitting})" if found else "there is no such resource"
+            fitting = ", ".join(entry.template.text if entry.template else entry.uri for entry, _ in found)
+            kind = "templates" if found and found[0][0].template else "resources"
+            reason = f"several {kind} match it ({fitting})" if found else "there is no such resource"
             raise NotFound(reason, clipped(uri, _MAX_SHOWN))
         entry, values = found[0]
         return await entry.read(uri, values, ctx)
@@ -157,10 +172,14 @@ class Resources:
         return [*self.fixed, *self.templates] if uri is None else [entry for entry, _ in self.matching(uri)]
 
     def matching(self, uri: str) -> "list[tuple[Entry, Mapping[str, str]]]":
-        """Return what matches a URI, with the variables of the template: the resource, or else all such templates."""
-        fixed = self.fixed.get(uri)
-        if fixed is not None:
-            return [(fixed, {})]
+        """Return what matches a URI, with the variables of the template.
+
+        That is the resource of exactly this URI; or else those that spell it differently (`canonical`); or else all
+        templates that produce it.
+        """
+        spelled = [uri] if self.fixed.get(uri) is not None else self._alike.get(canonical(uri), [])
+        if fixed := [entry for each in spelled if (entry := self.fixed.get(each)) is not None]:
+            return [(entry, {}) for entry in fixed]
         return [
             (entry, values)
             for entry in self.templates

@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from mcp_runtime.core.protocol.uris import canonical
+
 MAX_URI: Final = 8192
 """The maximum length of a URI in characters."""
 MAX_VARIABLES: Final = 20
@@ -73,7 +75,7 @@ class UriTemplate:
             elif piece and self._query:
                 raise ValueError("nothing may follow its query")
             elif piece:
-                self._parts.append(piece)
+                self._parts.append(canonical(piece))
         variables = [part.name for part in self._parts if isinstance(part, _Variable)]
         self.names = (*variables, *self._query)
         if len(set(self.names)) < len(self.names) or len(self.names) > MAX_VARIABLES:
@@ -96,11 +98,13 @@ class UriTemplate:
     def match(self, uri: str) -> Mapping[str, str] | None:
         """Return the values of the variables that produce a URI; None if there are none, several, or unsafe ones.
 
-        Variables of a query may be absent.
+        Variables of a query may be absent, and a fragment behind it is not part of it. Escapes of characters that
+        need none make no difference.
         """
         if len(uri) > MAX_URI or not uri.isprintable() or "\\" in uri or _BAD_ESCAPE.search(uri):
             return None
-        path, mark, query = uri.partition(_QUERY) if self._query else (uri, "", "")
+        uri = canonical(uri)
+        path, mark, query = uri.partition("#")[0].partition(_QUERY) if self._query else (uri, "", "")
         read = self._read_path(path)
         if read is None:
             return None

@@ -9,11 +9,11 @@ from pydantic_core import from_json, to_json
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import ConnectionClosed, McpError, PeerError, RemoteProtocolError
 from mcp_runtime.core.features.listen import CHANGES, Subscription
-from mcp_runtime.core.features.listeners import covers
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.uris import within
 
 if TYPE_CHECKING:
     from mcp_runtime.core.connection.calls import Call
@@ -33,7 +33,7 @@ class _InSession(Subscription):
     def wants(self, name: str, uri: object) -> bool:
         """Whether a notification belongs to the subscription."""
         if isinstance(uri, str):
-            return any(covers(held, uri) for held in self.uris)
+            return any(within(held, uri) is not None for held in self.uris)
         return CHANGES[name] in self.areas
 
     def fail(self, error: McpError) -> None:

@@ -8,6 +8,7 @@ from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
 from mcp_runtime.core.protocol.names import INITIALIZE, SERVER_DISCOVER, SUBSCRIPTIONS_LISTEN
+from mcp_runtime.core.protocol.uris import listed
 
 _COROUTINE: Final = 0x180
 """The flags of code whose call returns an awaitable (`inspect.CO_COROUTINE`, `CO_ITERABLE_COROUTINE`)."""
@@ -92,7 +93,7 @@ def scopes_of(function: object, name: str | None = None) -> tuple[str, ...]:
     rules: tuple[ScopeRule, ...] = getattr(function, SCOPES, ())
     if not rules:
         return ()
-    applied = (rule.scopes for rule in rules if not rule.only or name is None or name in rule.only)
+    applied = (rule.scopes for rule in rules if not rule.only or name is None or listed(name, rule.only))
     return tuple(dict.fromkeys(scope for scopes in applied for scope in scopes))
 
 

@@ -15,6 +15,7 @@ from mcp_runtime.core.method import NotificationMethod, notification_of, request
 from mcp_runtime.core.protocol import modern, names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_runtime.core.protocol.uris import within
 
 if TYPE_CHECKING:
     from mcp_runtime.core.settings import Relay
@@ -90,11 +91,6 @@ MAX_URIS: Final = 1_000
 """How many resources one of them may watch."""
 _FEATURE: Final = "listeners"
 _URIS: Final = "resourceSubscriptions"
-
-
-def covers(held: str, uri: str) -> bool:
-    """Whether a subscription to one resource covers another: the same one, or a part of it."""
-    return uri == held or uri.startswith(held if held.endswith("/") else f"{held}/")
 
 
 class Subscriber(Protocol):
@@ -211,20 +207,22 @@ class Listeners:
             uri: the resource; None for every resource that is listened for.
         """
         wanting = [
-            (listener, held if uri is None else uri)
+            (listener, about)
             for listener in self._listening
             for held in listener.agreed.get(_URIS, ())
-            if uri is None or covers(held, uri)
+            if (about := held if uri is None else within(held, uri)) is not None
         ]
         method = notification_of(self._methods, names.NOTIFICATIONS_RESOURCES_UPDATED)
         return await flushed([self._put(each, method, about, {"uri": about}) for each, about in dict.fromkeys(wanting)])
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Send a notification to the listeners without waiting until they can receive it."""
+        uri, record = arguments.get("uri"), notification_of(self._methods, name)
         for listener in tuple(self._listening):  # Sending may remove one, if its channel turns out to be lost.
-            uri = arguments.get("uri")
-            if any(covers(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else listener.wants(name):
-                method, params = self._notification(listener, notification_of(self._methods, name), arguments)
+            spelled = (within(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else ()
+            about = next((each for each in spelled if each is not None), None)
+            if about is not None or (not uri and listener.wants(name)):
+                method, params = self._notification(listener, record, {"uri": about} if about else arguments)
                 self._connection.post(method, params, exchange=listener.exchange)
 
     def end(self, channel: Channel | None = None) -> None:

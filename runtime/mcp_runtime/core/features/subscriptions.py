@@ -16,6 +16,7 @@ from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_runtime.core.protocol.uris import canonical, within
 
 if TYPE_CHECKING:
     from mcp_runtime.core.settings import Relay
@@ -68,13 +69,14 @@ class Subscriptions:
         """Record subscriptions, if the server accepts them."""
         if not declares(connection.declared[connection.side], "resources.subscribe"):
             return
-        uris: set[str] = set()
+        uris: dict[str, str] = {}
         connection.features[_FEATURE] = uris
-        _follow(connection, names.RESOURCES_SUBSCRIBE, partial(_check_room, uris), uris.add)
-        _follow(connection, names.RESOURCES_UNSUBSCRIBE, lambda _: None, uris.discard)
+        subscribe, unsubscribe = names.RESOURCES_SUBSCRIBE, names.RESOURCES_UNSUBSCRIBE
+        _follow(connection, subscribe, partial(_check_room, uris), lambda uri: uris.update({canonical(uri): uri}))
+        _follow(connection, unsubscribe, lambda _: None, lambda uri: uris.pop(canonical(uri), None))
 
 
-def _check_room(uris: set[str], uri: str) -> None:
+def _check_room(uris: Mapping[str, str], uri: str) -> None:
     """Check that one more resource may be subscribed to.
 
     Raises:
@@ -82,11 +84,11 @@ def _check_room(uris: set[str], uri: str) -> None:
     """
     if len(uri) > MAX_URI:
         raise PeerError(INVALID_PARAMS, f"the URI has more than {MAX_URI:,} characters", {"pointer": "/uri"})
-    if uri not in uris and len(uris) >= MAX_SUBSCRIPTIONS:
+    if canonical(uri) not in uris and len(uris) >= MAX_SUBSCRIPTIONS:
         raise PeerError(INTERNAL_ERROR, f"the limit of {len(uris):,} subscriptions is reached")
 
 
-def _follow(connection: Connection, name: str, check: Callable[[str], None], change: Callable[[str], None]) -> None:
+def _follow(connection: Connection, name: str, check: Callable[[str], None], change: Callable[[str], object]) -> None:
     """Record the URI of a request once the server's own handler has answered it, unless the check refuses it."""
     method, own = connection.requester.method(name), connection.handler(name)
     assert isinstance(method, RequestMethod)
@@ -103,9 +105,9 @@ def _follow(connection: Connection, name: str, check: Callable[[str], None], cha
     connection.handle(method, handler)
 
 
-def _subscribed(connection: Connection) -> set[str]:
-    """Return the URIs that the client of a connection subscribed to."""
-    uris: set[str] = connection.features.get(_FEATURE, set())
+def _subscribed(connection: Connection) -> Mapping[str, str]:
+    """Return the URIs that the client of a connection subscribed to, as it spelled them, by `canonical` spelling."""
+    uris: dict[str, str] = connection.features.get(_FEATURE, {})
     return uris
 
 
@@ -116,11 +118,17 @@ def is_subscribed(connection: Connection, uri: str) -> bool:
         connection: the connection to the client.
         uri: the URI of the resource.
     """
-    uris = _subscribed(connection)
-    if not uris or uri in uris:
-        return bool(uris)
-    ends = [place for place, character in enumerate(uri) if character == "/"]
-    return any(uri[:end] in uris or uri[: end + 1] in uris for end in ends)
+    return _spelled(connection, uri) is not None
+
+
+def _spelled(connection: Connection, uri: str) -> str | None:
+    """Return a URI as the client that subscribed to it spells it; None if it subscribed to nothing that covers it."""
+    if not (uris := _subscribed(connection)):
+        return None
+    whole = canonical(uri)
+    ends = [len(whole), *(place for place, character in enumerate(whole) if character == "/")]
+    held = next((held for end in ends if (held := uris.get(whole[:end]) or uris.get(whole[: end + 1]))), None)
+    return None if held is None else within(held, uri)
 
 
 def remember(server: ServerHandlers, connection: Connection) -> None:
@@ -184,15 +192,19 @@ async def _all_changed(server: ServerHandlers) -> None:
     for area in names.AREAS:
         await _list_changed(server, area, declared=True)
     for connection in _sessions(server):
-        for uri in tuple(_subscribed(connection)):
+        for uri in tuple(_subscribed(connection).values()):
             await _notify([connection], names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
     for listeners in _listeners(server):
         await listeners.updated()
 
 
 async def _resource_updated(server: ServerHandlers, uri: str) -> int:
-    subscribers = [connection for connection in _sessions(server) if is_subscribed(connection, uri)]
-    notified = await _notify(subscribers, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
+    subscribers: dict[str, list[Connection]] = {}
+    for connection in _sessions(server):
+        if (spelled := _spelled(connection, uri)) is not None:
+            subscribers.setdefault(spelled, []).append(connection)
+    name = names.NOTIFICATIONS_RESOURCES_UPDATED
+    notified = sum([await _notify(each, name, {"uri": spelled}) for spelled, each in subscribers.items()])
     return notified + sum([await listeners.updated(uri) for listeners in _listeners(server)])
 
 
