@@ -77,7 +77,7 @@ print(type(new.CallToolResult.model_validate({{"resultType": "complete", "conten
 
 
 def test_a_folder_without_proposals_is_bad_input(tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / "scripts" / "rehearse.py"), str(tmp_path / "copy"), str(tmp_path)]
+    command = [sys.executable, str(ROOT / "tools" / "scripts" / "rehearse.py"), str(tmp_path / "copy"), str(tmp_path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == f"error: {tmp_path}: no proposals in it; give PROPOSALS=FOLDER\n"

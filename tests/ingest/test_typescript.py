@@ -14,7 +14,7 @@ from mcp_bindgen.ingest.typescript_facts import (
     facts_from_document,
     render_typescript,
 )
-from mcp_bindgen.ingest.typescript_source import parse_doc
+from mcp_bindgen.ingest.typescript_tags import parse_doc
 from mcp_bindgen.ingest.typescript_types import (
     TsArray,
     TsDeclaration,

@@ -129,7 +129,7 @@ def test_the_compiler_needs_the_bindings_of_its_own_version(release: Release) ->
 def test_the_sdist_of_the_compiler_contains_what_builds_and_tests_need(release: Release) -> None:
     with tarfile.open(release.bindgen.sdist) as archive:
         names = {PurePosixPath(name).parts[1] for name in archive.getnames()}
-    assert {"codegen", "runtime", "generated", "templates", "schema", "tests", "Makefile", "requirements"} <= names
+    assert {"codegen", "runtime", "generated", "templates", "schema", "tests", "Makefile", "tools"} <= names
     assert not {name for name in names if name.startswith(".venv")}
 
 
@@ -165,7 +165,7 @@ def test_a_server_is_served_without_the_compiler(bare: Environment) -> None:
     (bare.folder / "server.py").write_text(SERVER, "utf-8")
     params = {"name": "add", "arguments": {"a": 1}, "_meta": META}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    command = [bare.python, "-m", "mcp_runtime", "server.py"]
+    command = [str(bare.python), "-m", "mcp_runtime", "server.py"]
     done = subprocess.run(
         command, cwd=bare.folder, input=json.dumps(message) + "\n", capture_output=True, text=True, check=False
     )

@@ -26,7 +26,7 @@ def _setup(tmp_path: Path, python: str, **environment: str) -> subprocess.Comple
     stand_in.write_text(f"#!/bin/sh\n{python}\n", "utf-8")
     stand_in.chmod(0o755)
     return subprocess.run(
-        [str(REPOSITORY / "scripts" / "venv.sh"), str(tmp_path / "venv"), os.devnull],
+        [str(REPOSITORY / "tools" / "scripts" / "venv.sh"), str(tmp_path / "venv"), os.devnull],
         env={"PATH": str(bin_folder), **environment},
         capture_output=True,
         text=True,

@@ -25,7 +25,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "yaml": import_module("yaml").safe_load,
     "jinja": jinja2.Environment().parse,
 }
-TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+MAKEFILES = [ROOT / "Makefile", ROOT / "tools" / "maintainer.mk"]
+TARGETS = {name for path in MAKEFILES for name in re.findall(r"^([a-z-]+):", path.read_text("utf-8"), re.MULTILINE)}
 COMMANDS: Any = get_command(app)
 UNCHECKED = [
     pytest.param(block, id=f"{page}:{block.line}")

@@ -75,7 +75,7 @@ def python_files(*folders: str) -> list[Path]:
 
 
 def handwritten() -> Iterator[Path]:
-    for path in python_files("codegen", "runtime", "tests", "benchmarks", "examples", "scripts"):
+    for path in python_files("codegen", "runtime", "tests", "tools", "examples"):
         if not path.read_text("utf-8").startswith(HEADER_MARK):
             yield path
 
@@ -217,6 +217,12 @@ class TestFiles:
     @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile"])
     def test_what_a_visitor_looks_for_is_there(self, name: str) -> None:
         assert (ROOT / name).read_text("utf-8").strip()
+
+    def test_the_makefile_has_what_contributors_need(self) -> None:
+        text = (ROOT / "Makefile").read_text("utf-8")
+        assert len(text.splitlines()) <= 120
+        targets = "help setup generate diff test test-all check format docs site lock clean"
+        assert re.findall(r"^([a-z-]+):.*##", text, re.MULTILINE) == targets.split()
 
     def test_decision_records_have_their_parts(self) -> None:
         for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):

@@ -10,7 +10,7 @@ import pytest
 from mcp_bindgen.ingest.revisions import released
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = [path for name in ("codegen", "runtime", "scripts") for path in sorted((ROOT / name).rglob("*.py"))]
+PRODUCT = [path for name in ("codegen", "runtime", "tools/scripts") for path in sorted((ROOT / name).rglob("*.py"))]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 REASONS = {"reason", "says"}
 """The arguments of a row that say why it is there."""

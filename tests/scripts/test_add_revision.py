@@ -1,4 +1,4 @@
-"""The shipped structure is what scripts/add_revision.py writes for the official files."""
+"""The shipped structure is what tools/scripts/add_revision.py writes for the official files."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(*arguments: object) -> int:
     """Run the script in its own process; return its exit status."""
-    command = [sys.executable, str(ROOT / "scripts" / "add_revision.py"), *map(str, arguments)]
+    command = [sys.executable, str(ROOT / "tools" / "scripts" / "add_revision.py"), *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True).returncode
 
 

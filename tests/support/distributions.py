@@ -10,7 +10,7 @@ from support.documents import ROOT
 
 UV = Path(sys.executable).with_name("uv")
 """Installs in a fraction of pip's time, but does not exist for every platform."""
-LOCK = ROOT / "requirements" / "dev.txt"
+LOCK = ROOT / "tools" / "requirements" / "dev.txt"
 
 
 def run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:

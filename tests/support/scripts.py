@@ -1,4 +1,4 @@
-"""The programs of scripts/, as modules."""
+"""The programs of tools/scripts/, as modules."""
 
 import importlib.util
 from types import ModuleType
@@ -7,8 +7,8 @@ from support.documents import ROOT
 
 
 def script(name: str) -> ModuleType:
-    """Return a program of scripts/ as a module, without running it."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    """Return a program of tools/scripts/ as a module, without running it."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / "scripts" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install programs that tests run, from Debian's packages, unless they are there.
 #
-#   scripts/debian.sh PROGRAM...        (a program is also the name of its package)
+#   tools/scripts/debian.sh PROGRAM...        (a program is also the name of its package)
 set -eu
 
 missing=

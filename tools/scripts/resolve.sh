@@ -1,11 +1,11 @@
 #!/bin/sh
 # Make a virtual environment with the dependencies that a resolution picks, and the project installed editable.
 #
-#   scripts/resolve.sh VENV RESOLUTION
+#   tools/scripts/resolve.sh VENV RESOLUTION
 #
 # RESOLUTION is one of uv's: lowest-direct, highest. Without uv on PATH, uv is installed into the environment.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 venv=$1 resolution=$2
 

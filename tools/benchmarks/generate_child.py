@@ -13,7 +13,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def ours(folder: Path) -> None:

@@ -20,7 +20,7 @@ from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from trove_classifiers import classifiers
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # The tests of `make test`; those of the repository itself are about the checkout.
 MARKS = "not slow and not packaging and not interop and not soak"
 
@@ -115,7 +115,7 @@ def test(root: Path, sdist: Path, wheels: list[Path], tests: list[str]) -> None:
             archive.extractall(place, filter="data")
         (tree,) = place.iterdir()
         venv = place / "venv"
-        _run(root / "scripts" / "venv.sh", venv, root / "requirements" / "dev.txt", cwd=place)
+        _run(root / "tools" / "scripts" / "venv.sh", venv, root / "tools" / "requirements" / "dev.txt", cwd=place)
         python = venv / "bin" / "python"
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
         _run(*pip, "install", "-qq", "--no-deps", *wheels, cwd=place)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Make or refresh a virtual environment from a hash-locked requirements file.
 #
-#   scripts/venv.sh VENV LOCK [PROJECT ...]
+#   tools/scripts/venv.sh VENV LOCK [PROJECT ...]
 #
 # Each PROJECT is installed editable on top, without resolving or downloading anything more.
 # uv does the work, which is installed into VENV where it is not on PATH; without it, pip does. $PYTHON picks the interpreter.

@@ -14,7 +14,7 @@ from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions
 from mcp_bindgen.ingest.sources import SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
 
-SCHEMA = Path(__file__).resolve().parents[1] / "schema"
+SCHEMA = Path(__file__).resolve().parents[2] / "schema"
 
 
 def add(table: ExtensionTable, source: SourceText, schema: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Draw the pieces of the project and what flows between them: ``python scripts/picture.py`` writes docs/pieces.svg.
+"""Draw the pieces of the project and what flows between them into docs/pieces.svg: ``python tools/scripts/picture.py``.
 
 What each piece contains is read from the tree. The picture follows the reader's color scheme.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "pieces.svg"
 CODEGEN, GENERATED, RUNTIME = "codegen/mcp_bindgen/", "generated/mcp_bindings/", "runtime/mcp_runtime/"
 WIDTH, HEIGHT = 960, 460

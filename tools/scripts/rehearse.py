@@ -21,7 +21,7 @@ from mcp_bindgen.evolution.merge import Proposed, merge
 from mcp_bindgen.evolution.read import facts_of, proposed
 from mcp_bindgen.ingest.revisions import released
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = (
     ".*_cache",
     ".git",
@@ -150,7 +150,7 @@ class Rehearsal:
         """Add a revision with a schema.ts alone, and describe what is new; return what else may be left to a person."""
         schema = self._folder / "schema.ts"
         schema.write_text(text, "utf-8")
-        left = self.run("scripts/add_revision.py", NEXT, "", schema).splitlines()
+        left = self.run("tools/scripts/add_revision.py", NEXT, "", schema).splitlines()
         schema.unlink()
         missing = [found[1] for line in left if (found := _MISSING.fullmatch(line))]
         docs = self._folder / "schema" / "docs.toml"
@@ -160,7 +160,7 @@ class Rehearsal:
     def generate(self) -> None:
         """Write what is generated from the schemas."""
         self.run("-m", "mcp_bindgen", "generate")
-        self.run("scripts/picture.py")
+        self.run("tools/scripts/picture.py")
 
     def added(self) -> Mapping[str, tuple[int, int]]:
         """Return how many lines of each layer are added, generated and by a person."""

@@ -1,4 +1,4 @@
-"""Compare a small server in three frameworks, each in its own environment: ``python scripts/compare.py FOLDER``.
+"""Compare a small server in three frameworks, each in its own environment: ``python tools/scripts/compare.py FOLDER``.
 
 It prints a table for docs/compare.md. Times are CPU times of the server process, so other programs disturb them little;
 memory is the maximum resident set.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RUNS = 5
 CALLS = 1000
 RELEASED: list[dict[str, str]] = json.loads((ROOT / "schema" / "revisions.json").read_text("utf-8"))
@@ -55,8 +55,8 @@ class Framework:
 
 FRAMEWORKS = (
     Framework(
-        package="mcp-bindgen",
-        requirement=str(ROOT),
+        package="mcp-bindings",
+        requirement=str(ROOT / "runtime"),
         head='from mcp_bindings import App\n\napp = App("weather", version="1.0")\n',
         run="app.run()",
     ),

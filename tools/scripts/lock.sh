@@ -1,12 +1,12 @@
 #!/bin/sh
 # Write the hash-locked requirements of the project, of the site, of the peers of benchmarks and tests, and of uv.
 #
-#   scripts/lock.sh [--upgrade]
+#   tools/scripts/lock.sh [--upgrade]
 #
 # Versions already locked are kept unless --upgrade is given. One lock serves every platform and Python from 3.11 on.
 # Without uv on PATH, uv is installed into a throw-away environment.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -30,8 +30,8 @@ lock() {
     { echo '# Written by `make lock`; do not edit.'; cat "$draft"; } >"$output"
 }
 
-lock requirements/dev.txt --group dev "$@" pyproject.toml
-lock requirements/site.txt --constraint requirements/dev.txt "$@" pyproject.toml requirements/site.in
+lock tools/requirements/dev.txt --group dev "$@" pyproject.toml
+lock tools/requirements/site.txt --constraint tools/requirements/dev.txt "$@" pyproject.toml tools/requirements/site.in
 for name in uv bench-mcp interop-mcp-old interop-mcp1 interop-mcp2 interop-agents interop-tasks; do
-    lock "requirements/$name.txt" "$@" "requirements/$name.in"
+    lock "tools/requirements/$name.txt" "$@" "tools/requirements/$name.in"
 done

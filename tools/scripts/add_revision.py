@@ -23,7 +23,7 @@ from mcp_bindgen.ir.nodes import Protocol, Struct
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.load import capability_book, doc_book, load_released, load_sources
 
-SCHEMA = Path(__file__).resolve().parents[1] / "schema"
+SCHEMA = Path(__file__).resolve().parents[2] / "schema"
 PROSE = frozenset(("description", "title", "$comment", "examples"))
 _NAMED = frozenset(("properties", "definitions", "$defs"))
 

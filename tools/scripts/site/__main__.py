@@ -12,7 +12,7 @@ from scripts.site.links import broken_links
 
 from mcp_bindgen.ingest.revisions import released
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
 BUILD = ROOT / "build" / "site"
 
