@@ -13,6 +13,7 @@ import pytest
 
 import mcp_bindings
 from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.ingest.revisions import released, revision_folder
 from mcp_bindgen.load import Door, door
 from mcp_bindgen.plan import plan
 from mcp_bindgen.request import settle
@@ -40,7 +41,7 @@ FOR_BINDINGS = {
     *("mcp_runtime.extensions.binding.ExtensionBinding",),
 }
 """The modules and names of the runtime that the committed bindings import."""
-NEWEST = binding_packages()["mcp_bindings.v2026_07_28"]
+NEWEST = binding_packages()[f"mcp_bindings.{revision_folder(max(released()))}"]
 REFERENCE = re.compile(r"(?<!`)(?<!logger )`(mcp_runtime(?:\.\w+)+)`(?!`)")
 """A reference from a docstring or a page; loggers have names of modules."""
 SHOWN = re.compile(r"^[>. ]*((?:from|import) mcp_runtime[\w.]*(?: import [\w, ]+)?)$", re.MULTILINE)
