@@ -4,7 +4,8 @@ import asyncio
 import json
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -27,6 +28,8 @@ State: TypeAlias = Literal["disabled", "waiting", "connecting", "ready", "failed
 MIN_REFRESH: Final = 1.0
 """How many seconds there are at least between two fetches of the lists of a server that keeps changing them."""
 _FIRST_DELAY, _MAX_DELAY = 0.5, 60.0
+_LISTENING: Final = 2.0
+"""Seconds to wait for a server to report changes before its lists are read."""
 _STEADY: Final = 30.0
 """After how many seconds a connection counts as one that held."""
 _MAX_TOOL: Final = 256
@@ -160,9 +163,10 @@ class HostServer(Generic[ClientT]):
         self._change("connecting", self.error)
         self._said.clear()
         try:
-            async with self.entry.connect(self._said.append, self._auth) as peer:
+            async with self.entry.connect(self._said.append, self._auth) as peer, AsyncExitStack() as stack:
                 async with asyncio.timeout(self.entry.startup_timeout):
                     client = await self._open(self.entry, peer)
+                    await stack.enter_async_context(self._noticing(client))
                     offer = await self._fetch(client, Offer())
                 client.connection.on_close(self._lost)
                 self._client = client
@@ -210,33 +214,50 @@ class HostServer(Generic[ClientT]):
 
     async def _watch(self, client: ClientT) -> None:
         """Fetch the lists when they change or expire."""
-        listening = asyncio.create_task(self._listen(client))
+        while True:
+            await self._dirty.wait()
+            self._dirty.clear()
+            self._take(await self._fetch(client, self.offer))
+            await asyncio.sleep(MIN_REFRESH)
+
+    @asynccontextmanager
+    async def _noticing(self, client: ClientT) -> AsyncGenerator[None]:
+        """Notice changes of lists, those before the first list is read too."""
+        listens = asyncio.Event()
+        listening = asyncio.create_task(self._listen(client, listens))
         try:
-            while True:
-                await self._dirty.wait()
-                self._dirty.clear()
-                self._take(await self._fetch(client, self.offer))
-                await asyncio.sleep(MIN_REFRESH)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LISTENING):
+                    await listens.wait()
+            listens.set()
+            yield
         finally:
             listening.cancel()
             await asyncio.wait((listening,))
 
-    async def _listen(self, client: ClientT) -> None:
+    async def _listen(self, client: ClientT, listens: asyncio.Event) -> None:
+        """Notice changes of lists; `listens` is set once none can be missed, or if the server does not report them."""
         areas = [area for area in names.AREAS if client.has(f"{area}.listChanged")]
         methods = client.__binding__.methods
         if names.SUBSCRIPTIONS_LISTEN not in methods:
             streams = [client.notifications(_notification(methods, area), limit=1) for area in areas]
+            listens.set()
             await asyncio.gather(*map(self._notice, streams))
             return
         while areas:
             try:
                 tools, prompts, resources = (area in areas for area in ("tools", "prompts", "resources"))
                 async with await client.listen(tools=tools, prompts=prompts, resource_list=resources) as changes:
+                    if listens.is_set():
+                        self.refresh()  # Something may have changed before.
+                    listens.set()
                     await self._notice(changes)
             except McpError as error:
                 _log.debug("%s: does not report changes: %s", self.entry.name, error)
+            listens.set()
             await asyncio.sleep(_MAX_DELAY)
-            self.refresh()  # Something may have changed in between.
+            self.refresh()
+        listens.set()
 
     async def _notice(self, changes: Any) -> None:
         async for _ in changes:
