@@ -2,20 +2,27 @@
 
 import asyncio
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack
 
 from mcp_runtime.core import sources
+from mcp_runtime.core.connection.journal import log
 from mcp_runtime.extensions.tasks.states import Outcome, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     DEFAULT_LEASE,
     NOTHING,
     LeasedStore,
     StoreLimits,
+    StoreUnavailable,
+    TaskError,
+    UnknownTask,
     check_transition,
     outcome_of,
     size_of,
@@ -27,8 +34,8 @@ from mcp_runtime.extensions.tasks.store import (
 
 T = TypeVar("T")
 
-BUSY: Final = 30.0
-"""Seconds to wait for the lock of another process."""
+BUSY: Final = 5.0
+"""Seconds that a call waits for the lock of another process, and for the calls before it."""
 
 _SCHEMA: Final = """
 create table if not exists tasks (
@@ -49,7 +56,9 @@ class SqliteTaskStore(LeasedStore):
     """Stores tasks in a SQLite file; it implements `SharedTaskStore`.
 
     A task survives the process that ran it. All access is in one thread. A process or several may use the file, on
-    one machine; a power failure may lose what was written last.
+    one machine; a power failure may lose what was written last. A new file can be read by its user only. While another
+    process locks the file for more than 5 seconds, or it cannot be read or written, calls raise `StoreUnavailable`; a
+    row that cannot be read counts as unknown.
 
     Args:
         path: the file, created if it does not exist.
@@ -65,6 +74,7 @@ class SqliteTaskStore(LeasedStore):
         self._path = path
         self._thread = ThreadPoolExecutor(1, "mcp-tasks")
         self._file: sqlite3.Connection | None = None
+        self._failed = False
 
     async def create(
         self, owner: str, ttl: int | None, *, peer: str | None = None, scopes: frozenset[str] = frozenset()
@@ -128,7 +138,7 @@ class SqliteTaskStore(LeasedStore):
 
         while (found := await self._run(outcome)) is None:
             await asyncio.sleep(self.interval)
-        return outcome_of(found)
+        return self._read(task_id, lambda: outcome_of(found))
 
     async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
         """Return some of an owner's tasks; see `TaskStore.page`."""
@@ -140,12 +150,16 @@ class SqliteTaskStore(LeasedStore):
             return file.execute(query, (owner, start, sources.wall(), self._page_size + 1)).fetchall()
 
         rows = await self._run(page)
-        shown = rows[: self._page_size]
-        return [self._record(row[:-1]) for row in shown], str(shown[-1][-1]) if len(rows) > len(shown) else None
+        shown, records = rows[: self._page_size], list[TaskRecord]()
+        for row in shown:
+            with suppress(UnknownTask):
+                records.append(self._record(row[:-1]))
+        return records, str(shown[-1][-1]) if len(rows) > len(shown) else None
 
     def forget(self, owner: str) -> None:
         """Delete all tasks of an owner; see `TaskStore.forget`."""
-        self._thread.submit(self._locked, lambda file: file.execute("delete from tasks where owner = ?", (owner,)))
+        delete = "delete from tasks where owner = ?"
+        self._thread.submit(self._locked, lambda file: file.execute(delete, (owner,)), sources.now() + BUSY)
 
     async def renew(self, task_ids: Collection[str]) -> Mapping[str, Mapping[str, Any] | None]:
         """Renew the leases of tasks, and return what other processes received; see `SharedTaskStore.renew`."""
@@ -162,7 +176,8 @@ class SqliteTaskStore(LeasedStore):
                 if is_due:
                     file.execute("update tasks set lease = ? where id = ?", (now + self._lease, task_id))
                 if answers != "{}":
-                    found[task_id] = json.loads(answers)
+                    with suppress(UnknownTask):
+                        found[task_id] = self._read(task_id, partial(json.loads, answers))
                     file.execute("update tasks set answers = '{}' where id = ?", (task_id,))
             self._renewed = sources.now() if is_due else self._renewed
             return found
@@ -175,7 +190,7 @@ class SqliteTaskStore(LeasedStore):
         def answer(file: sqlite3.Connection) -> None:
             row = file.execute("select answers from tasks where id = ?", (task_id,)).fetchone()
             if row is not None:
-                both = json.dumps({**json.loads(row[0]), **answers})
+                both = json.dumps({**self._read(task_id, lambda: json.loads(row[0])), **answers})
                 file.execute("update tasks set answers = ? where id = ?", (both, task_id))
 
         await self._run(answer)
@@ -192,7 +207,8 @@ class SqliteTaskStore(LeasedStore):
             now = sources.wall()
             put = f"update tasks set holder = ?, lease = ? where id = ? and lease < ? and {_UNFINISHED} returning work"
             row = file.execute(put, (self._holder, now + self._lease, task_id, now)).fetchone()
-            work: Mapping[str, Any] | None = None if row is None else json.loads(row[0])
+            work: Mapping[str, Any] | None
+            work = None if row is None else self._read(task_id, lambda: json.loads(row[0]))
             return work
 
         return await self._run(take)
@@ -207,20 +223,69 @@ class SqliteTaskStore(LeasedStore):
             self._file.close()
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._locked, work)
+        until = sources.now() + BUSY
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._locked, work, until)
 
-    def _locked(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run work in a transaction that no other process interrupts."""
-        if self._file is None:
-            self._file = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)
-            self._file.execute("pragma journal_mode = wal")
-            self._file.execute("pragma synchronous = normal")
-            self._file.executescript(_SCHEMA)
-        self._file.execute("begin immediate")
+    def _locked(self, work: Callable[[sqlite3.Connection], T], until: float) -> T:
+        """Run work in a transaction that no other process interrupts.
+
+        Raises:
+            StoreUnavailable: the file is locked until then, or cannot be read or written.
+        """
         try:
-            return work(self._file)
-        finally:
-            self._file.execute("commit")
+            file = self._file = self._file or self._opened()
+            file.execute(f"pragma busy_timeout = {max(0, round((until - sources.now()) * 1000))}")
+            file.execute("begin immediate")
+            try:
+                found = work(file)
+            except TaskError:
+                file.execute("commit")
+                raise
+            file.execute("commit")
+        except (sqlite3.Error, OSError) as error:
+            raise self._unavailable(error) from error
+        self._failed = False
+        return found
+
+    def _opened(self) -> sqlite3.Connection:
+        if str(self._path) != ":memory:":
+            # Tasks contain what tools returned. SQLite gives its other files the mode of this one.
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+        file = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)
+        try:
+            file.execute("pragma journal_mode = wal")
+            file.execute("pragma synchronous = normal")
+            file.executescript(_SCHEMA)
+        except sqlite3.Error:
+            file.close()
+            raise
+        return file
+
+    def _unavailable(self, error: Exception) -> StoreUnavailable:
+        """Return the error for the client, after logging the cause once; what was begun is undone."""
+        file, self._file = self._file, None  # to be opened again, since it may have been replaced
+        if file is not None:
+            with suppress(sqlite3.Error):
+                file.close()
+        if not self._failed:
+            log.error("tasks cannot be stored in %s now: %s", self._path, error)
+        self._failed = True
+        is_locked = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+        if is_locked:
+            return StoreUnavailable(f"the store of tasks was locked by another program for {BUSY:g} s; try again later")
+        return StoreUnavailable("the store of tasks cannot be read or written now; try again later")
+
+    def _read(self, task_id: str, read: Callable[[], T]) -> T:
+        """Return what a row contains.
+
+        Raises:
+            UnknownTask: it cannot be read.
+        """
+        try:
+            return read()
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
+            log.error("the task %r in %s cannot be read: %s", task_id, self._path, error)
+            raise unknown() from None
 
     def _find(self, file: sqlite3.Connection, owner: str, task_id: str) -> TaskRecord:
         where = f"id = ? and owner = ? and {_KEPT}"
@@ -230,12 +295,15 @@ class SqliteTaskStore(LeasedStore):
         return self._record(row)
 
     def _record(self, row: tuple[Any, ...]) -> TaskRecord:
+        return self._read(row[0], lambda: self._decoded(row))
+
+    def _decoded(self, row: tuple[Any, ...]) -> TaskRecord:
         task_id, created, updated, ttl, status, message, questions, scopes, lease = row
         return TaskRecord(
             id=task_id,
             created_at=datetime.fromtimestamp(created, UTC),
             updated_at=datetime.fromtimestamp(updated, UTC),
-            ttl=ttl,
+            ttl=None if ttl is None else int(ttl),
             poll_interval=self._poll_interval,
             status=Status(status),
             message=message,
