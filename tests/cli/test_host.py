@@ -1,5 +1,6 @@
 """`mcp-bindgen host`: what became of each server of a configuration."""
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -24,6 +25,18 @@ def test_each_server_is_shown_with_its_tools(cli: Cli, tmp_path: Path) -> None:
     seen = json.loads(done.out)
     assert "no such luck" in seen["dead"]["error"]
     assert "good__add" in seen["good"]["tools"]
+
+
+@pytest.mark.parametrize("strange", ["\x1b[2J", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028"])
+def test_a_prompt_shows_all_that_it_contains(
+    cli: Cli, tmp_path: Path, strange: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("no-such-program\n"))
+    config = tmp_path / "mcp.json"
+    inputs = [{"id": "key", "type": "promptString", "description": f"The{strange}key"}]
+    config.write_text(json.dumps({"inputs": inputs, "servers": {"s": {"command": "${input:key}"}}}))
+    shown = cli("host", config).err
+    assert "key" in shown and strange not in shown and shown.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ async def test_a_server_that_answers_no_subscription_is_listed(monkeypatch: pyte
 
             connection.handle(connection.binding.methods["subscriptions/listen"], wait)
 
-    monkeypatch.setattr("mcp_runtime.host.servers._LISTENING", 0.05)
+    monkeypatch.setattr("mcp_runtime.host.servers.LISTENING", 0.05)
     app = Silent("silent")
 
     @app.tool()

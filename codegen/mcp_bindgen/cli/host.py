@@ -12,7 +12,7 @@ import typer
 from mcp_bindgen.cli.options import FormatOption
 from mcp_bindgen.cli.output import answer_as, table
 from mcp_bindgen.cli.tool_sources import TimeoutOption
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.diagnostics import InputError, printable
 
 MAX_UNUSABLE: Final = 20
 """How many items of one server that are not valid are shown."""
@@ -30,7 +30,7 @@ def host(
     from mcp_bindgen.live.hosted import look
 
     def asked(question: Any) -> str:
-        text = str(question.get("description") or question["id"])
+        text = printable(" ".join(str(question.get("description") or question["id"]).split()))
         found: str = typer.prompt(text, hide_input=question.get("password") is True, err=True)
         return found
 

@@ -28,7 +28,7 @@ State: TypeAlias = Literal["disabled", "waiting", "connecting", "ready", "failed
 MIN_REFRESH: Final = 1.0
 """How many seconds there are at least between two fetches of the lists of a server that keeps changing them."""
 _FIRST_DELAY, _MAX_DELAY = 0.5, 60.0
-_LISTENING: Final = 2.0
+LISTENING: Final = 2.0
 """Seconds to wait for a server to report changes before its lists are read."""
 _STEADY: Final = 30.0
 """After how many seconds a connection counts as one that held."""
@@ -227,7 +227,7 @@ class HostServer(Generic[ClientT]):
         listening = asyncio.create_task(self._listen(client, listens))
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LISTENING):
+                async with asyncio.timeout(LISTENING):
                     await listens.wait()
             listens.set()
             yield

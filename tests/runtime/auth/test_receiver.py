@@ -7,6 +7,7 @@ import webbrowser
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
+from urllib.parse import unquote
 
 import httpx2
 import pytest
@@ -118,6 +119,26 @@ async def test_without_a_browser_the_url_is_printed(browser: Any, capsys: pytest
         await http.get(f"{receiver.redirect_uri}?state=st&code=x")
         assert await waiting
     assert text == "Open this URL to sign in:\n\n  https://login.example.com/\n\n"
+
+
+@pytest.mark.parametrize(
+    "strange", ["\x1b[2J", "\x9b", "\r", "\n", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "ä"]
+)
+@pytest.mark.parametrize("has_browser", [True, False])
+async def test_a_url_to_sign_in_shows_all_that_it_contains(
+    strange: str, has_browser: bool, browser: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = f"https://login.example.com/a{strange}b?x=%20&y=[1]"
+    opened = browser(Mock(return_value=has_browser))
+    async with receiving("", "", "st") as receiver, httpx2.AsyncClient() as http:
+        waiting = asyncio.create_task(receiver.visit(given))
+        while not (text := capsys.readouterr().err):
+            await asyncio.sleep(0.005)
+        await http.get(f"{receiver.redirect_uri}?state=st&code=x")
+        assert await waiting
+    (url,) = opened
+    assert url.isascii() and url.isprintable() and unquote(url) == unquote(given)
+    assert has_browser or text == f"Open this URL to sign in:\n\n  {url}\n\n"
 
 
 async def test_over_ssh_the_response_is_pasted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import webbrowser
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from mcp_runtime.core.errors import AuthorizationError
 
@@ -27,6 +27,7 @@ _HEAD: Final = (
     "HTTP/1.1 {}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\ncache-control: no-store\r\n"
     "content-security-policy: default-src 'none'\r\nreferrer-policy: no-referrer\r\nconnection: close\r\n\r\n"
 )
+_OF_URLS: Final = "%:/?#[]@!$&'()*+,;="
 _DONE: Final = "<!doctype html><title>Done</title><p>The program has the answer. You can close this page."
 _UNKNOWN: Final = "<!doctype html><title>Not found</title><p>Nothing is expected here."
 
@@ -51,6 +52,8 @@ class Receiver:
         Raises:
             AuthorizationError: there was none within `SECONDS`.
         """
+        # Nothing else is part of a URL, and an issuer's metadata may contain what a terminal obeys or does not show.
+        url = quote(url, safe=_OF_URLS)
         is_remote = "SSH_CONNECTION" in os.environ and "DISPLAY" not in os.environ
         if is_remote or not await asyncio.to_thread(webbrowser.open, url):
             print(f"Open this URL to sign in:\n\n  {url}\n", file=sys.stderr)
