@@ -332,6 +332,24 @@ class TestNumbers:
         )
         assert [difference.rule for difference in found.unexpected] == [rule]
 
+    @pytest.mark.parametrize(
+        ("type_", "node"),
+        [
+            ("string", {"type": "string", "not": {"const": "x"}}),
+            ("string | null", {"oneOf": [{"type": ["string", "null"]}, {"type": "null"}]}),
+            ("string[]", {"type": "array", "items": {"type": "string", "contentEncoding": "x", "if": {}}}),
+            (
+                "{ a?: string }",
+                {"properties": {"a": text("string")}, "type": "object", "dependentRequired": {"a": ["b"]}},
+            ),
+        ],
+    )
+    def test_text_that_only_the_json_has_is_a_difference(self, type_: str, node: Any) -> None:
+        found = merge(
+            f"interface A {{ x: {type_} }}", {"A": {"type": "object", "properties": {"x": node}, "required": ["x"]}}
+        )
+        assert [difference.rule for difference in found.unexpected] == ["text"]
+
     def test_an_official_number_without_a_tag_is_an_integer(self) -> None:
         """Where the JSON says otherwise, the tag is gone."""
         sides = typescript_document("type A = number;"), schema_document({"A": text("number")})

@@ -305,6 +305,24 @@ on(
         }
     ),
 )
+on(
+    "oneOf with a member twice",
+    lambda n: "anyOf" in n,
+    lambda n: n.update(oneOf=[*n["anyOf"], {**deepcopy(n.pop("anyOf")[0]), "description": "Again."}]),
+)
+on("oneOf of equals", of("string", "integer", "boolean"), lambda n: _wrap("oneOf", deepcopy(n))(n))
+on("oneOf with null", of("string", "integer"), lambda n: _wrap("oneOf", {"type": [n["type"], "null"]})(n))
+on(
+    "oneOf of apart",
+    of("string", "integer", "array"),
+    _wrap("oneOf", {"type": "boolean"}, {"type": "null"}),
+)
+on("contains set", of("array"), lambda n: n.update(contains={"enum": ["zzz", {"zzz": 1}]}))
+on(
+    "required in allOf",
+    lambda n: n.get("type") == "object" and bool(n.get("properties")) and "method" not in n["properties"],
+    lambda n: n.update(allOf=[{"required": [next(iter(n["properties"]))]}]),
+)
 
 
 @op("union member by reference")

@@ -46,6 +46,11 @@ NARROWER: dict[str, tuple[Any, Any]] = {
     "nothing valid": (objects({"a": S}), False),
     "required, and never valid": (objects({"a": False}), objects({"a": False}, "a")),
     "the same, by an enum": (objects({"a": {**I, "enum": ["x"]}}), objects({"a": {**I, "enum": ["x"]}}, "a")),
+    "one of equals": (objects({"a": {"anyOf": [S, S]}}), objects({"a": {"oneOf": [S, {**S, "title": "x"}]}})),
+    "one of which both admit null": (
+        objects({"a": {"anyOf": [{"type": ["string", "null"]}, {"type": "null"}]}}),
+        objects({"a": {"oneOf": [{"type": ["string", "null"]}, {"type": "null"}]}}),
+    ),
     "only true": (objects({"a": {"type": "boolean"}}), objects({"a": {"const": True}})),
 }
 SAFE: dict[str, tuple[Any, Any]] = {
@@ -62,6 +67,10 @@ SAFE: dict[str, tuple[Any, Any]] = {
     "value more": (objects({"a": {"enum": ["x"]}}), objects({"a": {"enum": ["x", "y"]}})),
     "enum to type": (objects({"a": {"enum": ["x"]}}), objects({"a": S})),
     "alternatives": (objects({"a": S}), objects({"a": {"anyOf": [I, S]}})),
+    "one of a union and a type apart": (
+        objects({"a": {"anyOf": [S, I, {"type": "null"}]}}),
+        objects({"a": {"oneOf": [{"anyOf": [S, I]}, {"type": "null"}]}}),
+    ),
     "one of two": (objects({"a": S}), objects({"a": {"oneOf": [I, S]}})),
     "wider": (objects({"a": {**I, "minimum": 2, "maximum": 5}}), objects({"a": {**I, "minimum": 1, "maximum": 9}})),
     "extension": (objects({"a": S}), objects({"a": {**S, "x-order": 1}})),

@@ -6,7 +6,8 @@ violations of JSON Schema itself are errors.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.json_keywords import (
@@ -47,6 +48,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.scalars import is_of
+from mcp_bindgen.ir.spell import is_never
 from mcp_bindgen.json_values import as_object, is_list, is_object
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
@@ -145,6 +147,7 @@ class _Reader:
                 self._diagnostics.warning(where.child(word), f"{word!r} has no effect next to $ref in draft-07")
             return self._reference(node, where)
         in_object = in_object or node.get("type") == "object"
+        node = _with_required(node) if in_object else node
         parts = [self._reference(node, where)] if "$ref" in node else []
         if "const" in node or "enum" in node:
             parts.append(self._constants(node, where))
@@ -202,10 +205,10 @@ class _Reader:
         members = [self._type(b, here.child(i), depth + 1, in_object) for i, b in enumerate(branches)]
         if word == "allOf":
             return AllOf(members=tuple(members)) if len(members) > 1 else members[0]
-        union = any_of(members)
-        if word == "oneOf" and isinstance(union, Union):
-            return replace(union, exclusive=Opaque(text="oneOf", where=here))
-        return union
+        able = [member for member in members if not is_never(member)]
+        if word == "oneOf" and len(able) > 1:  # Equal members count: a value of both is of neither alone.
+            return Union(members=tuple(able), exclusive=Opaque(text="oneOf", where=here))
+        return any_of(members)
 
     def _constants(self, node: Node, where: Location) -> Shape:
         word = "const" if "const" in node else "enum"
@@ -302,6 +305,18 @@ class _Reader:
         return Field(
             wire_name=name, type=type_, required=required, doc=doc, deprecated=deprecated, default=_default(node)
         )
+
+
+def _with_required(node: Node) -> Node:
+    """Return a schema with the names that branches of its ``allOf`` require, and require alone, among its own."""
+    branches: list[Any] = node["allOf"] if is_list(node.get("allOf")) else []
+    bare = [b for b in branches if is_object(b) and b.keys() == {"required"} and is_list(b["required"])]
+    if not bare or not is_list(node.get("required", [])):
+        return node
+    rest = {word: value for word, value in node.items() if word != "allOf"}
+    others = [branch for branch in branches if branch not in bare]
+    required = [*node.get("required", ()), *(name for branch in bare for name in branch["required"])]
+    return {**rest, "required": required, **({"allOf": others} if others else {})}
 
 
 def _default(node: object) -> str:

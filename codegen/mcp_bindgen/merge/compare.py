@@ -22,7 +22,7 @@ from mcp_bindgen.ir.nodes import (
     Shape,
     Union,
 )
-from mcp_bindgen.ir.spell import bounds_of, spell, spell_bounds
+from mcp_bindgen.ir.spell import bounds_of, is_never, spell, spell_bounds
 from mcp_bindgen.merge.flatten import Declarations, canonical, flatten, resolve
 
 
@@ -71,6 +71,9 @@ class Comparison:
                 return  # recursive types would be compared forever
             self._compared.add((left.name, right.name))
         plain_left, plain_right = resolve(left, self._left), resolve(right, self._right)
+        texts = _texts(left, plain_left), _texts(right, plain_right)
+        if texts[1] and texts[0] != texts[1]:  # Only the JSON says it, so it would be lost.
+            yield _difference("text", pointer, texts[0] or "-", texts[1])
         leaves_left, leaves_right = self._leaves(plain_left, self._left), self._leaves(plain_right, self._right)
         if len(leaves_left) > 1 or len(leaves_right) > 1:
             yield from self._unions(plain_left, plain_right, leaves_left, leaves_right, pointer)
@@ -181,6 +184,13 @@ class Comparison:
                 yield _difference("openness", pointer, left, right)
         else:
             yield from self.types(flat_left.extra, flat_right.extra, f"{pointer}/additionalProperties")
+
+
+def _texts(*shapes: Shape) -> str:
+    """Return what a place says beyond its type, in the members of a union too."""
+    parts = (part for shape in shapes for part in (shape, *(shape.members if isinstance(shape, Union) else ())))
+    found = {part.opaque.text for part in parts if part.opaque and not is_never(part)}
+    return "; ".join(sorted(found))
 
 
 def _primitives(left: Primitive, right: Primitive, pointer: str) -> Iterator[Difference]:

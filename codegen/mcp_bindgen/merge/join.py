@@ -7,7 +7,7 @@ may be.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from math import prod
 from typing import Any
 
@@ -35,45 +35,86 @@ from mcp_bindgen.ir.scalars import is_of
 from mcp_bindgen.ir.spell import bounds_of, is_any, is_never, spell
 from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
 
+MAX_COMPARED = 60
+"""How many members of a ``oneOf`` that are not constants are compared with each other."""
+
 
 def are_exclusive(members: Sequence[Shape], declarations: Declarations) -> bool:
     """Whether no value can be of two of the types: they differ in JSON type, are distinct constants, or are tagged."""
-    kinds: list[str] = []
-    constants: list[Literal] = []
-    objects: list[Flat] = []
-    for member in members:
-        target = resolve(member, declarations)
-        match target:
-            case Literal():
-                constants += target.each()
-            case Primitive(kind=Kind.ANY) | Union() | Ref():
-                return False
-            case Primitive(kind=kind):
-                kinds.append(Kind.NUMBER if kind is Kind.INTEGER else kind)
-            case ListOf():
-                kinds.append("array")
-            case MapOf() | Object() | AllOf():
-                flat = flatten(member, declarations)
-                if flat is None:
-                    return False
-                objects.append(flat)
-    distinct = len(set(kinds)) == len(kinds) and len(set(constants)) == len(constants)
-    return distinct and not (constants and kinds) and (len(objects) < 2 or _are_tagged(objects))
+    each = [_leaves(member, declarations) for member in members]
+    constants = [{one for leaf in leaves if isinstance(leaf, Literal) for one in leaf.each()} for leaves in each]
+    if sum(map(len, constants)) > len(set[Literal]().union(*constants)):
+        return False
+    others = [[leaf for leaf in leaves if not isinstance(leaf, Literal)] for leaves in each]
+    whole = [(*kept, *values) for kept, values in zip(others, constants, strict=True) if kept]
+    scalars = [tuple(values) for kept, values in zip(others, constants, strict=True) if not kept]
+    if len(whole) > MAX_COMPARED:
+        return False
+    pairs = (*combinations(whole, 2), *product(whole, scalars))
+    return all(_are_apart(a, b, declarations) for one, other in pairs for a, b in product(one, other))
 
 
-def _are_tagged(objects: Sequence[Flat]) -> bool:
-    """Whether one property is a constant that all objects require and that differs in each."""
-    for name in objects[0].properties:
-        tags: list[Literal] = []
-        for flat in objects:
-            property_ = flat.properties.get(name)
-            if property_ is None or not property_.required or not isinstance(property_.type, Literal):
-                break
-            tags += property_.type.each()
-        else:
-            if len(set(tags)) == len(tags):
+def _leaves(shape: Shape, declarations: Declarations) -> tuple[Shape, ...]:
+    """Return the members of a union, through the aliases and unions in it."""
+    found: list[Shape] = []
+    pending, seen = [shape], set[str]()
+    while pending:
+        target = resolve(member := pending.pop(), declarations)
+        if isinstance(target, Union) and not (isinstance(member, Ref) and member.name in seen):
+            seen |= {member.name} if isinstance(member, Ref) else set()
+            pending += target.members
+        elif not isinstance(target, Union):
+            found.append(member if isinstance(target, Object | AllOf | MapOf) else target)
+    return tuple(found)
+
+
+def _are_apart(first: Shape, second: Shape, declarations: Declarations) -> bool:
+    """Whether no value is of both types, neither of them a union."""
+    match resolve(first, declarations), resolve(second, declarations):
+        case (Literal() as one, Literal() as other):
+            return not {*one.each()} & {*other.each()}
+        case (Literal() as one, Primitive() as kind) | (Primitive() as kind, Literal() as one):
+            return not any(is_of(value, kind.kind) for value in one.values) and kind.kind is not Kind.ANY
+        case (Literal(), ListOf() | MapOf() | Object()) | (ListOf() | MapOf() | Object(), Literal()):
+            return True
+        case (one, other):
+            kinds = _json_type(one), _json_type(other)
+            if kinds != ("object", "object"):
+                return kinds[0] != kinds[1] and "" not in kinds
+            flats = flatten(first, declarations), flatten(second, declarations)
+            return flats[0] is not None and flats[1] is not None and _are_tagged(flats[0], flats[1], declarations)
+
+
+def _json_type(shape: Shape) -> str:
+    """Return the JSON type of all values of a type, empty if they have several."""
+    match shape:
+        case Primitive(kind=Kind.ANY) | Union() | Ref() | Literal():
+            return ""
+        case Primitive(kind=kind):
+            return Kind.NUMBER if kind is Kind.INTEGER else kind
+        case ListOf():
+            return "array"
+        case MapOf() | Object() | AllOf():
+            return "object"
+
+
+def _are_tagged(first: Flat, second: Flat, declarations: Declarations) -> bool:
+    """Whether one object requires a property that the other rejects, or has with a type of other values."""
+    for one, other in ((first, second), (second, first)):
+        for name, property_ in one.properties.items():
+            partner = other.properties.get(name)
+            if not property_.required or (partner is None and other.extra is not None):
+                continue
+            leaves = [_leaves(p.type, declarations) for p in (property_, partner) if p]
+            if len(leaves) < 2 or all(_are_other(a, b, declarations) for a, b in product(*leaves)):
                 return True
     return False
+
+
+def _are_other(first: Shape, second: Shape, declarations: Declarations) -> bool:
+    """Whether no value is of both types, as far as that shows without the properties of objects."""
+    are_objects = all(_json_type(resolve(shape, declarations)) == "object" for shape in (first, second))
+    return not are_objects and _are_apart(first, second, declarations)
 
 
 MAX_FORMS = 64
@@ -133,7 +174,7 @@ class _Place:
             case Union(exclusive=exclusive, opaque=opaque):
                 members = [self.shape(member) for member in shape.members]
                 if exclusive and not are_exclusive(members, self._declarations):
-                    text = f"exactly one of {', '.join(map(spell, members))}"
+                    text = f"exactly one of {', '.join(sorted(map(spell, members)))}"
                     opaque = both(opaque, Opaque(text=text, where=exclusive.where))
                 return with_opaque(any_of(members), opaque)
             case AllOf(members=members, opaque=opaque):
