@@ -178,6 +178,30 @@ def test_a_new_property_of_a_closed_object_is_a_break() -> None:
     }
 
 
+@pytest.mark.parametrize("inside", ["{}", "x: {{ {} }}", "x: {{ {} }}[]"])
+@pytest.mark.parametrize("was", ["", "y?: string;"])
+def test_a_property_that_must_be_absent_is_rejected_alone(inside: str, was: str) -> None:
+    """The object stays open, and the other properties are those of before."""
+    old, new = (read(asking(inside.format(text))) for text in (was, "y?: never;"))
+    (finding,) = compare_messages(old, new)
+    assert (finding.rule.id, {*finding.breaks}) == ("property-forbidden", OLD_CLIENT)
+    assert Witnesses(old, new).testify(finding).witnesses.keys() == OLD_CLIENT
+    (back,) = compare_messages(new, old)
+    assert (back.rule.id, {*back.breaks}) == ("property-allowed", NEW_CLIENT)
+
+
+def test_a_required_property_that_must_be_absent_breaks_both_peers() -> None:
+    findings = compare_messages(read(asking("y: string;")), read(asking("y?: never;")))
+    assert {f.rule.id: {*f.breaks} for f in findings} == {
+        "property-forbidden": OLD_CLIENT,
+        "property-now-optional": NEW_CLIENT,
+    }
+
+
+def test_a_property_that_a_closed_object_rejects_anyway_is_no_change() -> None:
+    assert compare_messages(read(closed()), read(closed(x=False))) == ()
+
+
 def test_opening_an_object_covers_its_new_property() -> None:
     """The finding that undeclared properties are accepted covers the new one."""
     rules = [f.rule.id for f in compare_messages(read(closed()), read(schema({"type": "string"})))]

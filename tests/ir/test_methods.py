@@ -346,14 +346,21 @@ class TestRules:
             " a request or a notification; it is not one of the messages"
         ]
 
-    def test_a_message_of_several_methods_is_left_out_with_a_warning(self) -> None:
+    def test_a_message_of_several_methods_is_one_of_each(self) -> None:
         text = "interface EventRequest { method: 'events/one' | 'events/two' } interface EventResult {}"
-        protocol, found = load(typescript_source(HANDSHAKE_TS + text))
-        assert [method.name for method in protocol.methods] == ["initialize"]
-        assert found == [
-            "warning: #/EventRequest: EventRequest has more than one method (events/one, events/two); "
-            "it is not a message"
-        ]
+        protocol, _ = load(typescript_source(HANDSHAKE_TS.replace("= Init", "= EventRequest | Init") + text))
+        found = [(m.name, m.message, m.result, m.direction) for m in protocol.methods]
+        sent = Direction.CLIENT_TO_SERVER
+        assert found[:2] == [(f"events/{n}", "EventRequest", "EventResult", sent) for n in ("one", "two")]
+
+    def test_an_inline_member_of_a_root_union_is_a_message(self) -> None:
+        text = "interface Request { method: string } interface ListEventsResult { x: string }"
+        member = '(Request & { method: "events/list" }) | { method: "events/poke" }'
+        text += HANDSHAKE_TS.replace("= Init", f"= {member} | Init") + "interface EmptyResult {}"
+        protocol, _ = load(typescript_source(text))
+        assert only(protocol, "events/list").result == "ListEventsResult"
+        assert only(protocol, "events/poke").result == "EmptyResult"
+        assert only(protocol, "events/poke").direction is Direction.CLIENT_TO_SERVER
 
     def test_a_copy_of_a_message_in_a_root_union_is_not_a_second_message(self) -> None:
         gone = {"type": "object", "properties": {"method": {"const": "notifications/gone"}}, "required": ["method"]}

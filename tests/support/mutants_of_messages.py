@@ -348,3 +348,48 @@ def _(draft: Draft) -> bool:
     if found:
         draft.all[found[0]]["required"] = [*draft.all[found[0]].get("required", ()), "zzz"]
     return bool(found)
+
+
+@op("method with two constants")
+def _(draft: Draft) -> bool:
+    found = draft.messages(*REQUESTS, *NOTIFICATIONS)
+    nodes = [draft.all[name]["properties"]["method"] for _, name in found]
+    node = draft.rng.choice([node for node in nodes if node.get("const") != "initialize"])
+    node["enum"] = [node.pop("const"), "zzz/zzz"]
+    return True
+
+
+@op("message inline in its union")
+def _(draft: Draft) -> bool:
+    rows = [(root, name) for root, name in draft.messages(*REQUESTS, *NOTIFICATIONS) if _is_inlinable(draft, name)]
+    if not rows:
+        return False
+    root, name = draft.rng.choice(rows)
+    members = draft.all[root]["anyOf"]
+    members[members.index(draft.ref(name))] = draft.all.pop(name)
+    return True
+
+
+def _is_inlinable(draft: Draft, name: str) -> bool:
+    """Whether only a root union refers to a message, and its method tells the name of its result."""
+    used = sum(list(references(node)).count(name) for node in draft.all.values())
+    method = draft.all[name]["properties"]["method"].get("const", "").split("/")
+    words = "".join(word[:1].upper() + word[1:] for word in reversed(method))
+    has_result = f"{words}Result" in draft.all and f"{words}Request" == name
+    return used == 1 and (has_result or name.endswith("Notification"))
+
+
+def _of_error(name: str, change: Callable[[Json], None]) -> None:
+    """Register a class that changes what all errors have, in one of its two forms."""
+
+    def run(draft: Draft) -> bool:
+        change(draft.all["Error"] if "Error" in draft.all else draft.all["JSONRPCError"]["properties"]["error"])
+        return True
+
+    OPS[name] = run
+
+
+_of_error("error message bounded", lambda n: n["properties"]["message"].update(maxLength=50))
+_of_error("error code bounded", lambda n: n["properties"]["code"].update(minimum=-32700))
+_of_error("error message free", lambda n: n["required"].remove("message"))
+_of_error("error property required", lambda n: n.update(required=[*n["required"], "zzz"]))

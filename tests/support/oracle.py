@@ -43,7 +43,7 @@ class Side:
 
     def __init__(self, tree: Json) -> None:
         self.container = "$defs" if "$defs" in tree else "definitions"
-        self.all: dict[str, Json] = tree[self.container]
+        self.all: dict[str, Json] = {**tree[self.container], **dict(_inline(tree[self.container]))}
         dialect: Any = jsonschema.Draft7Validator if "draft-07" in tree["$schema"] else jsonschema.Draft202012Validator
         self._root = dialect(tree)
         self._validators: dict[str, Any] = {}
@@ -53,11 +53,11 @@ class Side:
 
     def _messages(self, unions: tuple[str, str]) -> Iterator[tuple[str, tuple[str, bool]]]:
         for root in reversed(unions):
-            for name in listed(self.all, root):
+            inline = [name for name in self.all if name.startswith(f"{root}/")]
+            for name in (*listed(self.all, root), *inline):
                 method = self.all.get(name, {}).get("properties", {}).get("method", {})
                 values = [method["const"]] if "const" in method else method.get("enum", [])
-                if len(values) == 1:  # A message has one method.
-                    yield values[0], (name, root == unions[0])
+                yield from ((value, (name, root == unions[0])) for value in values)
 
     def _errors(self) -> Iterator[tuple[int, str]]:
         for name, node in self.all.items():
@@ -68,9 +68,14 @@ class Side:
                     if isinstance(code, int) and code > -32600:  # The others are those of JSON-RPC itself.
                         yield code, name
 
+    def responds(self, travel: str) -> bool:
+        """Whether peers send responses in a direction: without a handshake, only servers do."""
+        return travel == TO_CLIENT or "server/discover" not in self.messages[TO_SERVER]
+
     def accepts(self, name: str, value: Json) -> bool:
         if name not in self._validators:
-            self._validators[name] = self._root.evolve(schema={"$ref": f"#/{self.container}/{name}"})
+            schema = self.all[name] if "/" in name else {"$ref": f"#/{self.container}/{name}"}
+            self._validators[name] = self._root.evolve(schema=schema)
         try:
             return bool(self._validators[name].is_valid(value))
         except (Unresolvable, RecursionError):
@@ -78,10 +83,15 @@ class Side:
 
     def forms(self, message: str) -> list[str]:
         """Return the forms of the result of a request."""
-        own = message.removesuffix("Request") + "Result"
+        own = self._name(message) + "Result"
         stated = self.all.get(f"{own}Response", {}).get("properties", {}).get("result", {})
         names = [name for name in references(stated) if name in self.all]
         return names or [next(n for n in (own, "EmptyResult", "Result") if n in self.all)]
+
+    def _name(self, message: str) -> str:
+        """Return the name of a message without its kind; an inline one is named after its method."""
+        words = self.all[message]["properties"]["method"].get("const", "").split("/") if "/" in message else []
+        return "".join(w[:1].upper() + w[1:] for w in reversed(words)) or message.removesuffix("Request")
 
     def tag(self, name: str) -> str:
         node = self.all.get(name, {}).get("properties", {}).get("resultType", {})
@@ -113,6 +123,8 @@ class Side:
 
     def takes(self, travel: str, method: str, message: Json, *, sends: bool = False) -> bool:
         """Whether a peer accepts a message, or may send it; `method` is that of the request that a result answers."""
+        if sends and is_object(message) and "method" not in message and not self.responds(travel):
+            return False
         if not is_object(message) or not {"method", "result", "error"} & message.keys():
             return self.takes_frame(message)
         if "error" in message:
@@ -141,6 +153,13 @@ class Side:
             return self.accepts("CreateTaskResult", result)
         fitting = [form for form in forms if self.tag(form) == (tag if isinstance(tag, str) else "complete")]
         return any(self.accepts(form, result) for form in fitting)
+
+
+def _inline(all_: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+    """Iterate over the messages that are written out in a root union, under names of their own."""
+    for root in (root for unions in UNIONS.values() for root in unions):
+        members = enumerate(all_.get(root, {}).get("anyOf", ()))
+        yield from ((f"{root}/{number}", member) for number, member in members if "properties" in member)
 
 
 @dataclass
@@ -200,7 +219,8 @@ def parts_of(side: Side, travel: str) -> Iterator[Part]:
     for method, (name, is_request) in side.messages[BACK[travel]].items():
         if is_request:
             yield from (Part("result", method, form) for form in side.forms(name))
-    yield from (Part("error", str(code), name) for code, name in side.errors.items())
+    if side.responds(travel):
+        yield from (Part("error", str(code), name) for code, name in side.errors.items())
     if "JSONRPCMessage" in side.all:
         yield Part("frame", "", "JSONRPCMessage")
 

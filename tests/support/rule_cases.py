@@ -289,6 +289,8 @@ CASES: dict[str, Case] = {
         new=CLOSED,
         found=(("property-removed-from-closed", "InitializeRequestParams.x", "string", "-"),),
     ),
+    "property-forbidden": member("property-forbidden", "", "x?: never;", "-", "never"),
+    "property-allowed": member("property-allowed", "x?: never;", "x?: string;", "never", "string"),
     "capability-added": Case(
         old=capabilities(""),
         new=capabilities("dance?: object;"),

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import permutations
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compatibility import Verdict, compatibility
@@ -156,8 +155,13 @@ def is_confirmed(judge: Judge, finding: Finding, pair: Pair) -> bool:
     """Whether the oracle agrees that one side may send a witness and the other rejects it."""
     message = finding.witnesses[pair]
     if not finding.methods and any(carrier.part == "message" for carrier in finding.carriers):
+        client, server = (judge.old, judge.new) if pair is Pair.OLD_CLIENT else (judge.new, judge.old)
+        is_response = isinstance(message, dict) and "method" not in message
         return any(
-            a.takes_frame(message) and not b.takes_frame(message) for a, b in permutations((judge.old, judge.new))
+            (not is_response or sender.responds(travel))
+            and sender.takes_frame(message)
+            and not receiver.takes_frame(message)
+            for travel, sender, receiver in ((TO_SERVER, client, server), (TO_CLIENT, server, client))
         )
     for carrier in finding.carriers:
         from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)

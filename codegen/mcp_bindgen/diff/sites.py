@@ -69,6 +69,10 @@ class PropertySite(Site[Field | None]):
     ground: Ground = Ground.OPEN
 
 
+class ForbiddenSite(Site[str]):
+    """A property that one side rejects whatever its value, by its types; empty on a side that does not declare it."""
+
+
 class MoveSite(Site[str]):
     """A property that moved into or out of a sibling object, by its old path and its new one."""
 

@@ -46,6 +46,7 @@ _BY_RULE: Mapping[Rule, frozenset[UseKind]] = {
     messages.ENVELOPE_MEMBER_DECLARED: _OMITS,
     definitions.MEMBER_NOW_OPTIONAL: _READS,
     **dict.fromkeys((properties.PROPERTY_REMOVED_REQUIRED, properties.PROPERTY_REMOVED_FROM_CLOSED), _FIELDS),
+    **dict.fromkeys((properties.PROPERTY_FORBIDDEN, properties.PROPERTY_ALLOWED), _FIELDS),
     **dict.fromkeys((properties.PROPERTY_CONSTRAINT_DROPPED, properties.ADDITIONAL_PROPERTIES_CLOSED), _FIELDS),
     values.UNION_MEMBER_REMOVED: _PASSES - {UseKind.CALL},  # The stub's argument tells.
     **dict.fromkeys((values.ENUM_VALUE_REMOVED, values.CONST_CHANGED, values.UNION_DISCRIMINATOR_CHANGED), _VALUES),

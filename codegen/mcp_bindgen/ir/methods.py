@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ir.leaves import structs
-from mcp_bindgen.ir.names import closure, contained, field_of, lineage, method_constant, reference, references
+from mcp_bindgen.ir.names import closure, contained, field_of, lineage, methods_of, pascal, reference, references
 from mcp_bindgen.ir.nodes import (
     Alias,
     Definition,
     Direction,
     Field,
-    Literal,
     MapOf,
     Method,
     Ref,
@@ -103,34 +102,26 @@ class _Derivation:
         return Location(source=self._source, pointer=f"/{name}")
 
     def _candidates(self) -> dict[str, list[Struct]]:
-        """Find the messages of every method; a root union of one member may stand as a copy of it and is none."""
+        """Find the messages of every method; a root union of one member may stand as a copy of it and is none.
+
+        An inline object is a message only as a member of a root union.
+        """
         found: dict[str, list[Struct]] = {}
+        listed = set[str]().union(*self._senders.values())
         for name, definition in self._definitions.items():
-            method = method_constant(definition)
-            if name in _ROOTS or not isinstance(definition, Struct):
+            methods = methods_of(definition)
+            if name in _ROOTS or not isinstance(definition, Struct) or not methods:
                 continue
-            if method is None:
-                self._check_methods(definition)
-                continue
-            if definition.holder or not self._kind(definition):
+            if (definition.holder and name not in listed) or not self._kind(definition):
                 self._diagnostics.loose(
                     self._where(name),
-                    f"{name} has the method {method!r}, but neither its name nor its bases say whether it is a request"
-                    " or a notification; it is not one of the messages",
+                    f"{name} has the method {methods[0]!r}, but neither its name nor its bases say whether it is a"
+                    " request or a notification; it is not one of the messages",
                 )
-            else:
+                continue
+            for method in methods:
                 found.setdefault(method, []).append(definition)
         return found
-
-    def _check_methods(self, struct: Struct) -> None:
-        """Report a message of several methods: each needs a message of its own."""
-        field = struct.field("method")
-        values = field.type.values if field and isinstance(field.type, Literal) else ()
-        if len(values) > 1 and self._kind(struct) and not struct.holder:
-            methods = ", ".join(str(value) for value in values[:3])
-            self._diagnostics.loose(
-                self._where(struct.name), f"{struct.name} has more than one method ({methods}); it is not a message"
-            )
 
     def _kind(self, struct: Struct) -> str:
         """Return ``Request`` or ``Notification``: by the root unions, or its id, or the names of it and its bases."""
@@ -168,8 +159,8 @@ class _Derivation:
             return references(definition.type) if isinstance(definition, Alias) else ()
 
         names = closure([root], inside)
-        if copied := method_constant(self._definitions.get(root)):  # It stands as a copy of its one member.
-            names = {n for n, d in self._definitions.items() if n not in _ROOTS and method_constant(d) == copied}
+        if copied := methods_of(self._definitions.get(root)):  # It stands as a copy of its one member.
+            names = {n for n, d in self._definitions.items() if n not in _ROOTS and methods_of(d) == copied}
         return (name for name in names - {root} if isinstance(self._definitions.get(name), Struct))
 
     def method(self, name: str, message: Struct) -> Method | None:
@@ -178,7 +169,7 @@ class _Derivation:
         params = message.field("params")
         params_name = self._params(message, params)
         fields = self._fields(params.type) if params else {}
-        result = self._result(message) if is_request else None
+        result = self._result(message, name) if is_request else None
         if is_request and result is None:
             return None
         result_fields = self._fields(Ref(name=result)) if result else {}
@@ -248,9 +239,11 @@ class _Derivation:
             case _:
                 return isinstance(type_, MapOf)
 
-    def _result(self, message: Struct) -> str | None:
+    def _result(self, message: Struct, method: str) -> str | None:
         """Return the name of the result of a request: its own, else the empty one, else that of all."""
-        own = message.name.removesuffix("Request") + "Result"
+        # An inline message has no name of its own: that of tools/list would be ListToolsRequest.
+        name = pascal(" ".join(reversed(method.split("/")))) if message.holder else message.name.removesuffix("Request")
+        own = f"{name}Result"
         stated = self._stated_results(message)
         names = (own, "EmptyResult", "Result") if own in stated or not stated else stated
         for name in names:

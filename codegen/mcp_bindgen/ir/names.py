@@ -62,6 +62,13 @@ def field_of(owner: str, name: str, definitions: Mapping[str, Definition]) -> Fi
     return definition.field(name) if isinstance(definition, Struct) else None
 
 
+def methods_of(definition: Definition | None) -> tuple[str, ...]:
+    """Return the methods that a message may have; none if a definition is not a message with a closed set of them."""
+    field = definition.field("method") if isinstance(definition, Struct) else None
+    values = field.type.values if field and field.required and isinstance(field.type, Literal) else ()
+    return tuple(value for value in values if isinstance(value, str))
+
+
 def method_constant(definition: Definition | None) -> str | None:
     """Return the method of a message, or None if a definition is not a message of one method."""
     field = definition.field("method") if isinstance(definition, Struct) else None

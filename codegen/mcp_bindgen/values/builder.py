@@ -119,7 +119,7 @@ class Builder:
             yield smallest
         if field is not None:
             yield from ({**smallest, name: value} for value in self.along(field.type, rest))
-        elif struct.extra is not None and (struct.indexed or is_json_schema(name, struct)):
+        elif struct.extra is not None and (not rest or struct.indexed or is_json_schema(name, struct)):
             # The sender's object may have properties of any name, so it may have this one.
             yield from ({**smallest, name: value} for value in self.along(struct.extra, ()))
 

@@ -41,6 +41,8 @@ _TITLES: Mapping[str, tuple[Rule, ...]] = {
         properties.PROPERTY_REMOVED_OPTIONAL,
         properties.PROPERTY_REMOVED_FROM_CLOSED,
     ),
+    "Properties now rejected": (properties.PROPERTY_FORBIDDEN,),
+    "Properties no longer rejected": (properties.PROPERTY_ALLOWED,),
     "New forms of values": _NEW_FORMS,
     "Forms of values gone": _OLD_FORMS,
     "Any value is allowed": (properties.PROPERTY_CONSTRAINT_DROPPED,),

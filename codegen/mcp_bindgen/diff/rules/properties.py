@@ -6,6 +6,7 @@ from typing import Any
 
 from mcp_bindgen.diff.rule import (
     NO_ACTION,
+    NOTHING,
     Change,
     Reading,
     Rule,
@@ -16,8 +17,8 @@ from mcp_bindgen.diff.rule import (
     pair,
     replaced,
 )
-from mcp_bindgen.diff.sites import Ground, MoveSite, PropertySite, RestSite, UnsentSite
-from mcp_bindgen.ir.nodes import Field
+from mcp_bindgen.diff.sites import ForbiddenSite, Ground, MoveSite, PropertySite, RestSite, UnsentSite
+from mcp_bindgen.ir.nodes import Field, Kind
 from mcp_bindgen.ir.spell import spell
 
 
@@ -113,6 +114,15 @@ PROPERTY_ADDED_TO_CLOSED, PROPERTY_REMOVED_FROM_CLOSED = pair(
     advice=("Send it only to peers of the new revision.", "Stop sending it to peers of the new revision."),
     to_receivers=("Accept it.", "Keep accepting it from peers of the old revision."),
     breaks_source=(False, True),
+)
+PROPERTY_FORBIDDEN, PROPERTY_ALLOWED = pair(
+    ("property-forbidden", "A property is now rejected, whatever its value."),
+    ("property-allowed", "A property that was rejected, whatever its value, is now accepted."),
+    check=on(ForbiddenSite, lambda site: (site.before or NOTHING, site.after) if site.after == Kind.NEVER else None),
+    change=Change.NARROWS,
+    advice=("Stop sending it to peers of the new revision.", "Send it only to peers of the new revision."),
+    to_receivers=("Ignore it from peers of the old revision.", "Accept it."),
+    breaks_source=(True, True),
 )
 CAPABILITY_ADDED, CAPABILITY_REMOVED = pair(
     ("capability-added", "A capability was added."),

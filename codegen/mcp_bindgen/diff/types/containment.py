@@ -123,8 +123,8 @@ class Containment:
         rest = rest_of(sent)
         if field.required:
             return False
-        if rest is None:
-            return True
+        if rest is None or is_never(field.type):
+            return rest is None
         is_free = forms(rest, self._sender) == (ANY,) and not is_json_schema(field.wire_name, sent, taken)
         return (is_free and not self._strict) or self.holds(rest, field.type)
 

@@ -11,7 +11,7 @@ from mcp_bindgen.diff.sites import ErrorSite, FrameSite, PropertySite, ResultTyp
 from mcp_bindgen.diff.wire.spot import Changes, Spot, root, through
 from mcp_bindgen.diff.wire.walk import Restricted, Sides, Walk
 from mcp_bindgen.ir.leaves import forms, leaves
-from mcp_bindgen.ir.nodes import ANY, Field, Literal, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.nodes import ANY, Era, Field, Literal, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.values.builder import Step
 
 FRAME, ERROR = "message", "error"
@@ -21,6 +21,19 @@ _LAST_ERROR, _FIRST_ERROR = -32000, -32768
 """The range that JSON-RPC reserves for error codes (specification of JSON-RPC 2.0, section 5.1)."""
 _OF_JSON_RPC = (-32700, -32600, -32601, -32602, -32603)
 """The codes that JSON-RPC itself defines: every revision has them, even if its schema.json does not name them."""
+
+
+def _unsent(sides: Sides, travel: Travel) -> Change:
+    """Return the effects that no change of a response has in a direction: in the modern era, only servers respond."""
+    if travel is Travel.TO_CLIENT:
+        return Change.NONE
+    found = Change.NARROWS if sides.old.era is Era.MODERN else Change.NONE
+    return found | (Change.WIDENS if sides.new.era is Era.MODERN else Change.NONE)
+
+
+def _responds(form: TypeRef, protocol: Protocol) -> bool:
+    struct = protocol.resolve(form)
+    return isinstance(struct, Struct) and struct.field("method") is None
 
 
 def compare_frames(sides: Sides, changes: Changes) -> None:
@@ -40,7 +53,8 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
 
         spot = Spot(before=root(FRAMES), after=root(FRAMES), carrier=Carrier("", FRAME, travel))
         for a, b in pairs:
-            inside = spot.member(a, b)
+            unsent = _unsent(sides, travel) if _responds(a, sides.old) and _responds(b, sides.new) else Change.NONE
+            inside = replace(spot.member(a, b), harmless=unsent)
             ends = through(inside.before, a, sides.old), through(inside.after, b, sides.new)
             inside = replace(inside, before=ends[0], after=ends[1])
             known = Restricted(types={"method": _of_names(sides, a, b)})
@@ -48,10 +62,10 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
             before, after = (_untyped(leaf, "result", side) for leaf, side in ((a, sides.old), (b, sides.new)))
             if (before and before.required) != (after and after.required):
                 changes.see(PropertySite(before=before, after=after), inside.field("result", "result"))
-        for leaf in gone:
-            changes.see(FrameSite(before=leaf, after=None), spot)
-        for leaf in come:
-            changes.see(FrameSite(before=None, after=leaf), spot)
+        for before, after in (*((leaf, None) for leaf in gone), *((None, leaf) for leaf in come)):
+            responds = _responds(before, sides.old) if before else after is not None and _responds(after, sides.new)
+            unsent = _unsent(sides, travel) if responds else Change.NONE
+            changes.see(FrameSite(before=before, after=after), replace(spot, harmless=unsent))
 
 
 def _of_names(sides: Sides, old: TypeRef, new: TypeRef) -> Change:
@@ -76,7 +90,7 @@ def _field(form: TypeRef, name: str, protocol: Protocol) -> Field | None:
 def compare_errors(sides: Sides, changes: Changes) -> None:
     """Compare errors, which either side may send; the wire carries the code, not its name."""
     old, new = sides.old, sides.new
-    _compare_moved(old, new, changes)
+    _compare_moved(sides, changes)
     is_named = all(any(_is_code(c.value) for c in side.constants) for side in (old, new))
     before, after = (_constants(side) if is_named else _stated(side) for side in (old, new))
     gone = {name: code for name, code in before.items() if code not in after.values() or after.get(name, code) != code}
@@ -86,10 +100,13 @@ def compare_errors(sides: Sides, changes: Changes) -> None:
         carrier = Carrier("", ERROR, travel)
         for name in sorted(gone.keys() | come.keys()):
             site = ErrorSite(before=gone.get(name), after=come.get(name))
-            changes.see(site, Spot(before=root(name), after=root(name), carrier=carrier))
+            changes.see(
+                site, Spot(before=root(name), after=root(name), carrier=carrier, harmless=_unsent(sides, travel))
+            )
         for code in sorted(errors[0].keys() & errors[1].keys()):
             a, b = errors[0][code], errors[1][code]
-            spot = Spot(before=root(a), after=root(b), carrier=carrier, way=(Step("code", str(code)),))
+            way, unsent = (Step("code", str(code)),), _unsent(sides, travel)
+            spot = Spot(before=root(a), after=root(b), carrier=carrier, way=way, harmless=unsent)
             Walk(sides, changes.see).types(Ref(name=a), Ref(name=b), spot)
 
 
@@ -128,13 +145,14 @@ MOVED_CODES = (
 """Changes that no schema states. A row whose codes a schema names fails a test."""
 
 
-def _compare_moved(old: Protocol, new: Protocol, changes: Changes) -> None:
+def _compare_moved(sides: Sides, changes: Changes) -> None:
+    old, new = sides.old, sides.new
     for row in MOVED_CODES:
         was, is_ = (row.after if side.revision >= row.since else row.before for side in (old, new))
         if was != is_ and UNNAMED not in (old.revision, new.revision):
             for travel in Travel:
-                spot = Spot(before=root(row.name), after=root(row.name), carrier=Carrier("", "error", travel))
-                changes.see(ErrorSite(before=was, after=is_), spot)
+                spot = Spot(before=root(row.name), after=root(row.name), carrier=Carrier("", ERROR, travel))
+                changes.see(ErrorSite(before=was, after=is_), replace(spot, harmless=_unsent(sides, travel)))
 
 
 def _is_code(value: object) -> bool:

@@ -7,7 +7,7 @@ from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, breaks
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
-from mcp_bindgen.diff.sites import EnvelopeSite, ErrorSite, MethodSite, PropertySite
+from mcp_bindgen.diff.sites import EnvelopeSite, ErrorSite, ForbiddenSite, MethodSite, PropertySite
 from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.ir.nodes import Alias, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.values.builder import Step
@@ -117,7 +117,7 @@ Gate = Callable[[Carrier, Pair, frozenset[str]], str]
 """Return the gate that keeps a pair of peers from a message with a change that needs these capabilities, or ""."""
 
 
-_ONE_SIDED = (MethodSite, EnvelopeSite, ErrorSite, PropertySite)
+_ONE_SIDED = (MethodSite, EnvelopeSite, ErrorSite, PropertySite, ForbiddenSite)
 """Sites of things that do not exist at all on a side that lacks them."""
 
 

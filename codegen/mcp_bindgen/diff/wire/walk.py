@@ -11,7 +11,16 @@ from typing import TypeAlias
 
 from mcp_bindgen.diff.finding import Carrier, Subject
 from mcp_bindgen.diff.rule import Change
-from mcp_bindgen.diff.sites import FormSite, Ground, MoveSite, OpaqueSite, PropertySite, RestSite, TypeSite
+from mcp_bindgen.diff.sites import (
+    ForbiddenSite,
+    FormSite,
+    Ground,
+    MoveSite,
+    OpaqueSite,
+    PropertySite,
+    RestSite,
+    TypeSite,
+)
 from mcp_bindgen.diff.types.containment import Containment
 from mcp_bindgen.diff.types.equality import Equality, Likeness, Same, renamed, said
 from mcp_bindgen.diff.types.scalars import bound_sites
@@ -259,10 +268,12 @@ class Walk:
             return
         spot = self._needing(name, pairing, spot)
         forbidden = [side is not None and is_never(side.type) for side in (before, after)]
-        if forbidden[0] != forbidden[1]:  # Where it must be absent, the object is closed to it.
-            kept = (before or after) if forbidden[1] else (after or before)
-            ends = (kept, None) if forbidden[1] else (None, kept)
-            self._see(PropertySite(before=ends[0], after=ends[1], ground=Ground.CLOSED), spot)
+        if forbidden[0] != forbidden[1]:
+            if before and after:
+                self._see(PropertySite(before=before, after=after), spot)
+            if (before and after) or pairing.undeclared(name) is not None:
+                readings = [spell(side.type) if side else "" for side in (before, after)]
+                self._see(ForbiddenSite(before=readings[0], after=readings[1]), spot)
             return
         if before and after:
             self._see(PropertySite(before=before, after=after), spot)

@@ -2,6 +2,7 @@
 
 import keyword
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -167,10 +168,12 @@ class Names:
     def _name_methods(self, protocol: Protocol, source: str, diagnostics: Diagnostics) -> None:
         """Name the record of each method, and its Python method, after its message without the kind.
 
-        The Python methods for a notification have a prefix: ``notify_`` to send it, ``on_`` to handle it.
+        A method whose message is inline, or has other methods too, gives its own name. The Python methods for a
+        notification have a prefix: ``notify_`` to send it, ``on_`` to handle it.
         """
         records: dict[str, str] = {}
         stubs: dict[str, str] = {}
+        shared = Counter(method.message for method in protocol.methods)
         for method in protocol.methods:
             where = Location(source=source, pointer=f"/{method.message}")
             if len(method.name) > MAX_LENGTH:
@@ -182,7 +185,10 @@ class Names:
             _claim(records, record, method.name, where, diagnostics)
             self.records[method.name] = record
             suffix = "Request" if method.is_request else "Notification"
-            stub = identifier(snake(self.classes[method.message].removesuffix(suffix)))
+            message = protocol.definitions[method.message]
+            is_own = shared[method.message] == 1 and not (isinstance(message, Struct) and message.holder)
+            stub = self.classes[method.message].removesuffix(suffix) if is_own else _NOT_WORD.sub("_", method.name)
+            stub = identifier(snake(stub))
             stub = f"{stub}_" if stub in RESERVED_STUBS else stub
             for spelled in (stub,) if method.is_request else (f"notify_{stub}", f"on_{stub}"):
                 _claim(stubs, spelled, method.name, where, diagnostics)
