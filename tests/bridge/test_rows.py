@@ -154,6 +154,39 @@ class TestSmallRevisions:
             assert _convert(old, new, {"phase": "half"}, up=False, policy=policy) == {}
 
 
+@pytest.mark.parametrize(
+    ("type_", "bound", "good", "bad"),
+    [
+        ({"type": "string"}, {"minLength": 2}, "ab", "a"),
+        ({"type": "string"}, {"maxLength": 2}, "ab", "abc"),
+        ({"type": "string"}, {"pattern": "^[a-z]+$"}, "ab", "AB"),
+        ({"type": "integer"}, {"minimum": 2}, 2, 1),
+        ({"type": "number"}, {"maximum": 2}, 2, 2.5),
+        ({"type": "integer"}, {"exclusiveMinimum": 2, "exclusiveMaximum": 5}, 3, 2),
+        ({"type": "number"}, {"exclusiveMaximum": 2}, 1.5, 2),
+        ({"type": "integer"}, {"multipleOf": 5}, 10, 11),
+        ({"type": "array", "items": {"type": "string"}}, {"minItems": 1}, ["a"], []),
+        ({"type": "array", "items": {"type": "string"}}, {"maxItems": 1}, ["a"], ["a", "b"]),
+        ({"type": "array", "items": {"type": "integer"}}, {"uniqueItems": True}, [1, 2], [1, 1]),
+        ({"type": "object"}, {"minProperties": 1}, {"a": 1}, {}),
+        ({"type": "object"}, {"maxProperties": 1}, {"a": 1}, {"a": 1, "b": 2}),
+    ],
+)
+def test_a_value_that_a_bound_of_the_other_side_excludes_is_refused(
+    type_: dict[str, object], bound: dict[str, object], good: object, bad: object
+) -> None:
+    """The request fails with the place; a value within the bound, and the way back, are not affected."""
+    free, bounded = _moon({"x": type_}), _moon({"x": {**type_, **bound}})
+    for old, new, up in ((free, bounded, True), (bounded, free, False)):
+        assert _convert(old, new, {"x": good}, up=up) == {"x": good}
+        with pytest.raises(NotExpressible) as refusal:
+            _convert(old, new, {"x": bad}, up=up)
+        assert refusal.value.pointer == "/x"
+        assert _convert(old, new, {"x": bad}, up=not up) == {"x": bad}
+        found = {(f.rule.id, f.place, f.old, f.new) for f in compare_messages(old, new)}
+        assert {(e.rule, e.place, e.old, e.new) for e in derive(old, new, Rows([])).entries} == found
+
+
 def _moon(properties: object, *required: str) -> Protocol:
     """Make a revision with a request whose params have these properties."""
     moon = {"type": "object", "properties": properties, "required": list(required)}

@@ -198,7 +198,7 @@ def test_a_required_property_that_must_be_absent_breaks_both_peers() -> None:
     }
 
 
-def test_a_property_that_a_closed_object_rejects_anyway_is_no_change() -> None:
+def test_a_closed_object_rejects_the_property_anyway() -> None:
     assert compare_messages(read(closed()), read(closed(x=False))) == ()
 
 

@@ -7,11 +7,13 @@ them; the generator works without the runtime.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mcp_bindgen.bridge.rows import RULE_SESSION, RULE_SPLIT, Entry, Row, Rows
 from mcp_bindgen.bridge.shapes import Shapes, call
+from mcp_bindgen.diff.sites import BoundSite
 from mcp_bindgen.diff.types.equality import renamed
+from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.walk import Sides
 from mcp_bindgen.emit.python.views import Call
@@ -23,6 +25,7 @@ from mcp_bindgen.ir.nodes import (
     ListOf,
     MapOf,
     Method,
+    Primitive,
     Protocol,
     Ref,
     Scalar,
@@ -187,6 +190,8 @@ class _Derivation:
             return None
         before, after = self._old.resolve(old), self._new.resolve(new)
         match before, after:
+            case MapOf(), MapOf() if before.bounds != after.bounds:
+                return self._fit(old, new, place)
             case (Struct() | MapOf()), (Struct() | MapOf()):
                 return self._objects(before, after, place)
             case ListOf(), ListOf() if before.bounds == after.bounds:
@@ -232,26 +237,39 @@ class _Derivation:
         return call("Fallback", kind=row.kind, convert="join" if row.convert == RULE_SPLIT else row.convert)
 
     def _fit(self, old: TypeRef, new: TypeRef, place: str) -> Call:
-        rule, readings = self._change(old, new)
+        (rule, readings), *others = self._changes(old, new)
         row = self._rows.find(rule, place, readings[1])
+        said = {"down": "refused if it does not fit", "up": "the same"}
         if row is None:
-            said = {"down": "refused if it does not fit", "up": "the same"}
             self._enter(rule, place, *readings, kind="form", **said)
             fallback = call("Fallback", kind="form")
         else:
             fallback = self._decided(rule, place, readings, row, is_new=row.way == "down")
+        for other, others_readings in others:
+            self._enter(other, place, *others_readings, kind="form", **said)
         return call("Fit", old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), fallback=fallback)
 
-    def _change(self, old: TypeRef, new: TypeRef) -> tuple[str, tuple[str, str]]:
-        """Return the diff's rule for the change of a type, and the readings of both sides."""
+    def _changes(self, old: TypeRef, new: TypeRef) -> list[tuple[str, tuple[str, str]]]:
+        """Return the diff's rules for the change of a type, each with the readings of both sides."""
         before, after = self._old.resolve(old), self._new.resolve(new)
         if ANY in forms(new, self._new):
-            return "type-widened", (spell(old), spell(new))
-        if isinstance(before, ListOf) and isinstance(after, ListOf) and self._sides.same(before.item, after.item):
-            most = after.bounds.max_items
-            if before.bounds == replace(after.bounds, max_items=None):
-                return "constraint-added", ("-", f"max items {most}")
-        return "type-changed", (spell(old), spell(new))
+            return [("type-widened", (spell(old), spell(new)))]
+        sites: list[BoundSite] = []
+        match before, after:
+            case ListOf(item=a), ListOf(item=b) if self._sides.same(a, b):
+                sites = list(bound_sites(before.bounds, after.bounds))
+            case MapOf(value=a), MapOf(value=b) if self._sides.same(a, b):
+                sites = list(bound_sites(before.bounds, after.bounds))
+            case Primitive(kind=kind), Primitive(kind=other) if kind is other:
+                sites = list(bound_sites(before.bounds, after.bounds, kind))
+            case _:
+                pass
+        found: list[tuple[str, tuple[str, str]]] = []
+        for site in sites:
+            verb = "added" if not site.before else "changed" if site.after else "removed"
+            readings = site.before.text if site.before else "-", site.after.text if site.after else "-"
+            found.append((f"constraint-{verb}", readings))
+        return found or [("type-changed", (spell(old), spell(new)))]
 
     def _objects(self, old: _Object, new: _Object, place: str) -> Call | None:
         structs = _names(old, new)

@@ -18,6 +18,7 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
+from mcp_bindgen.ir.spell import bounds_of
 
 
 def call(name: str, /, **arguments: object) -> Call:
@@ -44,27 +45,22 @@ class Shapes:
         self._named = named
 
     def shape(self, type_: TypeRef) -> Call:
-        """Return the shape of a type.
-
-        Raises:
-            NotImplementedError: it asserts what shapes cannot.
-        """
+        """Return the shape of a type."""
         match type_:
             case Primitive(kind=Kind.ANY):
                 return ANYTHING
             case Primitive(kind=kind, bounds=bounds):
-                _refuse(replace(bounds, minimum=None, maximum=None))
-                return call("Scalar", kind=kind.value, minimum=bounds.minimum, maximum=bounds.maximum)
+                scalar = call("Scalar", kind=kind.value, minimum=bounds.minimum, maximum=bounds.maximum)
+                return _bounded(scalar, replace(bounds, minimum=None, maximum=None))
             case Literal(values=values):
                 return call("Constants", values=values)
             case Ref(name=name):
                 return self._definition(name)
             case ListOf(item=item, bounds=bounds):
-                _refuse(replace(bounds, max_items=None))
-                return call("Items", item=self.shape(item), at_most=bounds.max_items)
+                items = call("Items", item=self.shape(item), at_most=bounds.max_items)
+                return _bounded(items, replace(bounds, max_items=None))
             case MapOf(value=value, bounds=bounds):
-                _refuse(bounds)
-                return self._members({}, (), value)
+                return _bounded(self._members({}, (), value), bounds)
             case Union(members=members):
                 return call("AnyOf", forms=tuple(map(self.shape, members)))
 
@@ -91,6 +87,6 @@ class Shapes:
         return made if rest == ANYTHING else replace(made, arguments={**made.arguments, "rest": rest})
 
 
-def _refuse(bounds: Bounds) -> None:
-    if bounds != UNBOUNDED:
-        raise NotImplementedError(f"shapes cannot assert {bounds}")
+def _bounded(shape: Call, bounds: Bounds) -> Call:
+    """Return a shape within bounds that shapes of its kind do not have themselves."""
+    return call("Bounded", shape=shape, bounds=bounds_of(bounds)) if bounds != UNBOUNDED else shape

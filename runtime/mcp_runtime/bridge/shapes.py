@@ -1,11 +1,15 @@
 """Whether a JSON value has a shape, by the rules of JSON Schema: 1.0 is an integer, true is not a number."""
 
+import json
+import math
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from mcp_runtime.bridge.table import AnyOf, Anything, Constants, Items, Members, Named, Scalar, Shape
+from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+from mcp_runtime.bridge.table import AnyOf, Anything, Bounded, Constants, Items, Members, Named, Scalar, Shape
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 
 Check: TypeAlias = Callable[[Any], bool]
@@ -30,6 +34,9 @@ class Checks:
                 return lambda value: not isinstance(value, dict | list) and _distinct(value) in known
             case Items():
                 return _items(self.check(shape.item), shape.at_most)
+            case Bounded(shape=inner, bounds=bounds):
+                checks = (self.check(inner), *(_BOUNDS[name](bound) for name, bound in bounds.items()))
+                return lambda value: all(check(value) for check in checks)
             case Members():
                 return self._members(shape)
             case AnyOf(forms=forms):
@@ -91,6 +98,47 @@ def _number(shape: Scalar) -> Check:
         return (least is None or value >= least) and (most is None or value <= most)
 
     return is_number
+
+
+def _pattern(pattern: str) -> Check:
+    """Match in linear time; what such a matcher does not understand is left to the receiver's model."""
+    try:
+        schema = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")
+        return SchemaValidator(schema).isinstance_python
+    except SchemaError:
+        return _anything
+
+
+def _is_multiple(step: float) -> Check:
+    return lambda value: math.isclose(math.remainder(value, step), 0, abs_tol=1e-9)
+
+
+def _are_unique(is_asserted: bool) -> Check:
+    def are_unique(value: Any) -> bool:
+        spelled = [json.dumps(item, sort_keys=True) for item in value]
+        return not is_asserted or len(set(spelled)) == len(spelled)
+
+    return are_unique
+
+
+def _at_least(bound: int) -> Check:
+    return lambda value: len(value) >= bound
+
+
+def _at_most(bound: int) -> Check:
+    return lambda value: len(value) <= bound
+
+
+_BOUNDS: Mapping[str, Callable[[Any], Check]] = {
+    "exclusive_minimum": lambda bound: lambda value: value > bound,
+    "exclusive_maximum": lambda bound: lambda value: value < bound,
+    "multiple_of": _is_multiple,
+    "pattern": _pattern,
+    "unique_items": _are_unique,
+    **dict.fromkeys(("min_length", "min_items", "min_properties"), _at_least),
+    **dict.fromkeys(("max_length", "max_items", "max_properties"), _at_most),
+}
+"""The checks of bounds that shapes do not have themselves, for values of the right type."""
 
 
 def _distinct(value: Any) -> tuple[bool, Any]:

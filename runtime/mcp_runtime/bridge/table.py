@@ -46,6 +46,14 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded:
+    """A value within further bounds, by their names in ``shapes``: ``{"max_length": 8}``."""
+
+    shape: "Shape"
+    bounds: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
     """An object: its declared properties, the required ones, and the type of undeclared ones."""
 
@@ -68,7 +76,7 @@ class Named:
     name: str
 
 
-Shape: TypeAlias = Anything | Scalar | Constants | Items | Members | AnyOf | Named
+Shape: TypeAlias = Anything | Scalar | Constants | Items | Bounded | Members | AnyOf | Named
 """The values that a type allows."""
 
 
