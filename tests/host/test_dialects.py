@@ -119,6 +119,33 @@ def test_a_type_that_contains_itself_ends_for_a_model_without_references() -> No
     assert lowered(schema, openai.STRICT).is_strict
 
 
+def recursive(kind: str) -> dict[str, Any]:
+    """Return a schema with an array of itself, without a reference to a definition or with one."""
+    match kind:
+        case "items":
+            return {"f": {"type": "array", "items": {"$ref": "#/properties/f"}}}
+        case "alternative":
+            return {"f": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"$ref": "#/properties/f"}]}}}
+        case "properties":
+            return {"f": {"type": "object", "properties": {"g": {"allOf": [{"$ref": "#/properties/f"}]}}}}
+        case _:
+            inner = {"type": "array", "items": {"oneOf": [{"type": "string"}, {"$ref": "#/properties/g"}]}}
+            return {"f": {"$ref": "#/properties/g"}, "g": {"anyOf": [{"type": "null"}, inner]}}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("kind", ["items", "alternative", "properties", "mutual"])
+def test_a_type_that_contains_itself_is_written_in_every_dialect(kind: str, dialect: Dialect) -> None:
+    schema = {"type": "object", "properties": recursive(kind)}
+    found = lower(schema, dialect)
+    text = json.dumps(found.schema)
+    assert found.is_strict == dialect.is_closed and len(text) < 2_000
+    assert ("$ref" in text) == (dialect is not gemini.RULES)
+    if kind != "properties":
+        assert validator(found.schema)({name: [] for name in schema["properties"]})
+    assert "$ref" not in {loss.keyword for loss in found.losses} or dialect is gemini.RULES
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

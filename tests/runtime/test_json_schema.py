@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_runtime.middleware.json_schema import Check, UnusableSchema
-from mcp_runtime.middleware.schema_cost import states
+from mcp_runtime.json_schema.check import Check, UnusableSchema
+from mcp_runtime.json_schema.meter import states
 
 
 class TestSchemas:
@@ -93,7 +93,7 @@ class TestSchemas:
         program = (
             "import sys; sys.modules['jsonschema'] = None\n"
             "from mcp_runtime.middleware.validate import Validate\nValidate()\n"
-            "from mcp_runtime.middleware.json_schema import Check\nCheck({})\n"
+            "from mcp_runtime.json_schema.check import Check\nCheck({})\n"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "pip install 'mcp-bindings[validation]'" in done.stderr.splitlines()[-1]
@@ -119,7 +119,7 @@ COSTLY: dict[str, tuple[dict[str, Any], Any]] = {
 }
 VERY_COSTLY = {"anchors searched for in a large schema": pytest.mark.slow}
 LARGE: list[dict[str, Any]] = [
-    {"properties": {f"p{number}": True for number in range(50_000)}},
+    {"properties": {f"p{number}": {"title": "x"} for number in range(50_000)}},
     {"required": [[number] for number in range(49_000)]},
 ]
 
@@ -141,7 +141,7 @@ class TestCost:
     @pytest.mark.slow
     @pytest.mark.parametrize("schema", LARGE, ids=["properties", "names"])
     def test_a_peers_large_schema_is_not_checked_completely(self, schema: dict[str, Any]) -> None:
-        with pytest.raises(UnusableSchema, match=r"too many steps|not a valid JSON Schema"):
+        with pytest.raises(UnusableSchema, match=r"too large|not a valid JSON Schema"):
             Check(schema, is_trusted=False)
 
     @pytest.mark.parametrize("name", ["const", "enum"])

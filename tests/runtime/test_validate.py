@@ -18,7 +18,7 @@ from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
-from mcp_runtime.middleware.json_schema import Check
+from mcp_runtime.json_schema.check import Check
 from mcp_runtime.middleware.validate import Validate
 from support.calculator import SUM, TOTAL, Calculator, Unchecked, text_of, tool
 from support.talk import MODERN, of_sender, raw

@@ -19,7 +19,7 @@ class Validator:
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        from mcp_runtime.middleware.json_schema import Check, UnusableSchema
+        from mcp_runtime.json_schema.check import Check, UnusableSchema
 
         self._check: Check | None = None
         self.unusable = ""
@@ -30,7 +30,7 @@ class Validator:
 
     def mismatch(self, value: Any) -> str | None:
         """Return why a value is not valid, empty if it is, None if the schema cannot be used."""
-        from mcp_runtime.middleware.json_schema import UnusableSchema
+        from mcp_runtime.json_schema.check import UnusableSchema
 
         try:
             return None if self._check is None else str(self._check.find(value) or "")

@@ -131,7 +131,7 @@ async def check(wanted: Wanted) -> Checked:
         InputError: it cannot be started or reached, or speaks no known revision.
         ModuleNotFoundError: the extra ``validation`` is not installed.
     """
-    from mcp_runtime.middleware.json_schema import check_installed
+    from mcp_runtime.json_schema.check import check_installed
 
     check_installed()
     return await _Checking(wanted).run()

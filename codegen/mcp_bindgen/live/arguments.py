@@ -105,7 +105,7 @@ def _check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
     Raises:
         InputError: there is one.
     """
-    from mcp_runtime.middleware.json_schema import Check, UnusableSchema
+    from mcp_runtime.json_schema.check import Check, UnusableSchema
 
     try:
         mismatch = Check(schema, is_trusted=False).find(arguments)

@@ -139,7 +139,7 @@ class RawArguments(Arguments):
     """
 
     def __init__(self, signature: Signature, parameters: Sequence[Parameter], schema: Mapping[str, Any]) -> None:
-        from mcp_runtime.middleware.json_schema import Check, UnusableSchema
+        from mcp_runtime.json_schema.check import Check, UnusableSchema
 
         kinds = [get_origin(parameter.annotation) or parameter.annotation for parameter in parameters]
         if len(kinds) != 1 or kinds[0] not in (dict, Mapping):

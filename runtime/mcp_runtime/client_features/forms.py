@@ -16,7 +16,7 @@ from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE
-from mcp_runtime.middleware.json_schema import Check, UnusableSchema
+from mcp_runtime.json_schema.check import Check, UnusableSchema
 
 __all__ = ["Action", "Form", "FormAnswer", "UnusableSchema", "ask_form", "choices", "defaults", "problems"]
 
@@ -41,7 +41,9 @@ class Form:
         self._required = [name for name in required if isinstance(name, str)] if is_array(required) else []
         fields = {name: _object(field) for name, field in _object(schema.get("properties")).items()}
         self._formats = {name: str(field.get("format", "")) for name, field in fields.items()}
-        self._checks = {name: Check(_plain(field), is_trusted=is_trusted) for name, field in fields.items()}
+        self._check = Check(
+            {"properties": {name: _plain(field) for name, field in fields.items()}}, is_trusted=is_trusted
+        )
 
     def problems(self, content: Mapping[str, Any]) -> list[str]:
         """Return the problems of the form's content, as ``/field: reason``; empty if it is valid.
@@ -55,10 +57,11 @@ class Form:
             UnusableSchema: a reference in the schema cannot be resolved, or the schema is too expensive to evaluate.
         """
         found = [f"{_pointer(name)}: is required" for name in self._required if name not in content]
-        for name, check in self._checks.items():
+        self._check.restart()
+        for name, schema in self._check.schema["properties"].items():
             if name not in content:
                 continue
-            mismatch, format_ = check.find(content[name]), self._formats[name]
+            mismatch, format_ = self._check.find_in(schema, content[name]), self._formats[name]
             if mismatch is not None:
                 found.append(f"{_pointer(name)}{mismatch.pointer}: {mismatch.reason}")
             elif format_ in _FORMATS and isinstance(content[name], str) and not _FORMATS[format_](content[name]):

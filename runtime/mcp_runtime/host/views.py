@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final, Literal
 
+from mcp_runtime.core.connection.background import THREADS
 from mcp_runtime.core.errors import ConnectionClosed, McpError, clipped
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.jsonrpc import is_object
@@ -23,9 +24,14 @@ from mcp_runtime.host.dialects.reading import Inexpressible
 from mcp_runtime.host.dialects.restoring import restore
 from mcp_runtime.host.policy import Policy, Refused, ToolCall
 from mcp_runtime.host.results import HostResult
-from mcp_runtime.tools.errors import mismatch_of
+from mcp_runtime.json_schema.check import MAX_SECONDS, Check, ExhaustedSchema, UnusableSchema
+from mcp_runtime.tools.errors import compile_schema, compiled, find_mismatch
 
 _log: Final = logging.getLogger("mcp_runtime.host")
+_SHORT: Final = 10_000
+"""The length of a schema, in characters, up to which arguments are checked without a thread."""
+_BRIEF: Final = 0.01
+"""How many seconds of CPU time a check may block the event loop; beyond that it runs in a thread."""
 _AGAIN: Final = 30.0
 """How many seconds a call that may be repeated waits for its server to come back."""
 
@@ -114,7 +120,7 @@ class View:
             given = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments or {})
         except (ValueError, RecursionError):
             return _failed(name, "The arguments are not JSON.")
-        checked = self._checked(tool, given)
+        checked = await self._checked(tool, given)
         if isinstance(checked, str):
             return _failed(name, f"The arguments of {name} are wrong: {checked}")
         try:
@@ -126,16 +132,17 @@ class View:
             return _failed(name, decided)
         return await self._sent(tool, decided, options, again)
 
-    def _checked(self, tool: HostTool, given: Any) -> dict[str, Any] | str:
+    async def _checked(self, tool: HostTool, given: Any) -> dict[str, Any] | str:
         """Return arguments as the tool accepts them, or what is wrong with them."""
         if not is_object(given):
             return "they must be an object"
-        wrong = mismatch_of(tool.schema_text, given)
-        if wrong is None:
-            return given
-        restored = restore(tool.input_schema, given)
-        wrong = mismatch_of(tool.schema_text, restored)
-        return restored if wrong is None else f"{wrong[0] or 'at the top'}: {wrong[1]}"
+        if len(tool.schema_text) <= _SHORT:
+            with suppress(ExhaustedSchema):
+                return _fitting(tool, given, compiled(tool.schema_text), _BRIEF)
+        try:
+            return await THREADS.run(_fitting_slowly, tool, given)
+        except ExhaustedSchema as error:
+            return f"the tool cannot be used, since they cannot be checked: {error}"
 
     async def _decided(self, call: ToolCall) -> Mapping[str, Any] | str:
         """Return the arguments to send, or why nothing is sent."""
@@ -144,7 +151,7 @@ class View:
         if isinstance(decision, Refused):
             return decision.reason
         if isinstance(decision, ToolCall):
-            checked = self._checked(call.tool, dict(decision.arguments))
+            checked = await self._checked(call.tool, dict(decision.arguments))
             return f"The policy made wrong arguments: {checked}" if isinstance(checked, str) else checked
         return call.arguments if decision is True else "The call was refused."
 
@@ -206,6 +213,23 @@ def _lowered(schema: str, dialect: Dialect) -> Lowered:
         except Inexpressible:
             found = Lowered(schema={"type": "object"})
         return replace(found, is_strict=False, because=because)
+
+
+def _fitting(tool: HostTool, given: Any, check: Check | UnusableSchema, seconds: float) -> dict[str, Any] | str:
+    """Return arguments as the tool accepts them, or what is wrong with them.
+
+    Raises:
+        ExhaustedSchema: that takes too many steps, or too long.
+    """
+    if find_mismatch(check, given, seconds) is None:
+        return dict(given)
+    restored = restore(tool.input_schema, given, seconds)
+    wrong = find_mismatch(check, restored, seconds)
+    return restored if wrong is None else f"{wrong.pointer or 'at the top'}: {wrong.reason}"
+
+
+def _fitting_slowly(tool: HostTool, given: Any) -> dict[str, Any] | str:
+    return _fitting(tool, given, compile_schema(tool.schema_text), MAX_SECONDS)
 
 
 def _failed(name: str, text: str, error: Exception | None = None) -> HostResult:

@@ -25,8 +25,7 @@ from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.core.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
-from mcp_runtime.middleware.json_schema import MAX_SECONDS, Check, Mismatch, UnusableSchema, check_installed
-from mcp_runtime.middleware.schema_cost import MAX_STEPS
+from mcp_runtime.json_schema.check import MAX_SECONDS, Check, Mismatch, UnusableSchema, check_installed
 
 __all__ = ["Validate"]
 
@@ -99,7 +98,8 @@ class Validate:
         ask: whether a client requests the list of tools when it calls an unknown one.
         invalid_input: how a server answers invalid arguments: ``result`` for a result with ``isError``, or ``error``
             for an error with code -32602; by default as the revision specifies.
-        max_steps: the maximum number of steps per validation, each a few microseconds long.
+        max_steps: the maximum number of steps per validation, each a few microseconds long; by default fewer for a
+            peer's schemas, and more for large values.
 
     Raises:
         ModuleNotFoundError: the validation library is not installed.
@@ -115,7 +115,7 @@ class Validate:
         skip: Collection[str] = (),
         ask: bool = True,
         invalid_input: str | None = None,
-        max_steps: int = MAX_STEPS,
+        max_steps: int | None = None,
     ) -> None:
         if invalid_input not in (None, "result", "error"):
             raise ValueError(f"invalid_input: must be 'result' or 'error', not {invalid_input!r}")

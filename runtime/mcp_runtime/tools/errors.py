@@ -5,13 +5,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from mcp_runtime.core.errors import McpError, clipped
 from mcp_runtime.core.protocol.jsonrpc import spell_pointer
 from mcp_runtime.core.protocol.validation import locate
+
+if TYPE_CHECKING:
+    from mcp_runtime.json_schema.check import Check, Mismatch, UnusableSchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,23 +153,53 @@ def first_fault(error: ValidationError, value: Any) -> tuple[str, str]:
 
 
 def mismatch_of(schema: str, value: Any) -> tuple[str, str] | None:
-    """Return where a value does not match a schema, and why; None for schemas that cannot be evaluated."""
+    """Return where a value does not match a schema, and why; None for schemas that cannot be evaluated.
+
+    A value that takes too many steps to check does not match.
+    """
     if not schema:
         return None
-    from mcp_runtime.middleware.json_schema import UnusableSchema
+    from mcp_runtime.json_schema.check import ExhaustedSchema
 
     try:
-        mismatch = _compiled(schema).find(value)
-    except UnusableSchema:
-        return None
+        mismatch = find_mismatch(compiled(schema), value)
+    except ExhaustedSchema as error:
+        return "", f"cannot be checked: {error}"
     return (mismatch.pointer, mismatch.reason) if mismatch else None
 
 
-@lru_cache(maxsize=1024)
-def _compiled(schema: str) -> Any:
-    from mcp_runtime.middleware.json_schema import Check
+def find_mismatch(check: "Check | UnusableSchema", value: Any, seconds: float | None = None) -> "Mismatch | None":
+    """Return where a value does not match a compiled schema; None for schemas that cannot be evaluated.
 
-    return Check(json.loads(schema), is_trusted=False)
+    Raises:
+        ExhaustedSchema: evaluating it takes too many steps, or more than these seconds of CPU time.
+    """
+    from mcp_runtime.json_schema.check import MAX_SECONDS, ExhaustedSchema, UnusableSchema
+
+    try:
+        if isinstance(check, UnusableSchema):
+            raise check
+        return check.find(value, MAX_SECONDS if seconds is None else seconds)
+    except ExhaustedSchema:
+        raise
+    except UnusableSchema:
+        return None
+
+
+def compile_schema(schema: str) -> "Check | UnusableSchema":
+    """Return a peer's schema, given as text, compiled; or why it cannot be."""
+    from mcp_runtime.json_schema.check import Check, UnusableSchema
+
+    try:
+        return Check(json.loads(schema), is_trusted=False)
+    except UnusableSchema as error:
+        return error
+
+
+@lru_cache(maxsize=1024)
+def compiled(schema: str) -> "Check | UnusableSchema":
+    """Return the same, compiled once; one thread may use it at a time."""
+    return compile_schema(schema)
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from mcp_runtime.core.errors import McpError, MissingCapability, clipped
 from mcp_runtime.extensions.skills.folders import MAX_BYTES, MAX_FILES, SKILL
 from mcp_runtime.extensions.skills.frontmatter import read_frontmatter
 from mcp_runtime.extensions.skills.server import PACKAGE, Skills
-from mcp_runtime.middleware.schema_cost import canonical
+from mcp_runtime.json_schema.meter import canonical
 
 _AGAIN: Final = "load_skill() with the URI loads the new state"
 _DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")

@@ -7,7 +7,8 @@ accepts is valid for the schema without the keywords that were lost.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any, Final
@@ -16,21 +17,25 @@ from mcp_runtime.core.json_text import MAX_DEPTH
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.host.dialects.dialect import ANNOTATIONS, APPLIED, CONSTRAINTS, Dialect, Loss, Lowered
 from mcp_runtime.host.dialects.reading import (
+    COPIED,
+    MAX_LEVELS,
+    MAX_STEPS,
+    VISITED,
+    Described,
     Fragment,
     Fragments,
     Inexpressible,
     Reader,
-    among,
     below,
     common,
     fits,
     items_of,
     modern,
-    properties_of,
     property_name,
     required_of,
     types,
 )
+from mcp_runtime.json_schema.meter import Meter, TooManySteps, canonical, weight_of
 
 _MAX_BRANCHES: Final = 32
 """How many alternatives one value may have."""
@@ -49,11 +54,12 @@ _UPPER: Final = frozenset(("maximum", "exclusiveMaximum", "maxLength", "maxItems
 class _Writer(Reader):
     """Writes fragments in a dialect."""
 
-    def __init__(self, root: Mapping[str, Any], dialect: Dialect) -> None:
-        super().__init__(root)
+    def __init__(self, root: Mapping[str, Any], dialect: Dialect, meter: Meter) -> None:
+        super().__init__(root, meter)
         self.definitions: dict[str, Any] = {}
         self._dialect = dialect
         self._names: dict[str, str] = {}
+        self._values: dict[int, dict[str, Any]] = {}
         self._properties = self._enumerated = 0
 
     def root_schema(self) -> dict[str, Any]:
@@ -62,7 +68,7 @@ class _Writer(Reader):
         branches = list(self.branches(fragments))
         if len(branches) > 1:
             self.lose(fragments, *_UNIONS, reason="alternatives at the top are joined")
-        written = self.object(branches, 0, ())
+        written = self.object(branches, 0, frozenset(at for at, _ in fragments))
         if self._dialect.is_verbatim:
             kept = {
                 word: self.verbatim(f"/{word}", {"properties": self.root[word]})["properties"]
@@ -74,6 +80,7 @@ class _Writer(Reader):
 
     def lose(self, fragments: Fragments, *keywords: str, reason: str) -> None:
         """Report keywords as lost, where there are."""
+        self.meter.spend(len(fragments))
         for pointer, schema in fragments:
             self.lost += [Loss(pointer=pointer, keyword=word, reason=reason) for word in keywords if word in schema]
 
@@ -91,24 +98,33 @@ class _Writer(Reader):
             unions.append(options)
         plain = tuple(Fragment(at, {k: v for k, v in one.items() if k not in _UNIONS}) for at, one in fragments)
         for chosen in product(*unions):
+            self.meter.spend(1 + len(plain))
             inner = tuple(fragment for option in chosen for fragment in option)
             if _UNIONS & {word for one in inner for word in one.schema}:
                 yield from self.branches((*plain, *inner), depth + 1)
             else:
                 yield (*plain, *inner)
 
-    def value(self, fragments: Fragments, depth: int, seen: tuple[str, ...]) -> dict[str, Any]:
+    def value(self, fragments: Fragments, depth: int, seen: frozenset[str]) -> dict[str, Any]:
         """Return the schema of a value."""
-        self.step()
+        if depth > MAX_LEVELS:
+            raise Inexpressible(f"values in more than {MAX_LEVELS} levels")
         written: list[dict[str, Any]] = []
         for branch in self.branches(fragments):
             for type_ in self.types_of(branch):
-                one = self.typed(type_, branch, depth, seen)
-                if one not in written and one.get("enum") != []:
+                one = self.once(written, partial(self.typed, type_, branch, depth, seen))
+                if one.get("enum") != [] and one not in written:
                     written.append(one)
         found = self.union(written)
         described = [fragment.schema["description"] for fragment in fragments if "description" in fragment.schema]
         return {**found, "description": described[-1]} if described and "$ref" not in found else found
+
+    def once(self, written: Sequence[Any], write: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the next of several alternatives, which the caller compares with those before it."""
+        used = self.meter.used
+        found = write()
+        self.meter.spend(1 + len(written) * (self.meter.used - used) // VISITED)
+        return found
 
     def union(self, options: list[dict[str, Any]]) -> dict[str, Any]:
         """Return what accepts each of several schemas."""
@@ -139,6 +155,7 @@ class _Writer(Reader):
         """Return the JSON types that a conjunction without alternatives accepts; one for any value: ``any``."""
         found: set[str] | None = None
         for _, schema in fragments:
+            self.meter.spend(1 + len(items_of(schema.get("enum"))) // VISITED)
             for given in types(schema):
                 found = given if found is None else common(found, given)
         if found is not None:
@@ -146,7 +163,7 @@ class _Writer(Reader):
         meant = {_MEANT[word] for _, schema in fragments for word in schema if word in _MEANT}
         return [name for name in _TYPES if name in meant][:1] or ["any"]
 
-    def typed(self, type_: str, fragments: Fragments, depth: int, seen: tuple[str, ...]) -> dict[str, Any]:
+    def typed(self, type_: str, fragments: Fragments, depth: int, seen: frozenset[str]) -> dict[str, Any]:
         """Return the schema of a value of one type."""
         if type_ == "any":
             return self.any(fragments)
@@ -169,21 +186,32 @@ class _Writer(Reader):
 
     def enumerated(self, type_: str, fragments: Fragments) -> list[Any] | None:
         """Return the values of one type that are enumerated; None if they are not, or cannot be."""
-        lists = [
-            [schema["const"]] if "const" in schema else schema["enum"]
-            for _, schema in fragments
-            if "const" in schema or is_array(schema.get("enum"))
-        ]
+        lists = [self.values(one) for _, one in fragments if "const" in one or is_array(one.get("enum"))]
         if not lists or type_ == "null":
             return None
-        kept = [one for one in lists[0] if fits(one, type_) and all(among(one, other) for other in lists[1:])]
+        first, *rest = lists
+        self.meter.spend(len(first) * len(lists) // VISITED)
+        kept = [one for key, one in first.items() if fits(one, type_) and all(key in other for other in rest)]
         self._enumerated += len(kept)
         if type_ in self._dialect.enums and self._enumerated <= (self._dialect.max_enum or self._enumerated):
             return kept
         self.lose(fragments, "const", "enum", reason=f"values of the type {type_} cannot be enumerated")
         return None
 
-    def items(self, fragments: Fragments, depth: int, seen: tuple[str, ...]) -> dict[str, Any]:
+    def values(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values of ``const`` or ``enum`` by a text that equal ones share; true is not 1."""
+        listed = [schema["const"]] if "const" in schema else schema["enum"]
+        found = self._values.get(id(listed))
+        if found is None:
+            self.meter.spend(weight_of(listed))
+            found = dict[str, Any]()
+            for value in listed:
+                found.setdefault(canonical(value), value)
+            if "const" not in schema:  # which lives as long as the schema
+                self._values[id(listed)] = found
+        return found
+
+    def items(self, fragments: Fragments, depth: int, seen: frozenset[str]) -> dict[str, Any]:
         """Return the schema of the items of an array."""
         if any("prefixItems" in schema for _, schema in fragments):
             self.lose(fragments, "prefixItems", "items", reason="items have no types by position")
@@ -197,25 +225,27 @@ class _Writer(Reader):
             [(f"{at}/items", found["items"]) for at, found in fragments if "items" in found], depth + 1, seen
         )
 
-    def conjunction(self, schemas: Sequence[tuple[str, Any]], depth: int, seen: tuple[str, ...]) -> dict[str, Any]:
+    def conjunction(self, schemas: Sequence[tuple[str, Any]], depth: int, seen: frozenset[str]) -> dict[str, Any]:
         """Return the schema of a value that several schemas describe; a reference alone may stay one."""
         if self._dialect.is_verbatim:
             copies = [self.verbatim(at, schema) for at, schema in schemas]
             return copies[0] if len(copies) == 1 else {"allOf": copies}
-        if len(schemas) == 1 and is_object(schemas[0][1]) and "$ref" in schemas[0][1]:
+        if self._dialect.has_references and len(schemas) == 1 and is_object(schemas[0][1]) and "$ref" in schemas[0][1]:
             found = self.target(schemas[0][1]["$ref"])
-            alone = not (schemas[0][1].keys() - ANNOTATIONS - {"$ref"})
-            if found is not None and alone and self._dialect.has_references:
+            if found is not None and not (schemas[0][1].keys() - ANNOTATIONS - {"$ref"}):
                 return self.reference(*found, depth)
-            if found is not None and found[0] in seen:
-                self.lost.append(Loss(pointer=schemas[0][0], keyword="$ref", reason="the type contains itself"))
-                return self.any(())
-            seen = seen if found is None else (*seen, found[0])
         fragments = tuple(fragment for at, schema in schemas for fragment in self.fragments(at, schema))
-        return self.value(fragments, depth, seen)
+        places = frozenset(at for at, schema in fragments if schema)
+        if places & seen:
+            if self._dialect.has_references and len(schemas) == 1:
+                return self.reference(*schemas[0], depth)
+            self.lost.append(Loss(pointer=schemas[0][0], keyword="$ref", reason="the type contains itself"))
+            return self.any(())
+        return self.value(fragments, depth, seen | places)
 
     def verbatim(self, pointer: str, schema: Any) -> Any:
         """Return a copy of a schema in which properties have names that models can write."""
+        self.meter.spend(1 + len(pointer) // COPIED)
         if is_array(schema):
             return [self.verbatim(f"{pointer}/{number}", item) for number, item in enumerate(schema)]
         if not is_object(schema):
@@ -245,14 +275,15 @@ class _Writer(Reader):
             base = re.sub(r"[^A-Za-z0-9_]+", "_", pointer.rpartition("/")[2])[:40] or "root"
             name = self._names[pointer] = base if base not in self.definitions else f"{base}_{len(self._names)}"
             self.definitions[name] = {}
-            self.definitions[name] = self.conjunction([(pointer, schema)], depth, ())
+            self.definitions[name] = self.conjunction([(pointer, schema)], depth, frozenset())
         return {"$ref": f"#/$defs/{name}"}
 
-    def object(self, branches: Sequence[Fragments], depth: int, seen: tuple[str, ...]) -> dict[str, Any]:
+    def object(self, branches: Sequence[Fragments], depth: int, seen: frozenset[str]) -> dict[str, Any]:
         """Return the schema of an object; of several alternatives, what all of them fit."""
         if depth >= (self._dialect.max_depth or MAX_DEPTH):
             raise Inexpressible(f"objects in more than {self._dialect.max_depth or MAX_DEPTH} levels")
-        names = list(dict.fromkeys(name for branch in branches for name in self.names(branch)))
+        objects = [Described(branch, self.meter) for branch in branches]
+        names = list(dict.fromkeys(name for one in objects for name in one.names(has_any=self._dialect.has_any)))
         self._properties += len(names)
         if self._properties > (self._dialect.max_properties or self._properties):
             raise Inexpressible(f"more than {self._dialect.max_properties} properties")
@@ -263,10 +294,9 @@ class _Writer(Reader):
         properties: dict[str, Any] = {}
         for name in names:
             options: list[dict[str, Any]] = []
-            for branch in branches:
-                schemas = self.property(branch, name)
-                if schemas:
-                    one = self.conjunction(schemas, depth + 1, seen)
+            for described in objects:
+                if schemas := described.schemas(name):
+                    one = self.once(options, partial(self.conjunction, schemas, depth + 1, seen))
                     options += [] if one in options else [one]
             found = self.union(options) if options else self.any(())
             is_optional = self._dialect.is_closed and name not in required
@@ -286,33 +316,6 @@ class _Writer(Reader):
             written |= self.constraints("object", branch)
         return written
 
-    def names(self, fragments: Fragments) -> Iterator[str]:
-        """Iterate over the names of the properties that an object may have."""
-        for _, schema in fragments:
-            for name in (*properties_of(schema), *map(str, items_of(schema.get("required")))):
-                found = self.property(fragments, name)
-                is_known = found or self._dialect.has_any
-                if is_known and not self.is_closed_to(name, fragments) and all(one is not False for _, one in found):
-                    yield name
-
-    def is_closed_to(self, name: str, fragments: Fragments) -> bool:
-        """Whether one of the fragments has no place for a property."""
-        return any(
-            schema.get("additionalProperties") is False and name not in properties_of(schema)
-            for _, schema in fragments
-            if "additionalProperties" in schema and "patternProperties" not in schema
-        )
-
-    def property(self, fragments: Fragments, name: str) -> list[tuple[str, Any]]:
-        """Return the schemas of a property, with their places."""
-        found: list[tuple[str, Any]] = []
-        for pointer, schema in fragments:
-            if name in properties_of(schema):
-                found.append((below(pointer, "properties", name), schema["properties"][name]))
-            elif is_object(schema.get("additionalProperties")):
-                found.append((below(pointer, "additionalProperties"), schema["additionalProperties"]))
-        return found
-
     def free(self, fragments: Fragments) -> dict[str, Any]:
         """Return what stands for an object with any properties: the text of it, as JSON."""
         if not self._dialect.has_any:
@@ -327,6 +330,7 @@ class _Writer(Reader):
         known = self._dialect.keywords.get(type_, frozenset[str]())
         written: dict[str, Any] = {}
         for pointer, schema in fragments:
+            self.meter.spend(1 + len(schema) // VISITED)
             for word, value in schema.items():
                 if (
                     word in APPLIED
@@ -353,13 +357,21 @@ def _concerns(word: str, type_: str) -> bool:
     return type_ == "any" or _MEANT[word] == ("number" if type_ == "integer" else type_)
 
 
-def lower(schema: Mapping[str, Any], dialect: Dialect) -> Lowered:
+def lower(schema: Mapping[str, Any], dialect: Dialect, meter: Meter | None = None) -> Lowered:
     """Return a tool's schema in the terms of a dialect.
 
+    Args:
+        schema: the schema.
+        dialect: the rules of the provider.
+        meter: counts the steps; by default at most 20,000.
+
     Raises:
-        Inexpressible: the dialect cannot express it at all.
+        Inexpressible: the dialect cannot express it at all, or reading it takes too many steps.
     """
-    root = modern(schema)
-    writer = _Writer(root, dialect)
-    written = writer.root_schema()
+    meter = meter or Meter(MAX_STEPS)
+    try:
+        writer = _Writer(modern(schema, meter), dialect, meter)
+        written = writer.root_schema()
+    except (TooManySteps, RecursionError, ValueError):
+        raise Inexpressible("a schema that takes this many steps to read") from None
     return Lowered(schema=written, losses=tuple(dict.fromkeys(writer.lost)), is_strict=dialect.is_closed)

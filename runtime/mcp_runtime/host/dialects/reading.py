@@ -11,9 +11,16 @@ from typing import Any, Final, NamedTuple
 from mcp_runtime.core.json_text import MAX_DEPTH
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.host.dialects.dialect import PROPERTY, Loss
+from mcp_runtime.json_schema.meter import Meter
 
 MAX_STEPS: Final = 20_000
-"""How many schemas are read: references and alternatives can multiply a few without end."""
+"""How many steps reading a schema may take: references and alternatives can multiply a few without end."""
+MAX_LEVELS: Final = 64
+"""How deep values may be nested, and how many references and ``allOf`` may lead to each other."""
+VISITED: Final = 16
+"""How many keywords or properties are looked at in one step."""
+COPIED: Final = 200
+"""How many characters of names and pointers are copied in one step."""
 
 
 class Inexpressible(Exception):
@@ -57,20 +64,23 @@ def type_of(value: object) -> str:
             return "object"
 
 
-def modern(schema: Any, depth: int = 0) -> Any:
+def modern(schema: Any, meter: Meter | None = None, depth: int = 0) -> Any:
     """Return a schema of any draft in the terms of draft 2020-12.
 
     Raises:
         Inexpressible: it is nested too deeply.
+        TooManySteps: it is too large.
     """
+    meter = meter or Meter(MAX_STEPS)
     if depth > MAX_DEPTH:
         raise Inexpressible("a schema that is nested this deeply")
     if is_array(schema):
-        return [modern(item, depth + 1) for item in schema]
+        return [modern(item, meter, depth + 1) for item in schema]
     if not is_object(schema):
         return schema
+    meter.spend(1)
     found = {
-        name: value if name in ("enum", "const", "default", "examples") else modern(value, depth + 1)
+        name: value if name in ("enum", "const", "default", "examples") else modern(value, meter, depth + 1)
         for name, value in schema.items()
     }
     if is_array(found.get("items")):
@@ -87,27 +97,23 @@ def modern(schema: Any, depth: int = 0) -> Any:
 
 
 class Reader:
-    """Reads a schema as fragments."""
+    """Reads a schema as fragments, and counts the steps; each method raises TooManySteps.
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
+    Args:
+        root: the schema.
+        meter: counts the steps.
+    """
+
+    def __init__(self, root: Mapping[str, Any], meter: Meter) -> None:
         self.root = root
         self.lost: list[Loss] = []
-        self._steps = 0
-
-    def step(self) -> None:
-        """Count a schema.
-
-        Raises:
-            Inexpressible: there are too many.
-        """
-        self._steps += 1
-        if self._steps > MAX_STEPS:
-            raise Inexpressible("a schema of this size")
+        self.meter = meter
 
     def target(self, reference: object) -> tuple[str, Any] | None:
         """Return the place and the schema that a reference leads to; None if it leads out of the schema."""
         if not isinstance(reference, str) or not reference.startswith("#"):
             return None
+        self.meter.spend(1 + len(reference) // COPIED)
         pointer, found = reference[1:], self.root
         for part in pointer.split("/")[1:]:
             key = part.replace("~1", "/").replace("~0", "~").replace("%24", "$")
@@ -135,13 +141,16 @@ class Reader:
                 if options:
                     yield one, keyword, options
 
-    def _flat(self, pointer: str, schema: Any, seen: tuple[str, ...]) -> Iterator[Fragment]:
-        self.step()
+    def _flat(self, pointer: str, schema: Any, seen: tuple[str, ...], depth: int = 0) -> Iterator[Fragment]:
+        self.meter.spend(1 + depth // VISITED + len(pointer) // COPIED)
+        if depth > MAX_LEVELS:
+            raise Inexpressible("references in a chain of this length")
         if not is_object(schema):
             if schema is False:
                 parent, _, keyword = pointer.rpartition("/")
                 self.lost.append(Loss(pointer=parent, keyword=keyword, reason="accepts no value"))
             return
+        self.meter.spend(len(schema) // VISITED)
         rest = {name: value for name, value in schema.items() if name not in ("$ref", "allOf")}
         if "$ref" in schema:
             found = self.target(schema["$ref"])
@@ -149,10 +158,45 @@ class Reader:
                 why = "leads out of the schema" if found is None else "leads back to itself"
                 self.lost.append(Loss(pointer=pointer, keyword="$ref", reason=why))
             else:
-                yield from self._flat(*found, (*seen, found[0]))
+                yield from self._flat(*found, (*seen, found[0]), depth + 1)
         yield Fragment(pointer, rest)
         for number, part in enumerate(items_of(schema.get("allOf"))):
-            yield from self._flat(f"{pointer}/allOf/{number}", part, seen)
+            yield from self._flat(f"{pointer}/allOf/{number}", part, seen, depth + 1)
+
+
+class Described:
+    """The properties that a conjunction describes."""
+
+    def __init__(self, fragments: Fragments, meter: Meter) -> None:
+        self._meter = meter
+        self._own: dict[str, list[tuple[str, Any]]] = {}
+        self._required: list[str] = []
+        self._others: list[tuple[str, Any, Mapping[str, Any]]] = []
+        self._closed: list[Mapping[str, Any]] = []
+        for pointer, schema in fragments:
+            own, required = properties_of(schema), items_of(schema.get("required"))
+            meter.spend(1 + (len(own) + len(required)) // VISITED)
+            for name, inner in own.items():
+                self._own.setdefault(name, []).append((below(pointer, "properties", name), inner))
+            self._required += map(str, required)
+            others = schema.get("additionalProperties")
+            if is_object(others):
+                self._others.append((below(pointer, "additionalProperties"), others, own))
+            elif others is False and "patternProperties" not in schema:
+                self._closed.append(own)
+
+    def schemas(self, name: str) -> list[tuple[str, Any]]:
+        """Return the schemas of a property, with their places."""
+        self._meter.spend(1 + (len(self._others) + len(self._closed)) // VISITED + len(name) // COPIED)
+        return self._own.get(name, []) + [(at, schema) for at, schema, own in self._others if name not in own]
+
+    def names(self, *, has_any: bool) -> Iterator[str]:
+        """Iterate over the names of the properties that an object may have."""
+        for name in dict.fromkeys((*self._own, *self._required)):
+            found = self.schemas(name)
+            is_open = all(name in own for own in self._closed)
+            if (found or has_any) and is_open and all(schema is not False for _, schema in found):
+                yield name
 
 
 def items_of(value: Any) -> Sequence[Any]:
@@ -199,8 +243,3 @@ def fits(value: object, type_: str) -> bool:
     """Whether a value has a JSON type."""
     found = type_of(value)
     return found == type_ or (found == "integer" and type_ == "number")
-
-
-def among(value: object, values: Sequence[Any]) -> bool:
-    """Whether a JSON value is one of several; true is not 1."""
-    return any(type_of(value) == type_of(other) and value == other for other in values)

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.host.dialects.reading import (
+    MAX_STEPS,
+    VISITED,
     Fragments,
     Inexpressible,
     Reader,
@@ -17,10 +19,13 @@ from mcp_runtime.host.dialects.reading import (
     required_of,
     types,
 )
-from mcp_runtime.tools.errors import mismatch_of
+from mcp_runtime.json_schema.check import MAX_SECONDS, Check, ExhaustedSchema, UnusableSchema
+from mcp_runtime.json_schema.meter import Meter, TooManySteps
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
-def restore(schema: Mapping[str, Any], value: Any) -> Any:
+def restore(schema: Mapping[str, Any], value: Any, seconds: float = MAX_SECONDS) -> Any:
     """Map a model's arguments back to what the tool's own schema accepts.
 
     Null for a property that is optional and not nullable means that it is absent; altered names of properties get
@@ -29,16 +34,32 @@ def restore(schema: Mapping[str, Any], value: Any) -> Any:
     Args:
         schema: the tool's schema of its arguments.
         value: the arguments.
+        seconds: the maximum CPU time.
+
+    Returns:
+        The arguments; as they are if the schema takes too many steps to read.
     """
     try:
-        root = modern(schema)
-        reader = _Restorer(root)
-        return reader.value(reader.fragments("", root), value)
-    except (Inexpressible, RecursionError):
+        reader = _Restorer(modern(schema), seconds)
+        return reader.value(reader.fragments("", reader.root), value)
+    except (Inexpressible, ExhaustedSchema, TooManySteps, RecursionError):
         return value
 
 
 class _Restorer(Reader):
+    """Maps values back; reading the schema and trying alternatives count on one meter."""
+
+    def __init__(self, root: Mapping[str, Any], seconds: float) -> None:
+        self.check: Check | None = None
+        try:
+            self.check = Check({**root, "$schema": _DIALECT}, is_trusted=False, seconds=seconds)
+            self.check.restart(seconds)
+        except ExhaustedSchema:
+            raise
+        except UnusableSchema:  # Alternatives are chosen by names and types alone.
+            pass
+        super().__init__(*((root, Meter(MAX_STEPS)) if self.check is None else (self.check.schema, self.check.meter)))
+
     def value(self, fragments: Fragments, value: Any) -> Any:
         fragments = self.meant(fragments, value)
         if isinstance(value, str):
@@ -56,6 +77,7 @@ class _Restorer(Reader):
         return self.object(fragments, value) if is_object(value) else value
 
     def object(self, fragments: Fragments, value: Mapping[str, Any]) -> dict[str, Any]:
+        self.meter.spend(1 + sum(len(properties_of(schema)) for _, schema in fragments) // VISITED)
         own = {property_name(name): name for _, schema in fragments for name in properties_of(schema)}
         required = required_of(fragments)
         found: dict[str, Any] = {}
@@ -69,6 +91,7 @@ class _Restorer(Reader):
     def at(self, fragments: Fragments, *path: str) -> Fragments:
         """Return what is said of the items, or of a property, or else of additional ones."""
         found: Fragments = ()
+        self.meter.spend(1 + len(fragments))
         for _, schema in fragments:
             inner: Any = schema
             for name in path:
@@ -88,9 +111,14 @@ class _Restorer(Reader):
 
     def accepts(self, option: Fragments, value: Any) -> bool:
         """Whether a value, mapped back by an alternative, is valid for it."""
-        shared = {word: self.root[word] for word in ("$defs", "definitions") if word in self.root}
-        text = json.dumps({**shared, "allOf": [schema for _, schema in option]})
-        return mismatch_of(text, self.value(option, value)) is None
+        if self.check is None:
+            return True
+        try:
+            return self.check.find_in({"allOf": [schema for _, schema in option]}, self.value(option, value)) is None
+        except ExhaustedSchema:
+            raise
+        except UnusableSchema:
+            return True
 
     def likeness(self, fragments: Fragments, value: Any) -> int:
         """Rate how well a value fits a schema: by its type and its names."""
@@ -98,6 +126,7 @@ class _Restorer(Reader):
             not any(fits(value, name) for name in given) for _, schema in fragments for given in types(schema)
         )
         for _, schema in fragments if is_object(value) else ():
+            self.meter.spend(1 + (len(items_of(schema.get("required"))) + len(properties_of(schema))) // VISITED)
             points -= 10 * sum(value.get(property_name(str(name))) is None for name in items_of(schema.get("required")))
             points += sum(value.get(property_name(name)) is not None for name in properties_of(schema))
         return points

@@ -17,10 +17,12 @@ from pydantic_core import SchemaValidator, core_schema
 from mcp_runtime.core.errors import clipped
 from mcp_runtime.core.json_text import MAX_DEPTH
 from mcp_runtime.core.protocol.jsonrpc import spell_pointer
-from mcp_runtime.middleware.schema_cost import MAX_STEPS, Meter, TooManySteps, canonical, states
+from mcp_runtime.json_schema.keywords import malformed
+from mcp_runtime.json_schema.meter import MAX_STEPS, PEER_STEPS, KeywordMeter, Meter, TooManySteps, canonical, states
 
 MAX_SECONDS: Final = 0.8
 """The maximum CPU time in seconds of compiling or evaluating a peer's schema; it is checked between keywords."""
+_CONSTANTS: Final = frozenset(("const", "enum"))
 _MAX_CONSTANT: Final = 64 << 10
 """The maximum length of ``const`` and ``enum`` in a peer's schema, as JSON text."""
 MAX_NODES: Final = 100_000
@@ -58,6 +60,10 @@ class UnusableSchema(Exception):
     """A schema cannot be used for validation; the text says why."""
 
 
+class ExhaustedSchema(UnusableSchema):
+    """A schema takes too many steps, or is nested too deeply: whoever uses it must not go on without checking."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
     """Where a value does not match its schema, and why.
@@ -82,8 +88,12 @@ class Check:
     Args:
         schema: a JSON Schema, as parsed JSON.
         is_trusted: whether the schema is your own; a schema from a peer must not be able to freeze the program.
-        max_steps: the maximum number of steps per validation; `Meter` defines the cost of keywords.
+        max_steps: the maximum number of steps per validation; by default fewer for a peer's schema.
         seconds: the maximum CPU time of compiling a schema that is not trusted.
+
+    Attributes:
+        schema: the schema that is evaluated, a copy.
+        meter: counts the steps.
 
     Raises:
         UnusableSchema: it is not valid, its dialect is unknown, or it is too large.
@@ -95,7 +105,7 @@ class Check:
         schema: Mapping[str, Any],
         *,
         is_trusted: bool = True,
-        max_steps: int = MAX_STEPS,
+        max_steps: int | None = None,
         seconds: float = MAX_SECONDS,
     ) -> None:
         self._is_trusted = is_trusted
@@ -108,9 +118,12 @@ class Check:
         plain = _plain(schema, frozenset() if is_trusted else _UNBOUNDED)
         if is_trusted:
             _check_schema(dialect, plain)
-        elif found := _Evaluator(dialect, _plain(dialect.META_SCHEMA), max_steps, until).find(plain, until):
-            raise UnusableSchema(f"not a valid JSON Schema: {clipped(str(found), 200)}")
-        self._evaluator = _Evaluator(dialect, plain, max_steps, until, needs_linear_patterns=not is_trusted)
+        elif found := malformed(plain):
+            raise UnusableSchema(f"not a valid JSON Schema: {found}")
+        steps = max_steps or (MAX_STEPS if is_trusted else PEER_STEPS)
+        self._evaluator = _Evaluator(dialect, plain, steps, until, needs_linear_patterns=not is_trusted)
+        self.schema: Any = plain
+        self.meter: Meter = self._evaluator.meter
 
     def find(self, value: Any, seconds: float = MAX_SECONDS) -> Mismatch | None:
         """Return where a value does not match the schema; None if it does.
@@ -122,7 +135,30 @@ class Check:
         Raises:
             UnusableSchema: a reference cannot be resolved, or the schema is too expensive to evaluate.
         """
-        return self._evaluator.find(value, self._until(seconds))
+        self.restart(seconds)
+        return self._evaluator.find(value)
+
+    def restart(self, seconds: float = MAX_SECONDS) -> None:
+        """Count steps and time from the start.
+
+        Args:
+            seconds: the maximum CPU time, if the schema is not trusted.
+        """
+        self.meter.restart(self._until(seconds))
+
+    def find_in(self, part: Any, value: Any) -> Mismatch | None:
+        """Return where a value does not match a part of the schema; None if it does.
+
+        It counts on from the last `find` or `restart`, so that many parts together are bounded.
+
+        Args:
+            part: a schema that consists of parts of `schema`; references in it lead into that.
+            value: the value.
+
+        Raises:
+            UnusableSchema: a reference cannot be resolved, or the schema is too expensive to evaluate.
+        """
+        return self._evaluator.find(value, part)
 
     def _until(self, seconds: float) -> float:
         return inf if self._is_trusted else thread_time() + seconds
@@ -138,12 +174,12 @@ def _plain(
     """
     nodes = nodes or count(1)
     if depth > MAX_DEPTH or next(nodes) > MAX_NODES:
-        raise UnusableSchema("the schema is too large, or nested too deeply")
+        raise ExhaustedSchema("the schema is too large, or nested too deeply")
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
         if found := without & members.keys():
             raise UnusableSchema(f"{min(found)} is not supported in a peer's schema")
-        if without and any(len(json.dumps(members.get(name))) > _MAX_CONSTANT for name in ("const", "enum")):
+        if without and any(len(json.dumps(members[name])) > _MAX_CONSTANT for name in _CONSTANTS & members.keys()):
             raise UnusableSchema(f"const and enum of a peer's schema have at most {_MAX_CONSTANT:,} characters")
         return {
             name: _plain(member, without, depth + 1, nodes)
@@ -187,9 +223,9 @@ class _Evaluator:
         self, dialect: Any, schema: Any, max_steps: int, until: float, *, needs_linear_patterns: bool = False
     ) -> None:
         try:
-            self._meter = Meter(schema, max_steps, until)
+            self.meter = KeywordMeter(schema, max_steps, until)
         except TooManySteps:
-            raise UnusableSchema(_TOO_SLOW) from None
+            raise ExhaustedSchema(_TOO_SLOW) from None
         self._needs_linear_patterns = needs_linear_patterns
         self._patterns: dict[str, tuple[Callable[[str], bool], int]] = {}
         self._constants: dict[int, frozenset[str]] = {}
@@ -203,19 +239,20 @@ class _Evaluator:
         bounded = _load("jsonschema.validators").extend(dialect, keywords)
         self._validator = bounded(schema, registry=_registry())
 
-    def find(self, value: Any, until: float) -> Mismatch | None:
+    def find(self, value: Any, part: Any = None) -> Mismatch | None:
+        validator = self._validator if part is None else self._validator.evolve(schema=part)
         exceptions = _load("jsonschema.exceptions")
         unresolvable: type[Exception] = _load("referencing.exceptions").Unresolvable
         try:
-            self._meter.start(value, until)
-            error = exceptions.best_match(islice(self._validator.iter_errors(value), _MAX_ERRORS))
+            self.meter.start(value, is_whole=part is None)
+            error = exceptions.best_match(islice(validator.iter_errors(value), _MAX_ERRORS))
         except unresolvable as unresolved:
             reference = clipped(str(getattr(unresolved, "ref", "")), 100)
             raise UnusableSchema(f"a reference in the schema cannot be resolved: {reference}") from None
         except RecursionError:
-            raise UnusableSchema("the schema or the value is nested too deeply") from None
+            raise ExhaustedSchema("the schema or the value is nested too deeply") from None
         except TooManySteps:
-            raise UnusableSchema(_TOO_SLOW) from None
+            raise ExhaustedSchema(_TOO_SLOW) from None
         except (ArithmeticError, TypeError, ValueError) as broken:
             raise UnusableSchema(f"the schema cannot be evaluated: {clipped(str(broken), 100)}") from None
         if error is None:
@@ -223,7 +260,7 @@ class _Evaluator:
         return Mismatch(pointer=spell_pointer(tuple(error.absolute_path)), reason=clipped(error.message))
 
     def _counted(self, keyword: Callable[..., Any], name: str) -> Callable[..., Any]:
-        meter = self._meter
+        meter = self.meter
 
         def counted(validator: Any, argument: Any, instance: Any, schema: Any) -> Iterator[Any]:
             meter.keyword(name, argument, instance)
@@ -238,13 +275,13 @@ class _Evaluator:
     def _enum(self, validator: Any, values: list[Any], instance: Any, schema: Any) -> Iterator[Any]:
         allowed = self._constants.get(id(values))
         if allowed is None:
-            self._meter.spend(self._meter.weight(values))
+            self.meter.spend(self.meter.weight(values))
             allowed = self._constants[id(values)] = frozenset(map(canonical, values))
         if canonical(instance) not in allowed:
             yield _error(f"{instance!r} is not one of {values!r}")
 
     def _const(self, validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        self._meter.spend(self._meter.weight(value))
+        self.meter.spend(self.meter.weight(value))
         if canonical(instance) != canonical(value):
             yield _error(f"{value!r} was expected")
 
@@ -253,7 +290,7 @@ class _Evaluator:
             return
         found: set[str] = set()
         for item in instance:
-            self._meter.check()
+            self.meter.check()
             found.add(canonical(item))
         if len(found) < len(instance):
             yield _error(f"{instance!r} has non-unique elements")
@@ -262,14 +299,14 @@ class _Evaluator:
         """Evaluate ``pattern`` in time that is linear in the length of the text, unlike `re`."""
         if isinstance(instance, str):
             matches, size = self._patterns.get(pattern) or self._patterns.setdefault(pattern, self._matcher(pattern))
-            self._meter.match(size, instance)
+            self.meter.match(size, instance)
             if not matches(instance):
                 yield _error(f"{clipped(instance, 100)!r} does not match {clipped(pattern, 100)!r}")
 
     def _matcher(self, pattern: str) -> tuple[Callable[[str], bool], int]:
         """Return a function that matches a pattern, and the number of its states."""
         size = states(pattern)
-        self._meter.spend(size)
+        self.meter.spend(size)
         try:
             schema = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")
             return SchemaValidator(schema).isinstance_python, size

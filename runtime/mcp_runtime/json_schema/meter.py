@@ -7,13 +7,18 @@ compare, look up or print, and a small schema can request that many times.
 import json
 import re
 from collections.abc import Mapping, Sized
+from math import inf
 from time import thread_time
 from typing import Any, Final, cast
 
 MAX_STEPS: Final = 250_000
-"""The maximum number of steps per validation: one to two seconds."""
+"""The maximum number of steps per validation by a schema of the program's own: one to two seconds."""
+PEER_STEPS: Final = 50_000
+"""The maximum number of steps with a peer's schema."""
 _BLIND: Final = 16
 """After how many steps the clock is read again, which takes as long as a fifth of a step."""
+_PER_VALUE: Final = 8
+"""How many more steps a validation may take per value in what it validates."""
 _LIGHT: Final = 20
 """How many properties or items an evaluator visits, or prints, in one step."""
 _COMPARED: Final = 2
@@ -29,35 +34,30 @@ _CHARACTERS: Final = 32
 
 
 class TooManySteps(Exception):
-    """A validation exceeds the maximum number of steps, or its time."""
+    """A walk of a schema exceeds the maximum number of steps, or its time."""
 
 
 class Meter:
-    """Counts the steps of one validation at a time.
+    """Counts the steps of one walk at a time.
 
     Args:
-        schema: the schema, which must live as long as the meter.
-        max_steps: the maximum number of steps per validation.
+        max_steps: the maximum number of steps.
         until: when it ends at the latest, by `time.thread_time`.
-
-    Raises:
-        TooManySteps: it is too late.
     """
 
-    def __init__(self, schema: Any, max_steps: int, until: float) -> None:
+    def __init__(self, max_steps: int = MAX_STEPS, until: float = inf) -> None:
         self._max_steps = max_steps
-        self._until = until
-        self._left = self._look = max_steps
-        self._weights: dict[int, int] = {}
-        self._size = self._weigh(schema, self._weights)
-        self._own: dict[int, int] = {}
+        self.restart(until)
 
-    def start(self, value: Any, until: float) -> None:
-        """Begin the validation of a value, which must live until the next one begins; raises TooManySteps."""
+    @property
+    def used(self) -> int:
+        """How many steps were counted."""
+        return self._max_steps - self._left
+
+    def restart(self, until: float = inf) -> None:
+        """Begin another walk."""
         self._left = self._look = self._max_steps
         self._until = until
-        self._own = {}
-        self._weigh(value, self._own)
 
     def spend(self, steps: int) -> None:
         """Count steps.
@@ -74,6 +74,38 @@ class Meter:
         """Check whether there is time left; raises TooManySteps."""
         if self._left < 0 or thread_time() > self._until:
             raise TooManySteps
+
+
+class KeywordMeter(Meter):
+    """Counts the steps of evaluating the keywords of a schema.
+
+    Args:
+        schema: the schema, which must live as long as the meter.
+        max_steps: the maximum number of steps per validation.
+        until: when it ends at the latest, by `time.thread_time`.
+
+    Raises:
+        TooManySteps: it is too late.
+    """
+
+    def __init__(self, schema: Any, max_steps: int, until: float) -> None:
+        super().__init__(max_steps, until)
+        self._weights: dict[int, int] = {}
+        self._size = self._weigh(schema, self._weights)
+        self._own: dict[int, int] = {}
+
+    def start(self, value: Any, *, is_whole: bool) -> None:
+        """Begin the validation of a value, which must live until the next one begins; raises TooManySteps.
+
+        A whole value may take more steps the larger it is. Its parts may not: they are validated again and again.
+        """
+        self._own = {}
+        weight = self._weigh(value, self._own)
+        if is_whole:
+            self._left += min(weight * _PER_VALUE, MAX_STEPS)
+            self._look = self._left
+        else:
+            self.spend(weight // _LIGHT)
 
     def keyword(self, name: str, argument: Any, instance: Any) -> None:
         """Count the evaluation of a keyword; keywords inside it count themselves."""
@@ -115,6 +147,16 @@ class Meter:
         self.check()
         weight = weights[id(held)] = 1 + sum(self._weigh(one, weights) for one in inner)
         return weight
+
+
+def weight_of(value: Any) -> int:
+    """Return the number of values in a JSON value; a long text counts as several."""
+    if isinstance(value, str):
+        return 1 + len(value) // _CHARACTERS
+    if not isinstance(value, dict | list):
+        return 1
+    held = cast("dict[str, Any] | list[Any]", value)
+    return 1 + sum(map(weight_of, held.values() if isinstance(held, dict) else held))
 
 
 def canonical(value: Any) -> str:
