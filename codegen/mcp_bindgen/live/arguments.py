@@ -117,6 +117,6 @@ def _check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
 
 
 def _unknown(holder: str, name: str, names: list[str]) -> InputError:
-    known = ", ".join(names[:MAX_SHOWN]) + (", ..." if len(names) > MAX_SHOWN else "")
+    known = ", ".join(clip(one, MAX_TEXT) for one in names[:MAX_SHOWN]) + (", ..." if len(names) > MAX_SHOWN else "")
     hint = did_you_mean(name, names, 1) or f"it takes {known or 'none'}"
     return InputError.at(name, f"{holder} has no argument of that name; {hint}")

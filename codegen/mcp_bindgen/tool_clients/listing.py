@@ -12,6 +12,8 @@ MAX_CELL = 60
 """How much of a description a cell shows, in characters."""
 MAX_SHOWN = 20
 """How many names are shown."""
+MAX_LEVELS = 3
+"""How many arrays and alternatives within each other are spelled: each level may have `MAX_SHOWN` of them."""
 MAX_HOPS = 8
 """How many references in a row are followed."""
 
@@ -37,11 +39,14 @@ def _spell_properties(schema: Mapping[str, Any], root: Mapping[str, Any], named:
     required = set(map(str, as_list(schema.get("required"))))
     shown = list(as_object(schema.get("properties")).items())[: MAX_SHOWN * 5]
     return ", ".join(
-        f"{name}{'' if name in required else '?'}: {spell_type(as_object(one), root, named)}" for name, one in shown
+        f"{clip(name, MAX_CELL)}{'' if name in required else '?'}: {spell_type(as_object(one), root, named)}"
+        for name, one in shown
     )
 
 
-def spell_type(schema: Mapping[str, Any], root: Mapping[str, Any], named: list[str] | None = None) -> str:
+def spell_type(
+    schema: Mapping[str, Any], root: Mapping[str, Any], named: list[str] | None = None, levels: int = MAX_LEVELS
+) -> str:
     """Spell in a word or two what a schema inside `root` asks for; `named` collects the objects that it only names."""
     name, target = _followed(schema, root)
     if name and "properties" in target:
@@ -53,10 +58,10 @@ def spell_type(schema: Mapping[str, Any], root: Mapping[str, Any], named: list[s
         return clip(shown, MAX_CELL)
     types = types_of(target, root)
     if types == ["array"] and (inner := as_object(target.get("items"))):
-        return f"{spell_type(inner, root, named)}[]"[:MAX_CELL]
+        return f"{spell_type(inner, root, named, levels - 1) if levels else 'any'}[]"[:MAX_CELL]
     alternatives = [one for keyword in ("anyOf", "oneOf") for one in as_list(target.get(keyword))[:MAX_SHOWN]]
-    if any("$ref" in as_object(one) for one in alternatives):
-        types = list(dict.fromkeys(spell_type(as_object(one), root, named) for one in alternatives))
+    if levels and any("$ref" in as_object(one) for one in alternatives):
+        types = list(dict.fromkeys(spell_type(as_object(one), root, named, levels - 1) for one in alternatives))
     return "|".join(types)[:MAX_CELL] or "any"
 
 
