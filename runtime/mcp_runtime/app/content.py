@@ -7,7 +7,7 @@ from typing import Any, cast
 from mcp_runtime.app.schemas import text_of
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.model import WireModel
-from mcp_runtime.core.protocol.jsonrpc import is_array
+from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.protocol.names import RESOURCES_READ
 from mcp_runtime.core.protocol.uris import canonical
 
@@ -98,3 +98,22 @@ def _changed(item: Any, uri: str, meta: Mapping[str, Any] | None) -> Any:
     if meta is not None and getattr(item, "meta", None) is None:
         update["meta"] = meta
     return item.model_copy(update=update) if update else item
+
+
+def half_character(value: Any, path: str = "") -> str:
+    """Say where a value has text with half a character (a surrogate), which UTF-8 cannot encode; empty if nowhere."""
+    if isinstance(value, str):
+        try:
+            if not value.isascii():
+                value.encode()
+        except UnicodeEncodeError as error:
+            return f"{path or 'it'} has {value[error.start]!a}"
+        return ""
+    inner: Any = ()
+    if isinstance(value, WireModel):
+        inner = [(f".{name}", each) for name, each in value]
+    elif is_object(value):
+        inner = [(f"[{name!a}]", each) for item in value.items() for name, each in ((item[0], item[0]), item)]
+    elif isinstance(value, list | tuple):
+        inner = [(f"[{place}]", each) for place, each in enumerate(cast("list[Any]", value))]
+    return next((said for step, each in inner if (said := half_character(each, path + step))), "")

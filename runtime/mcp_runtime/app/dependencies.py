@@ -5,7 +5,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from types import FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
-from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, Parameter, Signature, name_of, read_signature
+from mcp_runtime.app.signature import (
+    ASYNC_GENERATOR,
+    GENERATOR,
+    MISSING,
+    Parameter,
+    Signature,
+    as_function,
+    name_of,
+    read_signature,
+)
 from mcp_runtime.core.handlers import Context
 
 _MAX_DEPTH: Final = 20
@@ -109,6 +118,7 @@ async def _roots(call: _Call) -> Any:
 
 
 def _provider(function: Callable[..., Any], depth: int) -> Any:
+    function = as_function(function)
     signature = read_signature(function, f"dependency {name_of(function)}")
     if depth > _MAX_DEPTH:
         raise signature.error("dependencies depend on each other in a cycle")

@@ -9,7 +9,7 @@ from mcp_runtime.app.annotations import is_plain
 from mcp_runtime.app.dependencies import Injected
 from mcp_runtime.app.docstrings import argument_descriptions, summary
 from mcp_runtime.app.errors import ResultError
-from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, name_of, read_signature
+from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, as_function, name_of, read_signature
 from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import Context
 
@@ -38,6 +38,7 @@ class Function:
     def __init__(
         self, function: Callable[..., Any], kind: str, name: str | None, schema: Mapping[str, Any] | None = None
     ) -> None:
+        function = as_function(function)
         self.name = name or name_of(function)
         self.signature = read_signature(function, f"{kind} {self.name}".rstrip())
         if not self.name:

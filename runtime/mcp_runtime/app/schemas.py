@@ -1,9 +1,11 @@
 """JSON Schemas of signatures, and validation of their values; this module loads pydantic."""
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Any, Final, LiteralString, get_args, get_origin
+from math import isfinite
+from typing import Annotated, Any, Final, LiteralString, cast, get_args, get_origin
 
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
@@ -11,10 +13,12 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import InitErrorDetails, PydanticCustomError, SchemaError, ValidationError, to_json
 from pydantic_core.core_schema import FrozenSetSchema, SetSchema
 
+from mcp_runtime.app.annotations import leaves
 from mcp_runtime.app.errors import ResultError
 from mcp_runtime.app.shapes import MISFIT, Shape, is_exact
 from mcp_runtime.app.signature import MISSING, Parameter, Signature
-from mcp_runtime.core.json_types import EXACT_CONSTANTS, refuse_non_finite
+from mcp_runtime.core.json_types import EXACT_CONSTANTS
+from mcp_runtime.core.protocol.jsonrpc import is_object
 
 RESULT: Final = "result"
 """The property that wraps a structured result that is not an object, in revisions that require one."""
@@ -180,7 +184,8 @@ class Output:
     def __init__(self, signature: Signature, any_json: bool) -> None:
         try:
             adapter: TypeAdapter[Any] = TypeAdapter(signature.returns)
-            made = adapter.json_schema(mode="serialization", schema_generator=_Generate)
+            self._by_alias = not any(map(writes_names, leaves(signature.returns)))
+            made = adapter.json_schema(by_alias=self._by_alias, mode="serialization", schema_generator=_Generate)
         except _UNFIT as error:
             said = _why(error, signature.returns)
             reason = f"no JSON Schema for its return type: {said}; pass structured=False to do without"
@@ -202,15 +207,18 @@ class Output:
             ValueError: JSON cannot express it.
         """
         try:
-            content = self._dump(self._validate(value), mode="json", by_alias=True)
+            valid = self._validate(value)
+            content = self._dump(valid, mode="json", by_alias=self._by_alias)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             raise self._wrong(value, " ".join((*(f"[{step!r}]" for step in first["loc"]), first["msg"]))) from None
         except UnicodeDecodeError:
             said = "bytes that are not UTF-8 are not JSON; return a content block, such as ImageContent"
             raise self._wrong(value, said) from None
-        refuse_non_finite(content)
-        text = content if isinstance(content, str) else text_of(content)
+        text = content if isinstance(content, str) else to_json(content, inf_nan_mode="constants").decode()
+        # A number that JSON cannot express becomes null where no type says that it is a number.
+        if _SUSPECT.search(text) and (said := _lost(self._dump(valid, by_alias=self._by_alias))):
+            raise self._wrong(value, said)
         return {RESULT: content} if self._is_wrapped else content, text
 
     def _wrong(self, value: Any, said: str) -> ResultError:
@@ -226,7 +234,34 @@ def text_of(value: Any) -> str:
     Raises:
         ValueError: JSON cannot express it.
     """
-    return to_json(value, inf_nan_mode="constants").decode()
+    by_alias = not writes_names(type(value))
+    text = to_json(value, by_alias=by_alias, inf_nan_mode="constants").decode()
+    if _SUSPECT.search(text) and (said := _lost(_ANY.dump_python(value, by_alias=by_alias))):
+        raise ResultError(f"the returned {type(value).__name__} is not JSON: {said}")
+    return text
+
+
+def writes_names(kind: Any) -> bool:
+    """Whether the author of a model has asked for the names of its fields, instead of their aliases."""
+    config: Any = getattr(kind, "model_config", None) or getattr(kind, "__pydantic_config__", None) or {}
+    return config.get("serialize_by_alias") is False
+
+
+def _lost(value: Any, path: str = "") -> str:
+    """Say where a value has a number that JSON cannot express; empty if it has none."""
+    if isinstance(value, float):
+        return "" if isfinite(value) else f"{path or 'it'} is {value}, which JSON cannot express"
+    inner: Any = ()
+    if is_object(value):
+        inner = value.items()
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        inner = enumerate(cast("list[Any]", value))
+    return next((said for key, each in inner if (said := _lost(each, f"{path}[{key!r}]"))), "")
+
+
+_SUSPECT: Final = re.compile("null|NaN|Infinity")
+"""What may be left of a number that JSON cannot express."""
+_ANY: Final = TypeAdapter[Any](Any)
 
 
 def _mismatch(reason: LiteralString, names: Sequence[str], arguments: Mapping[str, Any]) -> ValidationError:
@@ -239,9 +274,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _field(parameter: Parameter) -> tuple[Any, Any]:
-    default: Any = ... if parameter.default is MISSING else parameter.default
-    return (Annotated[parameter.annotation, EXACT_CONSTANTS, Field(alias=parameter.name)], default)
+def _field(parameter: Parameter) -> Any:
+    annotation: Any = Annotated[parameter.annotation, EXACT_CONSTANTS, Field(alias=parameter.name)]
+    # Without a default of its own, the one in ``Annotated[int, Field(default=3)]`` counts.
+    return annotation if parameter.default is MISSING else (annotation, parameter.default)
 
 
 def _has_schema(annotation: Any) -> bool:

@@ -1,16 +1,21 @@
 """Reads the signature of a decorated function without pydantic or `inspect`, to keep imports of servers fast."""
 
 from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, MethodType
-from typing import Any, Final, NamedTuple, get_type_hints
+from functools import partial, wraps
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Final, NamedTuple, TypeGuard, get_type_hints
 
 from mcp_runtime.app.errors import DefinitionError
+from mcp_runtime.core.functions import SCOPES
 
 MISSING: Final[Any] = object()
 """The default of a required parameter, and the return type of a function that declares none."""
 
 _VARIABLE: Final = 0x04 | 0x08
 """The flags of code with ``*args`` or ``**kwargs`` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
+_CALL: Final = "__call__"
+_BOUND: Final = "__mcp_bound__"
+"""The attribute of a partial's function: how many arguments it binds by place, and the names of the others."""
 _CONTEXTS: Final = ("context", "ctx", "self")
 """Names by which authors mean the context of a call."""
 GENERATOR: Final = 0x20
@@ -62,6 +67,38 @@ class Signature(NamedTuple):
         warnings.warn_explicit(f"{self.what}: {reason}", UserWarning, file, int(line))
 
 
+def as_function(given: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of a partial or of an object that can be called; anything else as it is.
+
+    What a partial binds is not a parameter of it any more. An object has the name of its class.
+    """
+    if _is_partial(given):
+        call = _calling(given, as_function(given.func))
+        setattr(call, _BOUND, (len(given.args), frozenset(given.keywords)))
+        return call
+    method = getattr(given, _CALL, None)
+    if isinstance(given, type | FunctionType | MethodType) or not isinstance(method, MethodType):
+        return given
+    call = _calling(given, method)
+    call.__name__, call.__doc__ = type(given).__name__, method.__doc__ or given.__doc__
+    return call
+
+
+def _is_partial(given: object) -> "TypeGuard[partial[Any]]":
+    """Whether something that can be called is a partial."""
+    return isinstance(given, partial)
+
+
+def _calling(given: Callable[..., Any], inner: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(inner)
+    def call(**named: Any) -> Any:
+        return given(**named)
+
+    if hasattr(given, SCOPES):
+        setattr(call, SCOPES, getattr(given, SCOPES))
+    return call
+
+
 def name_of(function: object) -> str:
     """Return the name of a function; empty for one without a usable name, such as a lambda."""
     name = str(getattr(function, "__name__", ""))
@@ -72,35 +109,39 @@ def read_signature(function: Callable[..., Any], what: str) -> Signature:
     """Return the signature of a function.
 
     Args:
-        function: a function or a method, plain or async; decorated ones are unwrapped.
+        function: a function or a method, plain or async, or what `as_function` takes; decorated ones are unwrapped.
         what: what it becomes: ``tool add``.
 
     Raises:
         DefinitionError: it is not a function, or has parameters without a type, or that cannot be passed by name.
     """
-    code, plain, skipped = _code(function)
+    given, function = function, as_function(function)
+    code, plain, skipped, bound = _code(function)
     if code is None:
         where = "this program"
-        raise DefinitionError(where, what, f"expected a function, not {function!r:.60}; write the decorator with ()")
+        raise DefinitionError(where, what, f"expected a function, not {given!r:.60}; write the decorator with ()")
     where = f"{code.co_filename}:{code.co_firstlineno}"
     bare = Signature(function, what, where, (), MISSING)
     if code.co_flags & _VARIABLE or code.co_posonlyargcount:
         raise bare.error("clients pass arguments by name; *args, **kwargs and positional-only parameters do not work")
     hints = _hints(plain, bare)
-    parameters = tuple(_parameters(code, plain, skipped, hints, bare))
+    found = _parameters(code, plain, skipped, hints, bare)
+    parameters = tuple(parameter for parameter in found if parameter.name not in bound)
     return Signature(function, what, where, parameters, hints.get("return", MISSING))
 
 
-def _code(function: Any) -> tuple[CodeType | None, Any, int]:
-    """Return the code of a callable, the function that has it, and how many parameters are already bound."""
-    skipped = 0
+def _code(function: Any) -> tuple[CodeType | None, Any, int, set[str]]:
+    """Return the code of a callable, the function that has it, and which parameters are bound: by place and by name."""
+    skipped, bound = 0, set[str]()
     while True:
+        places, names = getattr(function, "__dict__", {}).get(_BOUND, (0, ()))
+        skipped, bound = skipped + places, bound.union(names)
         if isinstance(function, MethodType):
-            function, skipped = function.__func__, 1
+            function, skipped = function.__func__, skipped + 1
         elif (inner := getattr(function, "__wrapped__", None)) is not None:
             function = inner
         else:
-            return getattr(function, "__code__", None), function, skipped
+            return getattr(function, "__code__", None), function, skipped, bound
 
 
 def _hints(function: Any, signature: Signature) -> Mapping[str, Any]:

@@ -138,14 +138,23 @@ class Tool(Function):
 
     def _succeeded(self, returned: Any) -> Any:
         if returned.__class__ not in FINISHED and self._content.is_result(returned, self._result):
-            return returned
+            return self._encodable(returned)
         if self._output is None:
-            return self._result(content=self._content.blocks_of(returned))
+            return self._encodable(self._result(content=self._content.blocks_of(returned)))
         structured, text = self._output.write(returned)
+        if not text.isascii():
+            self._encodable(text)
         made = {**self._assumed, "content": [{"type": "text", "text": text}], "structured_content": structured}
         return self._method.result.build(made)  # in half the time of the constructor
 
+    def _encodable(self, result: Any) -> Any:
+        """Return a result whose text can be encoded; file names that are not UTF-8 cannot."""
+        if said := self._content.half_character(result):
+            raise ResultError(f"{self.signature.what} ({self.where}) returned text that is not Unicode: {said}")
+        return result
+
     def _failed(self, text: str) -> Any:
+        text = text.encode("utf-8", "backslashreplace").decode()
         return self._result(content=[{"type": "text", "text": text}], is_error=True)
 
     def _broke(self, error: Exception, ctx: Context[Any]) -> Any:
