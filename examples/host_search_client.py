@@ -10,11 +10,12 @@ import logging
 from host_client import SERVERS
 
 from mcp_bindings import Client, Host
+from mcp_runtime.host import allow_all
 
 
 async def main(question: str) -> None:
     logging.disable(logging.WARNING)  # one of the servers does not exist
-    async with Host.from_mapping(SERVERS, Client) as host:
+    async with Host.from_mapping(SERVERS, Client, policy=allow_all) as host:
         view = host.view().search(question, most=3)
         for tool in view.for_anthropic():
             print(f"{tool['name']}: {tool['description'].partition(chr(10))[0]}")

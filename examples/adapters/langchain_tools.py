@@ -10,7 +10,7 @@ import json
 from langchain_core.tools import StructuredTool
 
 from mcp_bindings import Client, Host
-from mcp_runtime.host import HostTool, View
+from mcp_runtime.host import HostTool, View, allow_all
 
 
 def tools_of(view: View) -> list[StructuredTool]:
@@ -26,7 +26,7 @@ def tools_of(view: View) -> list[StructuredTool]:
 
 
 async def main(config: str, name: str, arguments: str) -> None:
-    async with Host.from_file(config, Client) as host:
+    async with Host.from_file(config, Client, policy=allow_all) as host:
         tools = {tool.name: tool for tool in tools_of(host.view())}
         print(await tools[name].ainvoke(json.loads(arguments)))
 

@@ -10,7 +10,7 @@ from agents import Agent, FunctionTool
 from agents.tool_context import ToolContext
 
 from mcp_bindings import Client, Host
-from mcp_runtime.host import View
+from mcp_runtime.host import View, allow_all
 
 
 def tools_of(view: View) -> list[FunctionTool]:
@@ -24,7 +24,7 @@ def tools_of(view: View) -> list[FunctionTool]:
 
 
 async def main(config: str, name: str, arguments: str) -> None:
-    async with Host.from_file(config, Client) as host:
+    async with Host.from_file(config, Client, policy=allow_all) as host:
         agent = Agent("adder", tools=tools_of(host.view()))
         tool = next(tool for tool in agent.tools if tool.name == name)
         ctx = ToolContext(None, tool_name=name, tool_call_id="call_1", tool_arguments=arguments)

@@ -8,7 +8,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from mcp_bindings import Client, Host
-from mcp_runtime.host import HostTool, View
+from mcp_runtime.host import HostTool, View, allow_all
 
 
 def tools_of(view: View) -> list[Tool[None]]:
@@ -27,7 +27,7 @@ async def main(config: str, name: str, arguments: str) -> None:
         is_done = last.part_kind == "tool-return"
         return ModelResponse([TextPart(last.content) if is_done else ToolCallPart(name, arguments)])
 
-    async with Host.from_file(config, Client) as host:
+    async with Host.from_file(config, Client, policy=allow_all) as host:
         print((await Agent(FunctionModel(model), tools=tools_of(host.view())).run("Add.")).output)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import Client
-from mcp_runtime.host import ConfigurationError, Host, ServerEntry
+from mcp_runtime.host import ConfigurationError, Host, ServerEntry, allow_all
 from mcp_runtime.host.config import parse, read_file
 
 
@@ -93,7 +93,7 @@ def test_what_is_wrong_is_one_line_with_the_place(entry: Any, error: str) -> Non
     line = f"configuration: {error}"
     assert one(entry).error == line
     with pytest.raises(ConfigurationError) as raised:
-        Host([one(entry)], Client, strict=True)
+        Host([one(entry)], Client, strict=True, policy=allow_all)
     assert str(raised.value) == line
 
 
@@ -115,7 +115,7 @@ def test_a_file_that_is_wrong_is_named(text: str, error: str, tmp_path: Path) ->
     assert str(raised.value).startswith(f"{path}: {error}")
     assert "\n" not in str(raised.value)
     with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
-        Host.from_file(tmp_path / "other.json", Client)
+        Host.from_file(tmp_path / "other.json", Client, policy=allow_all)
 
 
 @pytest.mark.parametrize("piece", ["/* ", '\\"', '"', ",", ", /*", "${", "${a", "${a:-", "${env:", "${input:a", "//,"])

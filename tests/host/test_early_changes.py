@@ -15,7 +15,7 @@ from mcp_bindings import v2025_06_18 as legacy
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.host import Host, ServerEntry
+from mcp_runtime.host import Host, ServerEntry, allow_all
 from support.stdio_peers import eventually
 
 PROGRAM = """
@@ -65,7 +65,7 @@ def growing(package: Any) -> Any:
 
 @asynccontextmanager
 async def host_of(entry: ServerEntry) -> AsyncGenerator[Host[Any]]:
-    async with Host([entry], Client) as host:
+    async with Host([entry], Client, policy=allow_all) as host:
         yield host
 
 
@@ -79,7 +79,7 @@ async def test_a_change_right_after_the_first_list_is_noticed(tmp_path: Path) ->
     script = tmp_path / "server.py"
     script.write_text(PROGRAM)
     servers = {"mcpServers": {"r": {"command": sys.executable, "args": [str(script)]}}}
-    async with Host.from_mapping(servers, Client) as host:
+    async with Host.from_mapping(servers, Client, policy=allow_all) as host:
         await eventually(lambda: list(host.view().tools) == ["r__v2"])
 
 

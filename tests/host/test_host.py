@@ -31,6 +31,7 @@ from mcp_runtime.host import (
     ServerEntry,
     ServerUnavailable,
     ToolCall,
+    allow_all,
     ask_unless_read_only,
     read_only,
 )
@@ -38,7 +39,7 @@ from support.stdio_peers import eventually
 
 
 def host_of(servers: Mapping[str, Any], client: type[Any] = Client, **options: Any) -> Host[Any]:
-    return Host.from_mapping({"mcpServers": servers}, client, **options)
+    return Host.from_mapping({"mcpServers": servers}, client, policy=allow_all, **options)
 
 
 def children() -> int:
@@ -152,7 +153,7 @@ async def test_lists_that_have_expired_are_fetched_again() -> None:
         return await proceed()
 
     entry_ = InMemory(name="s", command=("x",), make=Listing)
-    async with Host([entry_], Client, options=ClientOptions(middleware=(count,))) as host:
+    async with Host([entry_], Client, options=ClientOptions(middleware=(count,)), policy=allow_all) as host:
         before = host.tools().number
         await asyncio.sleep(0.05)
         host.tools()
@@ -339,7 +340,7 @@ async def test_no_call_reaches_a_wrong_server_in_whatever_order_things_happen(ca
         names = dice.sample(["a", "a_", "a__b", "b", "b__c", "ä", "a.b", "x" * 40], 3)
         tools = dice.sample(["t", "_t", "b__t", "t_", "long" * 20, "t.u", "t/u"], 3)
         entries = [InMemory(name=name, command=("x",), make=partial(naming, name, tuple(tools))) for name in names]
-        async with Host(entries, Client) as host:
+        async with Host(entries, Client, policy=allow_all) as host:
             view = host.view()
             assert len(view.tools) == len(names) * len(tools)
             for _ in range(10):

@@ -7,7 +7,7 @@ import pytest
 from host.serving import InMemory, app_of
 from mcp_bindings import App, Client
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime.host import ConfigurationError, Host, ServerEntry
+from mcp_runtime.host import ConfigurationError, Host, ServerEntry, allow_all
 from mcp_runtime.host.servers import MIN_REFRESH
 
 
@@ -34,7 +34,7 @@ async def test_a_server_with_a_hundred_thousand_tools_fails_alone() -> None:
         InMemory(name="endless", command=("x",), make=Endless),
         InMemory(name="good", command=("x",), make=lambda: app_of("good", {"hello": hello})),
     ]
-    async with Host(entries, Client) as host:
+    async with Host(entries, Client, policy=allow_all) as host:
         assert host.servers["endless"].error == "tools/list: more than 10000 tools"
         assert Endless.pages == 11
         assert list(host.tools().tools) == ["good__hello"]
@@ -43,7 +43,7 @@ async def test_a_server_with_a_hundred_thousand_tools_fails_alone() -> None:
 @pytest.mark.usefixtures("virtual_time")
 async def test_a_server_that_renames_its_tools_all_the_time_is_listed_once_a_second() -> None:
     app: App = app_of("s", {"t0": hello})
-    async with Host([InMemory(name="s", command=("x",), make=lambda: app)], Client) as host:
+    async with Host([InMemory(name="s", command=("x",), make=lambda: app)], Client, policy=allow_all) as host:
         old, before, began = host.view(), host.tools().number, asyncio.get_running_loop().time()
         for number in range(1, 101):
             app.remove_tool(f"t{number - 1}")
@@ -61,4 +61,4 @@ async def test_a_server_that_renames_its_tools_all_the_time_is_listed_once_a_sec
 def test_two_servers_with_one_name() -> None:
     entries = [ServerEntry(name="a", command=("x",)), ServerEntry(name="a", url="http://localhost")]
     with pytest.raises(ConfigurationError, match="two servers are called a"):
-        Host(entries, Client)
+        Host(entries, Client, policy=allow_all)

@@ -16,7 +16,7 @@ import pytest
 from host.serving import InMemory, app_of
 from host.test_host import children, host_of
 from mcp_bindings import Client
-from mcp_runtime.host import Host
+from mcp_runtime.host import Host, allow_all
 from support.stdio_peers import eventually
 
 TINY = str(Path(__file__).with_name("tiny.py"))
@@ -117,7 +117,7 @@ async def test_a_call_through_a_host_costs_little_more_than_through_its_client(
 ) -> None:
     tools = {f"t{number}": tool_of(number) for number in range(50)}
     entries = [InMemory(name=f"s{n}", command=("x",), make=partial(app_of, f"s{n}", tools)) for n in range(20)]
-    async with Host(entries, Client) as host:
+    async with Host(entries, Client, policy=allow_all) as host:
         await eventually(lambda: len(host.tools().tools) == 1000)
         view, client = host.view(), host.servers["s7"].client
         await view.call("s7__t7", {"text": "hi"})

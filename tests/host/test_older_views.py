@@ -11,7 +11,7 @@ import pytest
 from host.serving import InMemory
 from mcp_bindings import Client
 from mcp_bindings import v2026_07_28 as mcp
-from mcp_runtime.host import Decision, Host, ToolCall, View, read_only
+from mcp_runtime.host import Decision, Host, Policy, ToolCall, View, allow_all, read_only
 from support.stdio_peers import eventually
 
 TOOL: dict[str, Any] = {
@@ -60,10 +60,10 @@ class Changed:
 
 
 @asynccontextmanager
-async def changed(lock: Path | None = None, **options: Any) -> AsyncGenerator[Changed]:
+async def changed(lock: Path | None = None, policy: Policy = allow_all) -> AsyncGenerator[Changed]:
     server = Changing()
-    entry = InMemory(name="s", command=("x",), make=lambda: server, lock=lock)
-    async with Host([entry], Client, **options) as host:
+    entry = InMemory(name="s", command=("x",), make=lambda: server, lock=lock, is_trusted=True)
+    async with Host([entry], Client, policy=policy) as host:
         yield Changed(server, host)
 
 

@@ -10,7 +10,7 @@ import pytest
 from host.serving import InMemory
 from mcp_bindings import Client, v2025_06_18, v2025_11_25, v2026_07_28
 from mcp_runtime.core.settings import ServerOptions
-from mcp_runtime.host import Host, HostResult
+from mcp_runtime.host import Host, HostResult, allow_all
 from support.lists import Raw
 
 PNG: Final = base64.b64encode(b"\x89PNG" * 20).decode()
@@ -30,7 +30,7 @@ async def called(result: dict[str, Any], package: Any = v2025_06_18, client: Any
         async def call_tool(self, params: Any, ctx: Any) -> Any:
             return Raw({**result, **(MODERN if package is v2026_07_28 else {})})
 
-    async with Host([InMemory(name="s", command=("x",), make=Server)], client) as host:
+    async with Host([InMemory(name="s", command=("x",), make=Server)], client, policy=allow_all) as host:
         return await host.view().call("s__t", {})
 
 

@@ -9,7 +9,7 @@ from host.serving import InMemory
 from mcp_bindings import App, Client
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.extensions.skills import SkillError, Skills
-from mcp_runtime.host import Host
+from mcp_runtime.host import Host, allow_all
 from support.skills import app, write
 
 URI = "skill://pay/refunds/SKILL.md"
@@ -34,7 +34,7 @@ def host(tmp_path: Path) -> Host[Any]:
         entry("b", lambda: app(tmp_path / "b")),
         entry("c", lambda: App("c")),
     ]
-    return Host(entries, Client, extensions=[Skills()])
+    return Host(entries, Client, extensions=[Skills()], policy=allow_all)
 
 
 async def test_names_that_collide_are_qualified_by_server_and_then_by_path(host: Host[Any]) -> None:

@@ -12,7 +12,7 @@ from host.serving import InMemory
 from mcp_bindings import Client, v2025_06_18, v2025_11_25
 from mcp_runtime.core.protocol.jsonrpc import is_object
 from mcp_runtime.core.transports.memory import connect_memory
-from mcp_runtime.host import ConfigurationError, Host, HostFailed, ServerEntry
+from mcp_runtime.host import ConfigurationError, Host, HostFailed, ServerEntry, allow_all
 from mcp_runtime.host.config import parse
 from mcp_runtime.tools import Tool, ToolClient, digest
 from support.lists import PACKAGES, VALID, Raw, draw, server_of
@@ -41,7 +41,7 @@ def in_memory(make: Callable[[], Any], **more: Any) -> InMemory:
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.REVISION)
 async def test_one_invalid_item_does_not_hide_the_others(kind: str, package: Any) -> None:
     items, names, pointers = draw(random.Random(f"host {kind}"), kind, 20)
-    async with Host([in_memory(lambda: server_of(package, {kind: items}))], Client) as host:
+    async with Host([in_memory(lambda: server_of(package, {kind: items}))], Client, policy=allow_all) as host:
         server = host.servers["s"]
         offer = {"resourceTemplates": "templates"}.get(kind, kind)
         assert [item["name"] for item in getattr(server.offer, offer)] == names
@@ -52,7 +52,7 @@ async def test_one_invalid_item_does_not_hide_the_others(kind: str, package: Any
 @pytest.mark.parametrize("name", ["", "x" * 257])
 async def test_a_tool_whose_name_nobody_can_call_is_named(name: str) -> None:
     async with Host(
-        [in_memory(lambda: server_of(v2025_06_18, {"tools": [GOOD, {**GOOD, "name": name}]}))], Client
+        [in_memory(lambda: server_of(v2025_06_18, {"tools": [GOOD, {**GOOD, "name": name}]}))], Client, policy=allow_all
     ) as host:
         assert list(host.tools().tools) == ["s__good"]
         [line] = map(str, host.servers["s"].unusable["tools"])
@@ -67,7 +67,7 @@ class Circle(v2025_11_25.Server):
 
 
 async def test_a_cursor_that_repeats_keeps_the_tools_so_far() -> None:
-    async with Host([in_memory(Circle)], Client) as host:
+    async with Host([in_memory(Circle)], Client, policy=allow_all) as host:
         assert list(host.tools().tools) == ["s__good"]
         [line] = map(str, host.servers["s"].unusable["tools"])
         assert line.startswith("/nextCursor: ") and "a cursor was repeated" in line
@@ -75,7 +75,7 @@ async def test_a_cursor_that_repeats_keeps_the_tools_so_far() -> None:
 
 @pytest.mark.parametrize("make", [Circle, lambda: server_of(v2025_06_18, {"tools": [GOOD, BAD]})])
 async def test_a_strict_host_refuses_the_whole_list(make: Callable[[], Any]) -> None:
-    async with Host([in_memory(make)], Client, strict=True) as host:
+    async with Host([in_memory(make)], Client, strict=True, policy=allow_all) as host:
         assert list(host.tools().tools) == []
         assert host.servers["s"].state == "failed"
 
@@ -84,7 +84,7 @@ async def test_a_locked_tool_that_cannot_be_read_is_withheld(tmp_path: Path) -> 
     lock = tmp_path / "lock.json"
     lock.write_text(json.dumps({"tools": [GOOD, {**BAD, "inputSchema": {"type": "object"}}]}))
     make = lambda: server_of(v2025_06_18, {"tools": [GOOD, BAD, {**BAD, "name": "other"}]})  # noqa: E731
-    async with Host([in_memory(make, lock=lock)], Client) as host:
+    async with Host([in_memory(make, lock=lock)], Client, policy=allow_all) as host:
         assert list(host.tools().tools) == ["s__good"]
         assert host.servers["s"].withheld == ("bad",)
 
@@ -106,13 +106,13 @@ async def test_a_tool_of_a_contract_that_cannot_be_read_is_not_removed() -> None
 async def test_one_wrong_entry_fails_alone(wrong: Any) -> None:
     [entry] = parse({"mcpServers": {"bad": wrong}})
     good = in_memory(lambda: server_of(v2025_06_18, {"tools": [GOOD]}))
-    async with Host([entry, good], Client) as host:
+    async with Host([entry, good], Client, policy=allow_all) as host:
         assert list(host.tools().tools) == ["s__good"]
         bad = host.servers["bad"]
         assert bad.state == "failed"
         assert (bad.error or "").startswith("configuration: /mcpServers/bad") and "\n" not in (bad.error or "")
     with pytest.raises(ConfigurationError, match="/mcpServers/bad"):
-        Host.from_mapping({"mcpServers": {"bad": wrong}}, Client, strict=True)
+        Host.from_mapping({"mcpServers": {"bad": wrong}}, Client, strict=True, policy=allow_all)
 
 
 @pytest.mark.parametrize("wrong", [entry for entry in WRONG_ENTRIES if is_object(entry)])
@@ -120,5 +120,5 @@ async def test_one_wrong_entry_fails_alone(wrong: Any) -> None:
 async def test_a_wrong_entry_that_is_required_ends_the_host(wrong: dict[str, Any], lazy: bool) -> None:
     entries: tuple[ServerEntry, ...] = parse({"mcpServers": {"bad": {**wrong, "required": True}}})
     with pytest.raises(HostFailed, match="bad is required, but failed: configuration: /mcpServers/bad"):
-        async with Host(entries, Client, lazy=lazy):
+        async with Host(entries, Client, lazy=lazy, policy=allow_all):
             pass

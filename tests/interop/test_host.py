@@ -10,7 +10,7 @@ from host import rules
 from host.drawing import validator, value, without
 from interop.processes import node_server, python_server
 from mcp_bindings import Client
-from mcp_runtime.host import Host
+from mcp_runtime.host import Host, allow_all
 from mcp_runtime.host.dialects import anthropic, gemini, openai
 from mcp_runtime.host.dialects.reading import modern
 from mcp_runtime.host.dialects.restoring import restore
@@ -28,7 +28,7 @@ def host_of(folder: Path) -> Host[Any]:
         "git": python_server("mcp_server_git"),
     }
     entries = {name: {"command": command[0], "args": [*command[1:]]} for name, command in commands.items()}
-    return Host.from_mapping({"mcpServers": entries}, Client, wait=60)
+    return Host.from_mapping({"mcpServers": entries}, Client, wait=60, policy=allow_all)
 
 
 async def test_every_tool_keeps_the_rules_of_every_provider(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,9 +39,9 @@ def look(file: Path, timeout: float, inputs: Callable[[Mapping[str, Any]], str])
 
 async def _connected(entries: Any, timeout: float) -> dict[str, dict[str, Any]]:
     from mcp_bindings import Client
-    from mcp_runtime.host import Host
+    from mcp_runtime.host import Host, read_only
 
-    async with Host(entries, Client, wait=2 * timeout) as host:
+    async with Host(entries, Client, wait=2 * timeout, policy=read_only) as host:
         tools = host.tools().tools.values()
         return {
             name: {

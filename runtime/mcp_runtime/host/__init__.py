@@ -4,7 +4,7 @@ from mcp_runtime.host import dialects
 from mcp_runtime.host.catalogue import Catalogue, HostTool, Offer
 from mcp_runtime.host.config import ConfigurationError, ServerEntry
 from mcp_runtime.host.host import Host, HostFailed
-from mcp_runtime.host.policy import Decision, Policy, Refused, ToolCall, ask_unless_read_only, read_only
+from mcp_runtime.host.policy import Decision, Policy, Refused, ToolCall, allow_all, ask_unless_read_only, read_only
 from mcp_runtime.host.results import HostResult
 from mcp_runtime.host.servers import HostServer, ServerUnavailable
 from mcp_runtime.host.skills import HostSkill
@@ -27,6 +27,7 @@ __all__ = [
     "ServerUnavailable",
     "ToolCall",
     "View",
+    "allow_all",
     "ask_unless_read_only",
     "dialects",
     "read_only",

@@ -49,12 +49,14 @@ class HostTool:
         server: the name of its server in the configuration.
         raw: the tool as the server listed it, keyed by wire names.
         schema_text: the JSON Schema of its arguments, as text.
+        is_trusted: whether decisions may rely on its annotations, since the configuration trusts its server.
     """
 
     name: str
     server: str
     raw: Mapping[str, Any]
     schema_text: str = "{}"
+    is_trusted: bool = False
 
     @property
     def tool(self) -> str:
@@ -74,13 +76,13 @@ class HostTool:
         return found
 
     def hint(self, name: str) -> bool:
-        """Whether one of its annotations is true.
+        """Whether one of its annotations is true, and its server trusted: those of others decide nothing.
 
         Args:
             name: the annotation: ``readOnlyHint``, ``idempotentHint``.
         """
         annotations = self.raw.get("annotations")
-        return is_object(annotations) and annotations.get(name) is True
+        return self.is_trusted and is_object(annotations) and annotations.get(name) is True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,7 @@ class Offer:
         templates: its resource templates.
         until: when the lists expire, in seconds of the monotonic clock; infinite if the server does not say.
         is_stale: whether the latest attempt to fetch them failed.
+        is_trusted: whether the configuration trusts the server.
     """
 
     tools: Sequence[Mapping[str, Any]] = ()
@@ -102,6 +105,7 @@ class Offer:
     templates: Sequence[Mapping[str, Any]] = ()
     until: float = field(default=float("inf"), compare=False)
     is_stale: bool = False
+    is_trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +123,20 @@ class Catalogue:
     offers: Mapping[str, Offer] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def tool_of(server: str, raw: Mapping[str, Any]) -> HostTool:
+def tool_of(server: str, raw: Mapping[str, Any], *, is_trusted: bool = False) -> HostTool:
     """Return a tool as its server listed it."""
     schema = raw.get("inputSchema")
     text = json.dumps(schema if is_object(schema) else {"type": "object"})
-    return HostTool(name=public_name(server, str(raw["name"])), server=server, raw=raw, schema_text=text)
+    return HostTool(
+        name=public_name(server, str(raw["name"])), server=server, raw=raw, schema_text=text, is_trusted=is_trusted
+    )
 
 
 def catalogue_of(number: int, offers: Mapping[str, Offer]) -> Catalogue:
     """Return the snapshot of these offers."""
-    found = [tool_of(server, raw) for server, offer in offers.items() for raw in offer.tools]
+    found = [
+        tool_of(server, raw, is_trusted=offer.is_trusted) for server, offer in offers.items() for raw in offer.tools
+    ]
     tools = {tool.name: tool for tool in sorted(found, key=lambda tool: tool.name)}
     return Catalogue(number=number, tools=MappingProxyType(tools), offers=MappingProxyType(dict(offers)))
 

@@ -65,6 +65,7 @@ class ServerEntry:
         allow: which of its tools are taken, as globs over the server's own names.
         deny: which of those are not.
         written: its command, URL, variables and headers without the answers to inputs; None for the values above.
+        is_trusted: whether decisions may rely on what its tools say about themselves (``readOnlyHint``).
         error: why the entry cannot be used, in one line; empty if it can.
     """
 
@@ -84,6 +85,7 @@ class ServerEntry:
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
     written: Launch | None = field(default=None, repr=False)
+    is_trusted: bool = False
     error: str = ""
 
     def takes(self, tool: str) -> bool:
@@ -262,6 +264,7 @@ class _Reader:
             timeout=self._seconds(entry, "timeout", place),
             startup_timeout=self._seconds(entry, "startup_timeout", place) or STARTUP_TIMEOUT,
             is_required=entry.get("required") is True,
+            is_trusted=entry.get("trusted") is True,
             revision=self._text(entry, "revision", place).value,
             lock=self._folder / lock if lock else None,
             allow=tuple(one.value for one in allow),

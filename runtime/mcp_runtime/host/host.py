@@ -48,7 +48,8 @@ class Host(Generic[ClientT]):
     Args:
         servers: the servers.
         client: the generated client of any revision; other revisions are bridged to it.
-        policy: decides about each call that a model makes; by default all are allowed.
+        policy: decides about each call that a model makes: `allow_all`, `read_only`, ``ask_unless_read_only(ask)``, or
+            your own.
         options: the identity of the clients, and how their connections behave.
         lazy: whether a server is only connected when it is first used.
         wait: seconds that entering the host waits for servers that are still connecting; required ones are waited for
@@ -75,7 +76,7 @@ class Host(Generic[ClientT]):
         servers: Iterable[ServerEntry],
         client: type[ClientT],
         *,
-        policy: Policy | None = None,
+        policy: Policy,
         options: ClientOptions | None = None,
         lazy: bool = False,
         wait: float = 10.0,
@@ -118,36 +119,40 @@ class Host(Generic[ClientT]):
         self._is_current = True
 
     @staticmethod
-    def from_file(path: str | Path, client: type[C], *, inputs: Inputs | None = None, **options: Any) -> "Host[C]":
+    def from_file(
+        path: str | Path, client: type[C], *, policy: Policy, inputs: Inputs | None = None, **options: Any
+    ) -> "Host[C]":
         """Return the host of a configuration file.
 
         Args:
             path: the file, such as ``mcp.json``.
             client: the generated client.
+            policy: decides about each call that a model makes.
             inputs: asks for the values of ``inputs``.
             options: as for `Host`.
 
         Raises:
             ConfigurationError: the file cannot be read; or as for `Host`.
         """
-        return Host(read_file(Path(path), inputs), client, **options)
+        return Host(read_file(Path(path), inputs), client, policy=policy, **options)
 
     @staticmethod
     def from_mapping(
-        value: Mapping[str, Any], client: type[C], *, inputs: Inputs | None = None, **options: Any
+        value: Mapping[str, Any], client: type[C], *, policy: Policy, inputs: Inputs | None = None, **options: Any
     ) -> "Host[C]":
         """Return the host of a configuration given as JSON.
 
         Args:
             value: the configuration.
             client: the generated client.
+            policy: decides about each call that a model makes.
             inputs: asks for the values of ``inputs``.
             options: as for `Host`.
 
         Raises:
             ConfigurationError: it has no servers; or as for `Host`.
         """
-        return Host(parse(dict(value), inputs), client, **options)
+        return Host(parse(dict(value), inputs), client, policy=policy, **options)
 
     @property
     def servers(self) -> Mapping[str, HostServer[ClientT]]:
@@ -216,7 +221,7 @@ class Host(Generic[ClientT]):
         return await load_skill((await self.use(server)).client, uri, dynamic=dynamic, cache=kept)
 
     @property
-    def policy(self) -> Policy | None:
+    def policy(self) -> Policy:
         """What decides about calls."""
         return self._policy
 

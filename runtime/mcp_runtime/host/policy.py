@@ -36,17 +36,29 @@ Decision: TypeAlias = ToolCall | Refused | bool
 Policy: TypeAlias = Callable[[ToolCall], Awaitable[Decision]]
 
 
-async def read_only(call: ToolCall) -> Decision:
-    """Allow tools that say they do not modify their environment (``readOnlyHint``).
+async def allow_all(call: ToolCall) -> Decision:
+    """Allow every call.
 
     Args:
         call: the call.
     """
-    return call.tool.hint("readOnlyHint") or Refused(f"{call.tool.name} may change something; only reading is allowed")
+    return True
+
+
+async def read_only(call: ToolCall) -> Decision:
+    """Allow tools of trusted servers that say they do not modify their environment (``readOnlyHint``).
+
+    Args:
+        call: the call.
+    """
+    if call.tool.hint("readOnlyHint"):
+        return True
+    untrusted = "" if call.tool.is_trusted else ", and its server is not trusted"
+    return Refused(f"{call.tool.name} may change something{untrusted}; only reading is allowed")
 
 
 def ask_unless_read_only(ask: Policy) -> Policy:
-    """Return a policy that allows tools which say they only read, and asks about others.
+    """Return a policy that allows tools of trusted servers which say they only read, and asks about others.
 
     Args:
         ask: decides about those.

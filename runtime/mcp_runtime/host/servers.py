@@ -18,6 +18,7 @@ from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.stub import ClientStub
+from mcp_runtime.host.calls import callable_tools
 from mcp_runtime.host.catalogue import Offer
 from mcp_runtime.host.config import ConfigurationError, ServerEntry, read_regular
 from mcp_runtime.tools import CONTRACT, EndlessList, digest, list_items
@@ -64,6 +65,7 @@ class HostServer(Generic[ClientT]):
         offer: what it offers: the latest lists that could be fetched.
         withheld: the tools that differ from the lock file, or are locked and cannot be read.
         unusable: what it lists and what cannot be used, by list: ``tools``, ``templates``.
+        as_tasks: the tools that must run as tasks, by their names on the server.
     """
 
     def __init__(
@@ -78,9 +80,10 @@ class HostServer(Generic[ClientT]):
         self.error: str | None = None
         self.revision = ""
         self.since = datetime.now(UTC)
-        self.offer = Offer()
+        self.offer = Offer(is_trusted=entry.is_trusted)
         self.withheld: tuple[str, ...] = ()
         self.unusable: Mapping[str, tuple[Unusable, ...]] = {}
+        self.as_tasks: frozenset[str] = frozenset()
         self._open = open_
         self._on_change = on_change
         self._auth = auth
@@ -167,7 +170,7 @@ class HostServer(Generic[ClientT]):
                 async with asyncio.timeout(self.entry.startup_timeout):
                     client = await self._open(self.entry, peer)
                     await stack.enter_async_context(self._noticing(client))
-                    offer = await self._fetch(client, Offer())
+                    offer = await self._fetch(client, Offer(is_trusted=self.entry.is_trusted))
                 client.connection.on_close(self._lost)
                 self._client = client
                 self.revision = client.connection.revision
@@ -303,7 +306,8 @@ class HostServer(Generic[ClientT]):
         if not is_stale:
             self.error = None
         if "tools" in lists:
-            lists["tools"] = self._chosen(lists["tools"], unusable["tools"])
+            possible, self.as_tasks = callable_tools(client, lists["tools"], unusable["tools"])
+            lists["tools"] = self._chosen(possible, unusable["tools"])
         self.unusable = {name: tuple(left_out) for name, left_out in unusable.items() if left_out}
         return replace(old, **lists, until=expiry, is_stale=is_stale)
 

@@ -16,6 +16,7 @@ from mcp_runtime.core.connection.background import THREADS
 from mcp_runtime.core.errors import ConnectionClosed, McpError, clipped
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.host.calls import call_tool
 from mcp_runtime.host.catalogue import Catalogue, HostTool, search
 from mcp_runtime.host.dialects import anthropic, gemini, openai
 from mcp_runtime.host.dialects.dialect import Dialect, Lowered
@@ -146,8 +147,8 @@ class View:
 
     async def _decided(self, call: ToolCall) -> Mapping[str, Any] | str:
         """Return the arguments to send, or why nothing is sent."""
-        policy: Policy | None = self.host.policy
-        decision = True if policy is None else await policy(call)
+        policy: Policy = self.host.policy
+        decision = await policy(call)
         if isinstance(decision, Refused):
             return decision.reason
         if isinstance(decision, ToolCall):
@@ -163,7 +164,9 @@ class View:
         # The tool may change while a person decides, or with the next process of its server.
         while self._current(tool) == tool:
             try:
-                result = await server.client.call_tool(name=tool.tool, arguments=dict(arguments), options=options)
+                result = await call_tool(
+                    server.client, tool.tool, dict(arguments), options, as_task=tool.tool in server.as_tasks
+                )
             except McpError as error:
                 if not is_repeatable or not isinstance(error, ConnectionClosed):
                     return _failed(tool.name, f"{tool.name} failed: {clipped(' '.join(str(error).split()))}", error)

@@ -94,8 +94,10 @@ class Opening:
         own_handlers = {handler.__binding__.revision: handler for handler in handlers}
         if others and (bridges := bindings[0].bridges(self._options.revisions)) is not None:
             self._bridges = bridges
-            by_revision = dict.fromkeys(bridges.revisions, clients[0])
-            own_handlers = dict.fromkeys(bridges.revisions, handlers[0]) if handlers else {}
+            listed = self._options.revisions
+            spoken = listed if isinstance(listed, Sequence) and listed != "all" else bridges.revisions
+            by_revision = dict.fromkeys(spoken, clients[0])
+            own_handlers = dict.fromkeys(spoken, handlers[0]) if handlers else {}
         if self._peer.connection is not None:
             raise ConnectionClosed("this peer has a conversation already; connect again for another one")
         self._clients = by_revision
