@@ -1,11 +1,13 @@
 """`mcp-bindgen install`: the entry that starts a server, in the configuration of a client."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcp_runtime.host.config import without_comments
 from support.command import Cli
 
 SERVER = """\
@@ -74,3 +76,56 @@ def test_wrong_arguments_are_explained(server: Path, cli: Cli) -> None:
     assert "nothing.py: no such file" in cli("install", "nothing.py", expect=2).err
     assert "--env: must be NAME=VALUE" in cli("install", server, "--env", "x", expect=2).err
     assert "not for a URL" in cli("install", "http://localhost/mcp", "--env", "a=b", expect=2).err
+
+
+COMMENTED = (
+    '{\n // mine\n "mcpServers": {}\n}',
+    '{ "mcpServers": { // all "of" them\n "a": {"command": "x", /* { */ "args": ["// no"]}, }, /* } */ "other": 1, }',
+    '/* first */ {"other": [1, 2,], // "mcpServers": {\n}',
+    '{"mcpServers": {\n  /* {"srv": 1} */ "srv": {"command": "old"}, // after\n  "b": {"url": "http://x"} // last\n}}',
+    "// nothing yet\n",
+    "{\n}// end",
+    '{"mcpServers": {"é\\"//": {"command": "c"},},}',
+)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("text", COMMENTED)
+def test_comments_of_a_configuration_are_kept(text: str, mark: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "srv.py").write_text("")
+    path = tmp_path / "mcp.json"
+    path.write_text(mark + text, "utf-8")
+    before = _read(path)
+    for _ in range(2):
+        cli("install", tmp_path / "srv.py", "--into", path)
+    after, written = _read(path), path.read_text("utf-8")
+    assert after["mcpServers"].pop("srv")["args"][-1] == str(tmp_path / "srv.py")
+    before.get("mcpServers", {}).pop("srv", None)
+    assert after == {"mcpServers": {}, **before}
+    for comment in re.findall(r"//[^\n]*|/\*.*?\*/", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
+        assert comment.strip() in re.sub(r'"(?:[^"\\]|\\.)*"', "", written)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\ufeff", '\ufeff{"mcpServers": {}}', '{"mcpServers": {},}', "{}"])
+def test_a_configuration_without_entries_gets_one(text: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "srv.py").write_text("")
+    path = tmp_path / "mcp.json"
+    path.write_text(text, "utf-8")
+    cli("install", tmp_path / "srv.py", "--into", path)
+    assert list(_read(path)["mcpServers"]) == ["srv"]
+
+
+@pytest.mark.parametrize(
+    "text", ["/* open", '{"a": }', "// x\n[]", '{"mcpServers": 5} // x', '{"a": 1} {"b": 2}', "\x00"]
+)
+def test_what_is_not_a_configuration_is_refused_and_kept(text: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "srv.py").write_text("")
+    path = tmp_path / "mcp.json"
+    path.write_text(text, "utf-8")
+    assert str(path) in cli("install", tmp_path / "srv.py", "--into", path, expect=2).err
+    assert path.read_text("utf-8") == text
+
+
+def _read(path: Path) -> Any:
+    plain = without_comments(path.read_text("utf-8-sig"))
+    return json.loads(plain) if plain.strip() else {}

@@ -1,9 +1,8 @@
 """`mcp-bindgen install`: the entry of a server in the configuration of a client, printed or written."""
 
-import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -12,8 +11,9 @@ from mcp_bindgen.cli.output import answer_json
 from mcp_bindgen.cli.tool_sources import EnvOption
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.live.configuration import with_entries
 from mcp_bindgen.live.serving import split_target
-from mcp_bindgen.paths import read_json, shown, write_file
+from mcp_bindgen.paths import shown, write_file
 from mcp_bindgen.tool_clients.servers import variables
 
 
@@ -28,17 +28,15 @@ def install(
 ) -> None:
     """Print the entry of a server in the configuration of a desktop client or an editor, or write it there.
 
-    VS Code needs `--key servers`. Other entries of the configuration are kept; one of the same name is replaced.
+    VS Code needs `--key servers`. Other entries of the configuration and its comments are kept; an entry of the same
+    name is replaced.
     """
     usual_name, entry = (_remote if is_url(server) else _local)(server, env or [])
     entries = {name or usual_name: entry}
     if into is None:
         answer_json({key: entries})
         return
-    settings = _settings(into)
-    servers = _object(settings.get(key, {}), into, key)
-    settings[key] = servers | entries
-    write_file(into, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+    write_file(into, with_entries(into, key, entries))
     print(f"wrote {shown(into)} ({next(iter(entries))})", file=sys.stderr)
 
 
@@ -56,14 +54,3 @@ def _remote(url: str, env: list[str]) -> tuple[str, dict[str, Any]]:
     if env:
         raise InputError.at("--env", "is for a server that the client starts, not for a URL")
     return urlsplit(url).hostname or url, {"type": "http", "url": url}
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    """Read a configuration; one that does not exist is empty."""
-    return _object(read_json(path) if path.exists() else {}, path, "it")
-
-
-def _object(value: Any, path: Path, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError.at(path, f"{name} is not a JSON object")
-    return cast("dict[str, Any]", value)

@@ -143,9 +143,14 @@ def read_file(path: Path, inputs: Inputs | None = None) -> tuple[ServerEntry, ..
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
-        return parse(read(_SKIPPED.sub(_plain, text).encode()), inputs, source=str(path), folder=path.parent)
+        return parse(read(without_comments(text).encode()), inputs, source=str(path), folder=path.parent)
     except NotIJson as error:
         raise ConfigurationError(f"{path}: is not JSON: {clipped(str(error), 200)}") from None
+
+
+def without_comments(text: str) -> str:
+    """Return a configuration with spaces instead of comments and trailing commas, so that nothing changes its place."""
+    return _SKIPPED.sub(_plain, text)
 
 
 def read_regular(path: Path) -> bytes:
