@@ -46,6 +46,7 @@ from mcp_bindgen.merge.compare import Difference
 from mcp_bindgen.merge.lower import lower
 from mcp_bindgen.merge.params import add_meta
 from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
+from mcp_bindgen.merge.subschemas import admit_booleans
 from mcp_bindgen.paths import shipped
 
 REVISION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -237,6 +238,8 @@ def _protocol(
     errata: tuple[Erratum, ...] = ()
     if era is Era.LEGACY and halves.typescript:
         definitions, errata = add_meta(definitions)
+        definitions, admitted = admit_booleans(definitions)
+        errata += admitted
     protocol = Protocol(
         revision=revision,
         era=era,

@@ -38,8 +38,11 @@ from support.samples import REVISIONS, TRANSCRIBED, lines, schema_document, type
 
 INTEGER, NUMBER, BOOLEAN = (Primitive(kind=kind) for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN))
 
+ALIKE = ("boolean-subschema", "reference-inlined", "union-flattened")
+"""The rules whose readings are spelled alike."""
 LEDGER: Mapping[str, Mapping[str, int]] = {
     "2024-11-05": {
+        "boolean-subschema": 1,
         "enum-order": 3,
         "open-literals": 1,
         "params-meta": 14,
@@ -47,6 +50,7 @@ LEDGER: Mapping[str, Mapping[str, int]] = {
         "union-order": 4,
     },
     "2025-03-26": {
+        "boolean-subschema": 1,
         "enum-order": 3,
         "open-literals": 1,
         "params-meta": 14,
@@ -54,6 +58,7 @@ LEDGER: Mapping[str, Mapping[str, int]] = {
         "union-order": 4,
     },
     "2025-06-18": {
+        "boolean-subschema": 2,
         "enum-order": 6,
         "number-in-value-union": 1,
         "open-literals": 1,
@@ -62,6 +67,7 @@ LEDGER: Mapping[str, Mapping[str, int]] = {
         "union-order": 4,
     },
     "2025-11-25": {
+        "boolean-subschema": 2,
         "enum-order": 9,
         "number-in-value-union": 1,
         "open-literals": 1,
@@ -168,7 +174,7 @@ class TestReleased:
             assert erratum.pointer.startswith("/")
             assert erratum.json
             assert erratum.typescript
-            assert erratum.json != erratum.typescript or erratum.rule in ("reference-inlined", "union-flattened")
+            assert erratum.json != erratum.typescript or erratum.rule in ALIKE
 
     def test_every_rule_is_used_or_has_its_own_pair(self) -> None:
         used = {rule for counts in LEDGER.values() for rule in counts}

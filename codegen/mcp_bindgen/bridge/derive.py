@@ -346,7 +346,7 @@ class _Derivation:
                 fallback = self._decided(rule, here, readings, row, is_new=not is_new)
                 if row is None or row.convert != RULE_SESSION:
                     found.absent[name] = fallback
-            elif row is not None and is_new:
+            elif row is not None:
                 found.treated[name] = self._decided(rule, here, readings, row, is_new=True)
             elif is_capabilities:
                 self._enter(f"capability-{verb}", here, *readings, kind="capability", **{way: "not declared"})

@@ -142,10 +142,14 @@ class ListOf(Type, Generic[T_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapOf(Type, Generic[T_co]):
-    """An object without declared properties: all values have the same type."""
+    """An object without declared properties: all values have the same type.
+
+    `is_schema` marks an open object that is a JSON Schema, for which peers also write true or false.
+    """
 
     value: T_co
     bounds: Bounds = UNBOUNDED
+    is_schema: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ RULES: Mapping[str, str] = {
     "union-order": "the order of schema.ts is the author's",
     "enum-order": "the order of schema.ts is the author's (severity, for log levels)",
     "open-literals": "the values that schema.ts names for an open string are kept as known values",
+    "boolean-subschema": 'a property\'s schema may be true or false (JSON Schema); it is read as {} or {"not": {}}',
     "params-meta": "inline params that replace those of their base have its `_meta`",
 }
 """The kinds of difference that are expected of the official converter, and how each is settled."""

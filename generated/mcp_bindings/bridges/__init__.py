@@ -31,6 +31,7 @@ TABLES: _Final[_Mapping[tuple[str, str], str]] = {
 """The modules of the conversions, by the older and the newer revision."""
 KINDS: _Final[tuple[str, ...]] = (
     "audio",
+    "boolean_schema",
     "completions",
     "content_list",
     "elicitation_id",

@@ -505,7 +505,8 @@ TABLE: _Final = _t.Table(
             removed={"execution": _t.Named(name="old.ToolExecution")},
         ),
         "ToolInputSchema": _t.Object(
-            removed={"properties": _t.Members(rest=_t.Members()), "required": _t.Items(item=_t.Scalar(kind="string"))}
+            removed={"properties": _t.Members(rest=_t.Members()), "required": _t.Items(item=_t.Scalar(kind="string"))},
+            unfit_old={"properties": _t.Fallback(kind="boolean_schema", convert="spell_booleans")},
         ),
         "ToolOutputSchema": _t.Object(
             removed={
@@ -514,7 +515,10 @@ TABLE: _Final = _t.Table(
                 "type": _t.Constants(values=("object",)),
             },
             fill_old={"type": "object"},
-            unfit_old={"type": _t.Fallback(kind="output_schema", convert="wrap_schema")},
+            unfit_old={
+                "properties": _t.Fallback(kind="boolean_schema", convert="spell_booleans"),
+                "type": _t.Fallback(kind="output_schema", convert="wrap_schema"),
+            },
         ),
         "ToolResultContent": _t.Object(
             members={

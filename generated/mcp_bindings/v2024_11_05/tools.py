@@ -9,7 +9,7 @@
 from typing import Annotated as _Annotated, Any, Literal
 
 from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Boolean, Tagged, WireModel
+from mcp_runtime.core.model import Boolean, Subschema, Tagged, WireModel
 from pydantic import Field
 
 from .common import PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result
@@ -36,7 +36,7 @@ class ToolInputSchema(WireModel):
 
     type: Literal["object"] = "object"
     """Always "object"."""
-    properties: dict[str, dict[str, Any]] | None = None
+    properties: dict[str, Subschema] | None = None
     """JSON Schema of each argument, by name."""
     required: list[str] | None = None
     """Names of the required arguments."""

@@ -9,7 +9,7 @@
 from typing import Annotated, Any, Literal
 
 from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Boolean, WireModel
+from mcp_runtime.core.model import Boolean, Subschema, WireModel
 from pydantic import Field
 
 from .common import (
@@ -53,7 +53,7 @@ class ToolInputSchema(WireModel):
     """
     type: Literal["object"] = "object"
     """Always "object"."""
-    properties: dict[str, dict[str, Any]] | None = None
+    properties: dict[str, Subschema] | None = None
     """JSON Schema of each argument, by name."""
     required: list[str] | None = None
     """Names of the required arguments."""
@@ -86,7 +86,7 @@ class ToolOutputSchema(WireModel):
     """
     type: Literal["object"] = "object"
     """Always "object"."""
-    properties: dict[str, dict[str, Any]] | None = None
+    properties: dict[str, Subschema] | None = None
     """JSON Schema of each property, by name."""
     required: list[str] | None = None
     """Names of the required properties."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_runtime.core import sources
+from mcp_runtime.core.json_types import subschema
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 
 _DEFINED: Final = "#/$defs/"
@@ -121,6 +122,13 @@ def wrap_schema(schema: dict[str, Any]) -> bool | None:
     return True
 
 
+def spell_booleans(schema: dict[str, Any]) -> None:
+    """Spell the schemas of properties as objects, where they are true or false; nothing else changes."""
+    properties = schema.get("properties")
+    if is_object(properties):
+        schema["properties"] = {name: subschema(each) for name, each in properties.items()}
+
+
 def _kinds(schema: Any, defined: Any) -> set[bool]:
     """Return whether a schema admits objects (True), other values (False), or both; objects where it does not say."""
     found: set[bool] = set()
@@ -209,5 +217,8 @@ OBJECTS: Final[Mapping[str, InOtherWords]] = {
 }
 """How the rest of an object can express one of its properties."""
 
-WHOLE: Final[Mapping[str, Callable[[dict[str, Any]], bool | None]]] = {"wrap_schema": wrap_schema}
+WHOLE: Final[Mapping[str, Callable[[dict[str, Any]], bool | None]]] = {
+    "spell_booleans": spell_booleans,
+    "wrap_schema": wrap_schema,
+}
 """The functions that change a whole object for the sake of one property; on False it is dropped, on None it stays."""

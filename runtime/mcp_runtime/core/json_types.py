@@ -4,7 +4,7 @@ from enum import Enum
 from math import ceil, floor, isfinite
 from typing import Annotated, Any, Final, TypeAlias, cast
 
-from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -219,3 +219,14 @@ def _comparable(value: Any) -> Any:
 
 
 UNIQUE: Final = _Unique()
+
+
+def subschema(value: Any) -> Any:
+    """Return a JSON Schema as an object, where it is true or false; other values stay as they are."""
+    if isinstance(value, bool):
+        return {} if value else {"not": {}}
+    return value
+
+
+Subschema: TypeAlias = Annotated[dict[str, Any], BeforeValidator(subschema)]
+"""A JSON Schema as an object, which peers may have written as true or false."""

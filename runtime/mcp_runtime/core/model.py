@@ -131,6 +131,7 @@ Forbidden: TypeAlias = Annotated[Never, _Forbidden()]
 OPEN: Final = _OpenString()
 REQUIRED: Final = _Required()
 UNIQUE: Final = json_types.UNIQUE
+Subschema: TypeAlias = json_types.Subschema
 LEFT_TO_RIGHT: Final = _UnionOf(union_mode="left_to_right")
 """Marks a union whose variants are tried in order, since no constant distinguishes them."""
 MOST_MEMBERS: Final = _UnionOf(union_mode="smart")

@@ -127,6 +127,8 @@ class Speller:
                 return generic(TUPLE, *map(self.annotation, items))
             case ListOf(item=item, bounds=bounds):
                 return _constrained(generic(LIST, self.annotation(item)), bounds)
+            case MapOf(is_schema=True):
+                return model("Subschema")
             case MapOf(value=value, bounds=bounds):
                 return _constrained(generic(DICT, STR, self.annotation(value)), bounds)
             case Union(members=members):

@@ -1,0 +1,51 @@
+"""Let the properties of a tool's schemas be true or false, as JSON Schema does.
+
+Up to 2025-11-25, schema.ts types them as objects. Servers in languages with a type for any value list ``true`` all the
+same (draft 2020-12, core 4.3.2), and a client that refuses that loses all of their tools. Readers accept it; what is
+written is an object. The root of a schema stays an object, and so do the fields of a form.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mcp_bindgen.ir.nodes import ANY, Definition, Erratum, MapOf, Struct
+from mcp_bindgen.ir.spell import spell
+
+_PROPERTIES = "properties"
+
+
+def admit_booleans(definitions: Mapping[str, Definition]) -> tuple[dict[str, Definition], tuple[Erratum, ...]]:
+    """Return the definitions with subschemas that may be boolean, and what was changed."""
+    changed = dict(definitions)
+    errata: list[Erratum] = []
+    for name, definition in definitions.items():
+        if not isinstance(definition, Struct) or not _is_schema(definition):
+            continue
+        fields = tuple(
+            (
+                replace(field, type=MapOf(value=MapOf(value=ANY, is_schema=True)))
+                if field.wire_name == _PROPERTIES
+                else field
+            )
+            for field in definition.fields
+        )
+        changed[name] = replace(definition, fields=fields)
+        spelled = spell(MapOf(value=ANY))
+        errata.append(
+            Erratum(
+                rule="boolean-subschema",
+                pointer=f"/{name}/properties/{_PROPERTIES}",
+                json=spelled,
+                typescript=spelled,
+                contradiction=False,
+            )
+        )
+    return changed, tuple(errata)
+
+
+def _is_schema(struct: Struct) -> bool:
+    """Whether an object is the schema of an object, whose properties are any schemas."""
+    type_, properties = struct.field("type"), struct.field(_PROPERTIES)
+    if type_ is None or properties is None or type_.constant is None or type_.constant.values != ("object",):
+        return False
+    return properties.type == MapOf(value=MapOf(value=ANY))
