@@ -45,11 +45,13 @@ def schema(dice: random.Random, depth: int, known: tuple[str, ...]) -> dict[str,
         case "integer":
             return {
                 "type": "integer",
-                **dice.choice(({}, {"minimum": 0}, {"exclusiveMaximum": 100}, {"multipleOf": 5})),
+                **dice.choice(
+                    ({}, {"minimum": 0}, {"exclusiveMaximum": 100}, {"multipleOf": 5}, {"exclusiveMinimum": 4})
+                ),
             }
         case "enum":
             return dice.choice(
-                ({"enum": ["a", "b", None]}, {"type": "string", "enum": ["x", "y"]}, {"enum": [1, 2, "z"]})
+                ({"enum": ["a", "", None]}, {"type": "string", "enum": ["x", "y"]}, {"enum": [1, 2, "z"]})
             )
         case "const":
             return {"const": dice.choice(("on", 7, True))}

@@ -27,6 +27,9 @@ def faults_of_openai(tool: Mapping[str, Any]) -> Iterator[str]:
     yield from _name(tool)
     schema = tool["parameters"]
     yield from _top(schema)
+    for at, node in _nodes(schema):
+        if "array" in _types(node) and not is_object(node.get("items")):
+            yield f"{at}: no items"
     if not tool["strict"]:
         return
     for at, node in _nodes(schema):
@@ -40,8 +43,6 @@ def faults_of_openai(tool: Mapping[str, Any]) -> Iterator[str]:
             node.get("additionalProperties") is not False or set(node.get("required", ())) != set(node["properties"])
         ):
             yield f"{at}: not all properties are required, or there may be others"
-        if "array" in _types(node) and "items" not in node:
-            yield f"{at}: no items"
     yield from (f"depth {depth}" for depth in [_depth(schema)] if depth > 10)
 
 
@@ -65,6 +66,8 @@ def faults_of_gemini(tool: Mapping[str, Any]) -> Iterator[str]:
             yield f"{at}: no items"
         if "enum" in node and (node.get("type") != "string" or not all(isinstance(one, str) for one in node["enum"])):
             yield f"{at}: values other than texts are enumerated"
+        if "" in node.get("enum", ()):
+            yield f"{at}: an empty text is enumerated"
         if set(node.get("required", ())) - set(node.get("properties", {})):
             yield f"{at}: requires what it does not describe"
 

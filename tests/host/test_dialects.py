@@ -90,7 +90,6 @@ def test_strict_mode_says_the_same_in_fewer_words(schema: Any, expected: Any) ->
     [
         ({"a": {}}, "any value"),
         ({"a": {"type": "object"}}, "an object with any properties"),
-        ({"a": {"type": "array"}}, "any value"),
         ({"a": {"type": "object", "additionalProperties": {"type": "string"}}}, "an object with any properties"),
     ],
 )
@@ -99,6 +98,66 @@ def test_what_strict_mode_cannot_say_is_sent_without_it_and_reported(schema: Any
     found = lowered(whole, openai.STRICT)
     assert (found.is_strict, found.because) == (False, f"OpenAI strict has no schema for {reason}")
     assert found.schema == whole
+
+
+ARRAYS: tuple[Any, ...] = (
+    {"type": "array"},
+    {"type": ["array", "null"]},
+    {"type": "array", "items": True},
+    {"type": "array", "prefixItems": [{"type": "string"}]},
+    {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+    {"type": "array", "items": [{"type": "string"}, {"type": "array"}]},
+    {"anyOf": [{"type": "array", "minItems": 1}, {"type": "string"}]},
+    {"type": "array", "items": {"type": "array"}},
+    {"type": "object", "additionalProperties": {"type": "array"}},
+    {"not": {"type": "array"}},
+)
+
+
+@pytest.mark.parametrize("array", ARRAYS)
+@pytest.mark.parametrize("strict", [True, False])
+def test_arrays_have_items_for_openai(array: Any, strict: bool) -> None:
+    whole = {"type": "object", "properties": {"free": {"type": "object"}, "a": array}, "$defs": {"d": array}}
+    for api in ("responses", "chat"):
+        [tool] = view_of(whole).for_openai(strict=strict, api=api)
+        written = tool if api == "responses" else {"type": "function", **tool["function"]}
+        assert [*rules.faults_of_openai(written)] == []
+
+
+@pytest.mark.parametrize(
+    ("enum", "expected"), [(["", "a"], ["a"]), (["a", "", "b"], ["a", "b"]), ([""], None), (["", None], None)]
+)
+def test_gemini_gets_no_empty_text_to_choose(enum: list[Any], expected: Any) -> None:
+    for schema in ({"enum": enum}, {"type": ["string", "null"], "enum": enum}):
+        found = lowered({"type": "object", "properties": {"a": schema}}, gemini.RULES)
+        assert found.schema["properties"]["a"].get("enum") == expected
+        assert bool(found.losses) is (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"exclusiveMinimum": 0}, {"minimum": 1}),
+        ({"exclusiveMinimum": -1.5}, {"minimum": -1}),
+        ({"exclusiveMaximum": 10}, {"maximum": 9}),
+        ({"exclusiveMaximum": 2.5}, {"maximum": 2}),
+        ({"exclusiveMinimum": 0, "minimum": 5}, {"minimum": 5}),
+        ({"minimum": 3, "exclusiveMinimum": True}, {"minimum": 4}),
+    ],
+)
+def test_exclusive_limits_of_integers_are_inclusive_ones(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    found = lowered({"type": "object", "properties": {"a": {"type": "integer", **given}}}, gemini.RULES)
+    assert found.schema["properties"]["a"] == {"type": "integer", **expected}
+    assert found.losses == ()
+
+
+@pytest.mark.parametrize(
+    "keyword", ["minLenght", "nullable", "discriminator", "enumNames", "strict", "additionalItems"]
+)
+@pytest.mark.parametrize("dialect", [openai.STRICT, gemini.RULES], ids=lambda dialect: dialect.name)
+def test_a_keyword_that_no_table_has_is_reported(keyword: str, dialect: Dialect) -> None:
+    found = lowered({"type": "object", "properties": {"a": {"type": "string", keyword: 3, "x-mine": 1}}}, dialect)
+    assert [(loss.pointer, loss.keyword) for loss in found.losses] == [("/properties/a", keyword)]
 
 
 def test_alternatives_at_the_top_become_one_object_and_are_reported() -> None:

@@ -21,7 +21,7 @@ from mcp_bindgen.values.schema import Least, NoValue, value_of
 from mcp_bindings import Client
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.client_features.forms import choices, defaults, problems
-from mcp_runtime.host import Host
+from mcp_runtime.host import Host, allow_all
 from mcp_runtime.host.dialects import anthropic, gemini, openai
 from mcp_runtime.host.dialects.lowering import lower
 from mcp_runtime.host.dialects.reading import Inexpressible
@@ -98,7 +98,7 @@ class Hostile(mcp.Server):
 
 async def test_a_call_with_a_hostile_schema_does_not_block_the_loop() -> None:
     """The loop turns while arguments are checked, and the other tools stay usable."""
-    async with Host([InMemory(name="s", command=("x",), make=Hostile)], Client) as host:
+    async with Host([InMemory(name="s", command=("x",), make=Hostile)], Client, policy=allow_all) as host:
         view = host.view()
         assert len(view.tools) == len(FAMILIES) + 1
         assert len(view.for_openai()) == len(view.for_gemini()) == len(view.tools)

@@ -33,6 +33,8 @@ _SHORT: Final = 10_000
 """The length of a schema, in characters, up to which arguments are checked without a thread."""
 _BRIEF: Final = 0.01
 """How many seconds of CPU time a check may block the event loop; beyond that it runs in a thread."""
+_ANYTHING: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
+"""The schema of any arguments, as every provider takes it."""
 _AGAIN: Final = 30.0
 """How many seconds a call that may be repeated waits for its server to come back."""
 
@@ -212,9 +214,9 @@ def _lowered(schema: str, dialect: Dialect) -> Lowered:
         loose = openai.LOOSE if dialect is openai.STRICT else dialect
         because = f"{dialect.name} has no schema for {error}"
         try:
-            found = lower(json.loads(schema), loose) if loose is not dialect else Lowered(schema={"type": "object"})
+            found = lower(json.loads(schema), loose) if loose is not dialect else Lowered(schema=_ANYTHING)
         except Inexpressible:
-            found = Lowered(schema={"type": "object"})
+            found = Lowered(schema=_ANYTHING)
         return replace(found, is_strict=False, because=because)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 ANNOTATIONS: Final = frozenset(
     "title description default examples example deprecated readOnly writeOnly $comment $id $schema $defs definitions"
-    " $anchor contentEncoding contentMediaType contentSchema".split()
+    " $anchor $dynamicAnchor $recursiveAnchor $vocabulary contentEncoding contentMediaType contentSchema".split()
 )
 """Keywords that refuse no value."""
 APPLIED: Final = frozenset("type enum const $ref allOf anyOf oneOf properties required items prefixItems".split())
@@ -38,6 +38,8 @@ class Dialect:
         null: how null is allowed: as one of several types, or by ``nullable``.
         has_any: whether any value can be told in a roundabout way: as one of the simple types, an object as JSON text.
         is_verbatim: whether everything below the top is taken as it is, but for the names of properties.
+        needs_items: whether an array must say what its items are.
+        has_empty_value: whether an enumeration may have the empty string.
         max_depth: how deep objects may be nested; None for no limit.
         max_properties: how many properties there may be in all.
         max_enum: how many enumerated values there may be in all.
@@ -54,6 +56,8 @@ class Dialect:
     null: Literal["type", "nullable"] = "type"
     has_any: bool = False
     is_verbatim: bool = False
+    needs_items: bool = False
+    has_empty_value: bool = True
     max_depth: int | None = None
     max_properties: int | None = None
     max_enum: int | None = None

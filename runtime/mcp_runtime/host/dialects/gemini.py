@@ -21,6 +21,7 @@ RULES: Final = Dialect(
     formats=frozenset(("date-time",)),
     null="nullable",
     has_any=True,
+    has_empty_value=False,
 )
 
 IMAGES: Final = frozenset(("image/jpeg", "image/png", "image/webp"))

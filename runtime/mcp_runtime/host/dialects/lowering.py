@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from math import prod
+from math import ceil, floor, inf, prod
 from typing import Any, Final
 
 from mcp_runtime.core.json_text import MAX_DEPTH
@@ -192,6 +192,11 @@ class _Writer(Reader):
         first, *rest = lists
         self.meter.spend(len(first) * len(lists) // VISITED)
         kept = [one for key, one in first.items() if fits(one, type_) and all(key in other for other in rest)]
+        if not self._dialect.has_empty_value and "" in kept:
+            kept = [one for one in kept if one != ""]
+            if not kept:
+                self.lose(fragments, "const", "enum", reason="the empty string cannot be enumerated")
+                return None
         self._enumerated += len(kept)
         if type_ in self._dialect.enums and self._enumerated <= (self._dialect.max_enum or self._enumerated):
             return kept
@@ -266,6 +271,10 @@ class _Writer(Reader):
                 copy[word] = value if word in ("enum", "const", "default", "examples") else self.verbatim(at, value)
             if word == "oneOf" and copy[word] != value:
                 self.lose((Fragment(pointer, schema),), word, reason="with other names, several may match")
+        if self._dialect.needs_items and any("array" in given for given in types(schema)):
+            if copy.get("items") is False:
+                self.lose((Fragment(pointer, schema),), "items", reason="more items are allowed")
+            copy["items"] = copy["items"] if is_object(copy.get("items")) else {}
         return copy
 
     def reference(self, pointer: str, schema: Any, depth: int) -> dict[str, Any]:
@@ -331,12 +340,11 @@ class _Writer(Reader):
         written: dict[str, Any] = {}
         for pointer, schema in fragments:
             self.meter.spend(1 + len(schema) // VISITED)
-            for word, value in schema.items():
-                if (
-                    word in APPLIED
-                    or word not in CONSTRAINTS
-                    or (word == "additionalProperties" and self._dialect.is_closed)
-                ):
+            for name, given in schema.items():
+                word, value = _whole(name, given) if type_ == "integer" and name not in known else (name, given)
+                if word in APPLIED or word in ANNOTATIONS or word.startswith("x-"):
+                    continue
+                if word == "additionalProperties" and self._dialect.is_closed:
                     continue
                 if word in _MEANT and not _concerns(word, type_):
                     continue
@@ -344,13 +352,22 @@ class _Writer(Reader):
                 both = word in written and written[word] != value
                 if not fits or (both and not isinstance(value, int | float)):
                     self.lost.append(
-                        Loss(pointer=pointer, keyword=word, reason=f"{self._dialect.name} has no such rule")
+                        Loss(pointer=pointer, keyword=name, reason=f"{self._dialect.name} has no such rule")
                     )
                 elif both:
                     written[word] = (min if word in _UPPER else max)(written[word], value)
                 else:
                     written[word] = value
         return written
+
+
+def _whole(word: str, value: Any) -> tuple[str, Any]:
+    """Return an exclusive limit of an integer as an inclusive one; other keywords stay as they are."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value in (inf, -inf):
+        return word, value
+    if word == "exclusiveMinimum":
+        return "minimum", floor(value) + 1
+    return ("maximum", ceil(value) - 1) if word == "exclusiveMaximum" else (word, value)
 
 
 def _concerns(word: str, type_: str) -> bool:

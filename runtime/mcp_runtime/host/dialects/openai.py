@@ -27,7 +27,10 @@ STRICT: Final = Dialect(
     max_enum=1_000,
 )
 LOOSE: Final = replace(
-    anthropic.RULES, name="OpenAI", source="https://platform.openai.com/docs/guides/function-calling"
+    anthropic.RULES,
+    name="OpenAI",
+    source="https://platform.openai.com/docs/guides/function-calling",
+    needs_items=True,
 )
 
 IMAGES: Final = anthropic.IMAGES
