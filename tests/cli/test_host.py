@@ -4,6 +4,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,8 +54,8 @@ def test_a_configuration_that_is_wrong_is_one_line(cli: Cli, tmp_path: Path, tex
 
 
 def test_an_entry_that_is_wrong_and_tools_that_are_not_valid_are_shown(cli: Cli, tmp_path: Path) -> None:
-    wrong = [{"name": f"t{number}", "inputSchema": {}} for number in range(22)]
-    answers = {"tools/list": {"tools": [*wrong, {"name": "t", "inputSchema": {"type": "object"}}]}}
+    wrong: list[Any] = [{"name": f"t{number}", "inputSchema": {}} for number in range(22)]
+    answers: dict[str, Any] = {"tools/list": {"tools": [*wrong, {"name": "t", "inputSchema": {"type": "object"}}]}}
     (tmp_path / "answers.json").write_text(json.dumps(answers))
     good = {"command": sys.executable, "args": [answering.__file__, str(tmp_path / "answers.json")]}
     config = tmp_path / "mcp.json"
@@ -70,7 +71,7 @@ def test_an_entry_that_is_wrong_and_tools_that_are_not_valid_are_shown(cli: Cli,
 
 
 def test_inspect_notes_items_that_are_not_valid(cli: Cli, tmp_path: Path) -> None:
-    wrong = [{"name": f"t{number}\x1b", "inputSchema": {"type": "array"}} for number in range(30)]
+    wrong: list[Any] = [{"name": f"t{number}\x1b", "inputSchema": {"type": "array"}} for number in range(30)]
     answers = {"tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}, *wrong]}}
     (tmp_path / "answers.json").write_text(json.dumps(answers))
     printed = cli("inspect", "--", sys.executable, answering.__file__, str(tmp_path / "answers.json")).out

@@ -90,7 +90,9 @@ class Side:
 
     def _name(self, message: str) -> str:
         """Return the name of a message without its kind; an inline one is named after its method."""
-        words = self.all[message]["properties"]["method"].get("const", "").split("/") if "/" in message else []
+        words: list[str] = (
+            self.all[message]["properties"]["method"].get("const", "").split("/") if "/" in message else []
+        )
         return "".join(w[:1].upper() + w[1:] for w in reversed(words)) or message.removesuffix("Request")
 
     def tag(self, name: str) -> str:

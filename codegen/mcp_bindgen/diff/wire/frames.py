@@ -62,10 +62,10 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
             before, after = (_untyped(leaf, "result", side) for leaf, side in ((a, sides.old), (b, sides.new)))
             if (before and before.required) != (after and after.required):
                 changes.see(PropertySite(before=before, after=after), inside.field("result", "result"))
-        for before, after in (*((leaf, None) for leaf in gone), *((None, leaf) for leaf in come)):
-            responds = _responds(before, sides.old) if before else after is not None and _responds(after, sides.new)
+        for one, other in (*((leaf, None) for leaf in gone), *((None, leaf) for leaf in come)):
+            responds = _responds(one, sides.old) if one else other is not None and _responds(other, sides.new)
             unsent = _unsent(sides, travel) if responds else Change.NONE
-            changes.see(FrameSite(before=before, after=after), replace(spot, harmless=unsent))
+            changes.see(FrameSite(before=one, after=other), replace(spot, harmless=unsent))
 
 
 def _of_names(sides: Sides, old: TypeRef, new: TypeRef) -> Change:
