@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.core.json_text import MAX_VALUES
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Notification, Request, Result, classify, parse
 
@@ -163,13 +164,13 @@ WEIGHTS = {b"1": 1, b"[]": 3, b'{"":[]}': 7, b'"a,b"': 1, b'"\\\\"': 1}
 
 
 @pytest.mark.parametrize("value", WEIGHTS)
-def test_a_message_has_at_most_a_million_values(value: bytes) -> None:
+def test_a_message_has_a_limited_number_of_values(value: bytes) -> None:
     def message(number: int) -> bytes:
         return b'{"id":7,"method":"x","params":[%b]}' % b",".join([value] * number)
 
-    most = (1_000_000 - 11) // WEIGHTS[value]
+    most = (MAX_VALUES - 11) // WEIGHTS[value]
     assert len(parse(message(most))["params"]) == most
-    with pytest.raises(Fault, match="more than 1,000,000 values") as caught:
+    with pytest.raises(Fault, match="more than 400,000 values") as caught:
         parse(message(most + 12))
     assert (caught.value.code, caught.value.id) == (-32700, 7)
 

@@ -26,6 +26,7 @@ class Protected:
         requests: the method, the path and the token of each request.
         insufficient: the error code of missing scopes.
         revoked: tokens that it no longer accepts.
+        closes: whether it closes connections after challenges.
     """
 
     def __init__(self, app: Any, issuer: Issuer) -> None:
@@ -39,6 +40,7 @@ class Protected:
         self.requests: list[tuple[str, str, str]] = []
         self.insufficient = "insufficient_scope"
         self.revoked: set[str] = set()
+        self.closes = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -72,7 +74,8 @@ class Protected:
     async def _refuse(self, send: Any, status: int, error: str, missing: set[str]) -> None:
         scope = f'scope="{" ".join(sorted(missing))}"' if missing else ""
         value = "Bearer " + ", ".join(filter(None, (error, scope, self.challenge)))
-        await answer(send, status, b"{}", [(b"www-authenticate", value.encode())])
+        closing = [(b"connection", b"close")] if self.closes else []
+        await answer(send, status, b"{}", [(b"www-authenticate", value.encode()), *closing])
 
     async def _document(self, path: str, send: Any) -> None:
         if path in self.documents:

@@ -205,7 +205,7 @@ def _search(value: Any) -> None:
     raise NotIJson(f"nested deeper than {MAX_DEPTH}")
 
 
-MAX_VALUES: Final = 1_000_000
+MAX_VALUES: Final = 400_000
 """How many values a message may have. A list counts as two, an object as three, and a name as one more."""
 MIN_COUNTED: Final = MAX_VALUES * 3 // 4
 """The length in bytes of the shortest text that can have more: `{}` and a comma count as four."""

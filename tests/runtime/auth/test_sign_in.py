@@ -40,6 +40,19 @@ async def test_a_client_signs_in_once(server: Protected, issuer: Issuer, binding
     assert "scope" not in registered
 
 
+@pytest.mark.parametrize("bindings", [v2025_11_25, v2026_07_28])
+async def test_a_server_may_close_the_connection_after_its_challenge(
+    server: Protected, issuer: Issuer, bindings: Any
+) -> None:
+    server.closes = True
+    server.scopes_of = lambda body: {"write"} if WRITE in body else set()
+    async with connect_http(server.url, auth=OAuth(visit=issuer.visit)) as peer:
+        client = await bindings.Client.open(peer)
+        result = await client.call_tool(name="brew", arguments={"kind": "white"})
+    assert result.content[0].text == "white tea"
+    assert issuer.count("/authorize") == 2
+
+
 async def test_a_client_signs_in_over_http_sse(issuer: Issuer) -> None:
     class Tea(v2024_11_05.Server):
         async def list_prompts(self, params: Any, ctx: Any) -> v2024_11_05.ListPromptsResult:

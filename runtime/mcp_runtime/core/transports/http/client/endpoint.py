@@ -14,7 +14,7 @@ import httpx2
 
 from mcp_runtime.core.connection.transport import TransportError
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.transports.http.client.signing import Authorizer, Patience, renewed
+from mcp_runtime.core.transports.http.client.signing import Authorizer, Patience, address_of, renewed
 from mcp_runtime.core.transports.http.mirrored import VERSION
 
 BOTH: Final = "application/json, text/event-stream"
@@ -220,8 +220,9 @@ class Endpoint:
                     if not response.is_error:
                         yield response
                         return
+                    address = address_of(response)  # before its body is read, which may close the connection
                     refused = await self._refusal(response, session)
-                if signing is None or not await renewed(signing, response, self.patience, may_ask=may_ask):
+                if signing is None or not await renewed(signing, response, address, self.patience, may_ask=may_ask):
                     raise refused
         except httpx2.SSEError as error:
             raise Refused(f"{self.shown}: {clipped(str(error))}") from error

@@ -78,12 +78,18 @@ class Patience:
                 limit.reschedule(loop.time() + left[limit])
 
 
-async def renewed(signing: Signing, response: httpx2.Response, patience: Patience, *, may_ask: bool) -> bool:
-    """Obtain another token after a refusal; return whether to send the request again with it."""
+def address_of(response: httpx2.Response) -> str:
+    """Return the address of the server; empty if unknown, as it is once the connection is closed."""
+    connection = response.extensions.get("network_stream")
+    return str(((connection and connection.get_extra_info("server_addr")) or [""])[0])
+
+
+async def renewed(
+    signing: Signing, response: httpx2.Response, address: str, patience: Patience, *, may_ask: bool
+) -> bool:
+    """Obtain another token after a refusal by the server at an address; return whether to send the request again."""
     if response.status_code not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return False
-    connection = response.extensions.get("network_stream")
-    address = str(((connection and connection.get_extra_info("server_addr")) or [""])[0])
     challenge = ", ".join(response.headers.get_list("www-authenticate"))
     with patience.paused() if may_ask else nullcontext():
         return await signing.renew(response.status_code, challenge, address=address, may_ask=may_ask)
