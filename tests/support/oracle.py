@@ -16,10 +16,7 @@ from referencing.exceptions import Unresolvable
 from support.mutants import Json, is_list, is_object, listed, references
 
 TO_SERVER, TO_CLIENT = "client to server", "server to client"
-UNIONS = {
-    TO_SERVER: ("ClientRequest", "ClientNotification"),
-    TO_CLIENT: ("ServerRequest", "ServerNotification"),
-}
+UNIONS = {TO_SERVER: ("ClientRequest", "ClientNotification"), TO_CLIENT: ("ServerRequest", "ServerNotification")}
 BACK = {TO_SERVER: TO_CLIENT, TO_CLIENT: TO_SERVER}
 TAGS = {"InputRequiredResult": "input_required", "CreateTaskResult": "task"}
 MAX_DEPTH = 7
@@ -90,9 +87,8 @@ class Side:
 
     def _name(self, message: str) -> str:
         """Return the name of a message without its kind; an inline one is named after its method."""
-        words: list[str] = (
-            self.all[message]["properties"]["method"].get("const", "").split("/") if "/" in message else []
-        )
+        method: Any = self.all[message]["properties"]["method"] if "/" in message else {}
+        words: list[str] = method.get("const", "").split("/")
         return "".join(w[:1].upper() + w[1:] for w in reversed(words)) or message.removesuffix("Request")
 
     def tag(self, name: str) -> str:
