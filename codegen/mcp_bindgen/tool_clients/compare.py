@@ -15,11 +15,16 @@ from mcp_bindgen.diff.report.places import SourceFile
 from mcp_bindgen.diff.rule import NOTHING, Severity, View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.json_values import as_object
 from mcp_bindgen.tool_clients.contract import HINTS, Contract, Tool
-from mcp_bindgen.tool_clients.narrowing import Gap, gaps, meaning, smallest
+from mcp_bindgen.tool_clients.narrowing import Gap, gaps, meaning, reworded, smallest
 from mcp_bindgen.values.builder import Step
 
 METHOD = "tools/call"
+WITHHELD = frozenset(("tool-changed", "tool-description-changed"))
+"""What no caller notices; but a Host asks a person again before it offers such a tool to a model."""
+MAX_TEXTS = 50
+"""How many changed texts of one schema are shown."""
 MAX_TEXT = 200
 """The number of characters of a schema that a reading shows."""
 _CALLER = Pair.OLD_CLIENT
@@ -63,8 +68,32 @@ def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
         if first != second:
             rule = "tool-less-safe" if before != after and after is hint.default else "tool-changed"
             yield _finding(rule, old, hint.name, _word(first), _word(second))
+    yield from _texts(old, new)
+
+
+def _texts(old: Tool, new: Tool) -> Iterator[Finding]:
+    """Iterate over the changed texts that models read: of a tool, and of what its schemas say without asserting it."""
     if old.description != new.description:
         yield _finding("tool-description-changed", old, "", old.description or "-", new.description or "-")
+    titles = [(as_object(tool.raw), as_object(tool.raw.get("annotations"))) for tool in (old, new)]
+    for number, member in enumerate(("title", "annotations.title")):
+        before, after = (each[number].get("title") for each in titles)
+        if before != after and (number or old.description == new.description):
+            yield _finding("tool-changed", old, member, _shown(before), _shown(after))
+    for member, word in (("inputSchema", "arguments"), ("outputSchema", "structuredContent")):
+        if meaning(old.raw.get(member)) != meaning(new.raw.get(member)):
+            continue  # which is reported
+        changed = list(reworded(old.raw.get(member), new.raw.get(member)))
+        for place, was, is_ in changed[:MAX_TEXTS]:
+            finding = _finding("tool-changed", old, f"{word}{place}", _shown(was), _shown(is_))
+            yield replace(finding, pointer=f"{old.where.pointer}/{member}")
+        if len(changed) > MAX_TEXTS:
+            more = count(len(changed) - MAX_TEXTS, "more text")
+            yield _finding("tool-changed", old, word, more, more)
+
+
+def _shown(text: object) -> str:
+    return clip(str(text), MAX_TEXT) if text is not None else "-"
 
 
 def _gaps(member: str, tool: Tool, sent: Any, taken: Any) -> Iterator[Finding]:
@@ -151,7 +180,7 @@ def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, 
         new=_side(new, "now", None),
         options=options,
         baseline=baseline,
-        compatibility=replace(judged, sentence=_sentence(judged)),
+        compatibility=replace(judged, sentence=_sentence(judged) + _withheld(findings)),
     )
     return replace(made, command="mcp-bindgen tools check", is_contract=True)
 
@@ -164,6 +193,11 @@ def _sentence(judged: Compatibility) -> str:
             return f"It is not proven that the server keeps it ({count(len(judged.undecided), 'finding')})."
         case Verdict.COMPATIBLE:
             return "The contract is kept."
+
+
+def _withheld(findings: tuple[Finding, ...]) -> str:
+    tools = {subject.definition for each in findings if each.rule.id in WITHHELD and (subject := each.after)}
+    return f" A Host with this lock withholds {count(len(tools), 'changed tool')}." if tools else ""
 
 
 def _side(contract: Contract, name: str, file: SourceFile | None) -> Side:

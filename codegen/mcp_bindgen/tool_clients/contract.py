@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
-from mcp_bindgen.ingest.json_text import is_nested_deeper, parse_json
+from mcp_bindgen.ingest.json_text import is_nested_deeper
 from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.tool_clients.saved import read_saved, tools_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,26 +181,24 @@ def make_contract(
 
 
 def read_contract(path: Path, diagnostics: Diagnostics) -> Contract:
-    """Read a lock file, a saved result of tools/list (or the whole response), or a list of tools.
+    """Read a lock file, or tools that were saved in another form; see `mcp_bindgen.tool_clients.saved`.
 
     Raises:
         InputError: it cannot be read, or is none of these.
     """
     where = Location(source=str(path))
-    problems = Diagnostics()
-    value = parse_json(_read(path, where), str(path), problems)
-    problems.raise_errors()
+    value = read_saved(_read(path, where), path)
     server: Any = {}
     if is_object(value):
         document = value
         if document.get("format", FORMAT) != FORMAT:
             raise InputError.at(where, f"a lock file of another format; this mcp-bindgen reads format {FORMAT}")
         server = document.get("server")
-        if is_object(document.get("result")):
+        if is_object(document.get("result")) and is_list(document["result"].get("tools")):
             document, where = document["result"], where.child("result")
-        value, where = document.get("tools"), where.child("tools")
-    if not is_list(value):
-        raise InputError.at(where, "contains no tools: give a result of tools/list, a list of tools, or a lock file")
+        if is_list(document.get("tools")):
+            where = where.child("tools")
+    value = tools_in(value, where)
     known = server if is_object(server) else {}
     name, version = known.get("name"), known.get("version")
     return make_contract(

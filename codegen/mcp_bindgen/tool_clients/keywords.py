@@ -1,9 +1,12 @@
 """The keywords of JSON Schema by what they mean to types, the limits of types, and what a schema says for people."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote, urljoin
 
+from mcp_bindgen.diagnostics import escape_pointer
+from mcp_bindgen.ingest.json_keywords import ANNOTATIONS, find
 from mcp_bindgen.json_values import is_list, is_object
 
 MAX_DEPTH = 48
@@ -30,6 +33,20 @@ BOUNDS: Mapping[str, tuple[str, ...]] = {
 ALL_BOUNDS = frozenset(name for names in BOUNDS.values() for name in names)
 STRUCTURE = frozenset("type properties required items additionalProperties enum const anyOf oneOf allOf".split())
 """Keywords that say what a value is made of."""
+
+_SAID = ANNOTATIONS - {"$schema", "$defs", "definitions", "format"} | frozenset(
+    "nullable example discriminator id enumDescriptions markdownDescription markdownEnumDescriptions enumItemLabels"
+    " enumNames enumTitles enumDetails enumSortTexts deprecationMessage markdownDeprecationMessage errorMessage"
+    " patternErrorMessage defaultSnippets doNotSuggest suggestSortText completionDetail allowComments"
+    " allowTrailingCommas editPresentation order propertyOrder propertyOrdering tags label displayName placeholder"
+    " help hint widget externalDocs xml tsType javaType".split()
+)
+_PREFIXES = ("x-", "ui:", "$comment")
+
+
+def is_annotation(keyword: str) -> bool:
+    """Whether a keyword says something for people, editors or models, and nothing about which values are valid."""
+    return keyword in _SAID or keyword.startswith(_PREFIXES)
 
 
 def texts(value: Any) -> list[str]:
@@ -64,3 +81,49 @@ def description(schema: object) -> str:
     """Return the description in a schema; may be empty."""
     found = schema.get("description") if is_object(schema) else None
     return found.strip()[:MAX_DESCRIPTION] if isinstance(found, str) else ""
+
+
+NAMED = ("$defs", "definitions", "properties", "patternProperties")
+"""Keywords whose members have names that mean nothing."""
+_ANCHORS = ("$anchor", "$dynamicAnchor")
+
+
+def nodes(node: Any, pointer: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Iterate over the schemas in a schema that are objects, each with the JSON pointer to it."""
+    if is_object(node):
+        yield pointer, node
+    for key, value in node.items() if is_object(node) else enumerate(node) if is_list(node) else ():
+        below = f"{pointer}/{escape_pointer(str(key))}"
+        if key in NAMED and is_object(value):
+            for name, member in value.items():
+                yield from nodes(member, f"{below}/{escape_pointer(name)}")
+        else:
+            yield from nodes(value, below)
+
+
+def pointer_of(root: Any, reference: object) -> str | None:
+    """Return the JSON pointer to what a reference inside a schema leads to; None if that is not in the schema.
+
+    It may have escapes, name an ``$anchor``, or begin with an ``$id``, relative to that of the root.
+    """
+    if not isinstance(reference, str) or len(reference) > MAX_TEXT:
+        return None
+    name, _, fragment = reference.partition("#")
+    base, start = root.get("$id") if is_object(root) else None, ""
+    base = base if isinstance(base, str) else ""
+    if name and urljoin(base, name) != base.partition("#")[0]:
+        ids = ((pointer, node.get("$id")) for pointer, node in nodes(root))
+        wanted = urljoin(base, name)
+        found = next((at for at, id_ in ids if isinstance(id_, str) and urljoin(base, id_).rstrip("#") == wanted), None)
+        if found is None:
+            return None
+        start = found
+    fragment = unquote(fragment)
+    if fragment and not fragment.startswith("/"):
+        inner = nodes(find(root, start), start)
+        return next((at for at, node in inner if _is_anchored(node, fragment)), None)
+    return start + fragment if find(root, start + fragment) is not None else None
+
+
+def _is_anchored(node: Mapping[str, Any], name: str) -> bool:
+    return any(node.get(keyword) == name for keyword in _ANCHORS) or f"#{name}" in (node.get("$id"), node.get("id"))

@@ -7,7 +7,7 @@ not send properties that its schema does not declare, unless the schema explicit
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
@@ -33,7 +33,7 @@ from mcp_bindgen.ir.scalars import matcher
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.merge.build import build
-from mcp_bindgen.tool_clients.keywords import texts
+from mcp_bindgen.tool_clients.keywords import NAMED, is_annotation, nodes, pointer_of, texts
 from mcp_bindgen.values.builder import Builder, Step
 
 MAX_STEPS = 20_000
@@ -122,10 +122,7 @@ MAX_PAIRS = 2_000
 
 _ROOT = Ref(name="Value")
 _START = Spot(before=root(_ROOT.name), after=root(_ROOT.name), carrier=Carrier("", "", Travel.TO_SERVER))
-_NAMED = ("$defs", "definitions", "properties", "patternProperties")
-"""Keywords whose members have names that mean nothing."""
 _NESTED = ("items", "additionalProperties", "anyOf", "oneOf", "allOf")
-_SILENT = ANNOTATIONS - {"$schema", "$defs", "definitions", "format"} | {"nullable", "example", "discriminator", "id"}
 _SHAPING = frozenset(("type", "properties", "required", "items", "enum", "const", "$ref", "anyOf", "oneOf"))
 _TOGETHER = ({"type", "properties", "required", "items"}, {"type", "enum"}, {"type", "const"})
 """Keywords that are read as one type; any others that shape a value together are joined as well as can be."""
@@ -162,7 +159,7 @@ def gaps(sender: Any, receiver: Any) -> list[Gap]:
             return []
         if max(len(json.dumps(schema)) for schema in (sender, receiver)) > MAX_SIZE:
             return [_unknown("the schemas are too large to be compared")]
-        return list(_Comparison(sender, receiver).gaps())
+        return list(_Comparison(plain(sender, sender), plain(receiver, receiver)).gaps())
     except InputError as error:
         return [_unknown(f"a schema cannot be read: {error.diagnostics.errors[0].message}")]
     except RecursionError:
@@ -193,13 +190,48 @@ def _meaning(schema: Any) -> Any:
         return [_meaning(part) for part in schema] if is_list(schema) else schema
     found: dict[str, Any] = {}
     for name, value in schema.items():
-        if name in _NAMED and is_object(value):
+        if name in NAMED and is_object(value):
             found[name] = {key: _meaning(member) for key, member in value.items()}
         elif name == "required" and is_list(value):
             found[name] = sorted(map(str, value))
-        elif name not in _SILENT:
+        elif not is_annotation(name):
             found[name] = value if name in ("enum", "const") else _meaning(value)
     return found
+
+
+def reworded(old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Iterate over what two schemas say differently without asserting it, such as descriptions and defaults.
+
+    Yields the pointer and both values, in schemas that are at the same place; None for none.
+    """
+    before, after = dict(nodes(old)), dict(nodes(new))
+    for pointer in sorted(before.keys() & after.keys()):
+        was, is_ = before[pointer], after[pointer]
+        for name in sorted(filter(is_annotation, was.keys() | is_.keys())):
+            if json.dumps(was.get(name)) != json.dumps(is_.get(name)) or (name in was) != (name in is_):
+                yield f"{pointer}/{escape_pointer(name)}", was.get(name), is_.get(name)
+
+
+def plain(schema: Any, root: Any) -> Any:
+    """Return a schema that accepts the same values, spelled as the reader understands it best.
+
+    It has no keywords that only annotate, and its references are pointers.
+    """
+    if not is_object(schema):
+        return [plain(part, root) for part in schema] if is_list(schema) else schema
+    found: dict[str, Any] = {}
+    for name, value in schema.items():
+        if name in NAMED and is_object(value):
+            found[name] = {key: plain(member, root) for key, member in value.items()}
+        elif name == "$ref" and (pointer := pointer_of(root, value)) is not None:
+            found[name] = f"#{pointer}"
+        elif name not in _BASES and (name in ANNOTATIONS or not is_annotation(name)):
+            found[name] = plain(value, root) if name in _NESTED else value
+    return found
+
+
+_BASES = frozenset(("$id", "id", "$anchor", "$dynamicAnchor"))
+"""What references are relative to, which `plain` spells as pointers from the root."""
 
 
 def read(schema: Any) -> Protocol:
@@ -286,7 +318,7 @@ def closed(schema: Any) -> Any:
         return [closed(part) for part in schema] if is_list(schema) else schema
     found: dict[str, Any] = {}
     for name, value in schema.items():
-        if name in _NAMED and is_object(value):
+        if name in NAMED and is_object(value):
             found[name] = {key: closed(member) for key, member in value.items()}
         else:
             found[name] = closed(value) if name in _NESTED else value
@@ -304,7 +336,7 @@ def _facts(schema: Any, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
             nevers.append(fact.opaque.where.pointer)
         else:
             yield fact.opaque.where.pointer, fact.accepted, fact.opaque.text
-    for pointer, node in _nodes(schema, ""):
+    for pointer, node in nodes(schema):
         shaping = _SHAPING & node.keys()
         is_joined = "allOf" in node or not any(shaping <= together or len(shaping) < 2 for together in _TOGETHER)
         needed = [f"{pointer}/properties/{escape_pointer(name)}" for name in texts(node.get("required")) if nevers]
@@ -313,22 +345,9 @@ def _facts(schema: Any, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
             yield pointer, "", meaning(node)
 
 
-def _nodes(node: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Iterate over the schemas in a schema that are objects, each with the JSON pointer to it."""
-    if is_object(node):
-        yield pointer, node
-    for key, value in node.items() if is_object(node) else enumerate(node) if is_list(node) else ():
-        below = f"{pointer}/{escape_pointer(str(key))}"
-        if key in _NAMED and is_object(value):
-            for name, member in value.items():
-                yield from _nodes(member, f"{below}/{escape_pointer(name)}")
-        else:
-            yield from _nodes(value, below)
-
-
 def _is_rerouted(sender: Any, receiver: Any) -> bool:
     """Whether the references at a place differ, so that pointers do not lead to the same values."""
-    old, new = (dict(_nodes(schema, "")) for schema in (sender, receiver))
+    old, new = (dict(nodes(schema)) for schema in (sender, receiver))
     return any(old[pointer].get("$ref") != new[pointer].get("$ref") for pointer in old.keys() & new.keys())
 
 

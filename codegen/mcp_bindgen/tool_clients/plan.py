@@ -172,7 +172,7 @@ def _is_bare(schema: Schema) -> bool:
     """Whether a schema describes values other than objects (2026-07-28), and can be put into another schema."""
     lists = [schema[name] for name in ("anyOf", "oneOf") if is_list(schema.get(name))]
     branches = [schema, *(each for found in lists for each in found if is_object(each))]
-    if all(each.get("type", "object") == "object" for each in branches):
+    if all(each.get("type", "object") in ("object", ["object"]) for each in branches):
         return False
     try:
         references = _REFERENCE.findall(dump(schema))

@@ -6,6 +6,7 @@ What is omitted either has no effect (annotations) or makes the shape inexact: t
 
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from mcp_bindgen.ingest.json_keywords import TYPES, find
 from mcp_bindgen.json_values import is_list, is_number, is_object
@@ -21,6 +22,7 @@ from mcp_bindgen.tool_clients.keywords import (
     STRUCTURE,
     are_of,
     is_choice,
+    pointer_of,
     texts,
 )
 from mcp_bindgen.tool_clients.names import MAX_NAME, alternative_words, class_word, unique
@@ -97,6 +99,9 @@ class _Shaper:
     def _whole(self, schema: Schema) -> Schema:
         """Return the engine's input for the root, which describes objects."""
         self._note_unread(schema)
+        if is_list(types := schema.get("type")) and "object" in types:  # arguments are objects in any case
+            schema = {**schema, "type": "object"}
+            self._shape.why |= {"type"} if len(types) > 1 else set()
         if schema.get("type", "object") != "object":
             raise Untypable("it does not describe an object")
         if schema.get("properties"):
@@ -167,15 +172,15 @@ class _Shaper:
         if self._siblings(schema):
             self._because("$ref beside others")
         if reference not in self._names:
-            last = reference.rpartition("/")[2]
+            last = unquote(reference).rpartition("/")[2].rpartition("#")[2]
             self._names[reference] = unique(f"{self._shape.name}{class_word(last)}", self._taken)
             self._waiting.append(reference)
         return {"$ref": f"#/$defs/{self._names[reference]}"}
 
     def _target(self, reference: object) -> Any:
         """Return the schema that a reference leads to, None if it has no target or is external."""
-        is_inside = isinstance(reference, str) and reference[:2] in ("#", "#/") and len(reference) <= MAX_TEXT
-        return find(self._root, str(reference)[1:]) if is_inside else None
+        pointer = pointer_of(self._root, reference)
+        return None if pointer is None else find(self._root, pointer)
 
     def _siblings(self, schema: Schema) -> set[str]:
         return {name for name in schema if name in INEXACT or name in ALL_BOUNDS or name in STRUCTURE}

@@ -44,11 +44,11 @@ TOOL_ADDED = Rule(
 )
 TOOL_CHANGED = Rule(
     id="tool-changed",
-    purpose="A tool changed without breaking any caller.",
-    advice="No action needed; regenerate the client to see the change in its types.",
+    purpose="A tool changed without breaking any caller; also a text about its arguments, such as a default.",
+    advice="Regenerate the client to see the change in its types. A Host with this lock withholds the tool.",
 )
 TOOL_DESCRIPTION_CHANGED = Rule(
     id="tool-description-changed",
     purpose="A tool's description changed.",
-    advice="Read the new one: models choose and use tools by their descriptions.",
+    advice="Read the new one: models choose and use tools by it. A Host with this lock withholds the tool.",
 )
