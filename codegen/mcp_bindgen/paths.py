@@ -1,7 +1,9 @@
 """Paths: those of the files shipped with the generator, those shown to people, and those written."""
 
+import errno
 import json
 import os
+import stat
 import tempfile
 import tomllib
 from collections.abc import Callable
@@ -25,6 +27,23 @@ def shown(path: Path | str) -> str:
     here = Path.cwd()
     whole = here / path
     return (whole.relative_to(here) if whole.is_relative_to(here) else Path(path)).as_posix()
+
+
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    """Return the contents of a file of a tree that may come from anywhere.
+
+    Raises:
+        OSError: it cannot be read, or is a device or a pipe.
+        ValueError: it is too large.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # opening a pipe must not block
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise ValueError(f"larger than {max_bytes:,} bytes")
+    return data
 
 
 def write_file(path: Path, text: str) -> None:

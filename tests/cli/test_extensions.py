@@ -52,6 +52,28 @@ class TestGenerate:
         cli("generate", REVISION, "--extension", f"{ID}=other.ts", "--package", "orders")
         assert "paid: Boolean | None = None" in (project / "orders" / "types.py").read_text("utf-8")
 
+    @pytest.mark.timeout(60)
+    def test_types_that_extend_each_other_in_many_ways_are_generated_once(self, cli: Cli, project: Path) -> None:
+        levels, last = 24, "export interface T24 { a: string }\nexport interface U24 { b: string }\n"
+        pairs = ((f"{name}{level}", level + 1) for level in range(levels) for name in "TU")
+        lines = [f"export interface {name} extends T{above}, U{above} {{}}\n" for name, above in pairs]
+        (project / "x.ts").write_text("".join(lines) + last)
+        cli("generate", REVISION, "--extension", "com.acme/x=x.ts", "--package", "x")
+        code = "from x import T0; print(T0(a='1', b='2'))"
+        done = subprocess.run([sys.executable, "-c", code], cwd=project, check=True, capture_output=True, text=True)
+        assert sorted(done.stdout.split()) == ["a='1'", "b='2'"]
+
+    @pytest.mark.parametrize("count", [66, 300, 3_000])
+    @pytest.mark.parametrize("is_reversed", [False, True])
+    @pytest.mark.timeout(60)
+    def test_a_long_chain_of_types_is_one_error(self, cli: Cli, project: Path, count: int, is_reversed: bool) -> None:
+        lines = [f"export interface I{n} extends I{n + 1} {{ p{n}: string }}\n" for n in range(count - 1)]
+        lines.append(f"export interface I{count - 1} {{ z: string }}\n")
+        (project / "x.ts").write_text("".join(reversed(lines) if is_reversed else lines))
+        done = cli("generate", REVISION, "--extension", "com.acme/x=x.ts", "--package", "x", expect=2)
+        assert " types extend each other, over 64: I0 extends I1 extends I2 extends I3 extends I4 ..." in done.err
+        assert len(done.err.splitlines()) == 1
+
     def test_types_without_messages_and_without_types_of_the_revision(self, cli: Cli, project: Path) -> None:
         (project / "card.ts").write_text("/** A card. */\nexport interface Card { name: string; tags?: string[] }\n")
         cli("generate", REVISION, "--extension", "com.acme/card=card.ts", "--package", "card")

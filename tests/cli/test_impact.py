@@ -1,6 +1,7 @@
 """`mcp-bindgen impact`: what a user sees, in which form, with which exit status."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -313,3 +314,28 @@ def test_excluded_and_ignored_code_is_checked_and_settings_say_where_modules_are
     answer = cli("impact", "src", *REVISIONS, "--checker", checker, "--format", "json", expect=1).json
     affected = [(each["file"], each["line"]) for each in answer["affected"]]
     assert affected == [("src/app.py", 5), ("src/app.py", 9), ("src/other.py", 3)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and links")
+@pytest.mark.usefixtures("app")
+@pytest.mark.timeout(30)
+def test_only_regular_files_below_the_folder_are_read(cli: Cli, tmp_path: Path) -> None:
+    """A tree may come from anywhere: git keeps links, and a name may be any bytes."""
+    (tmp_path / "secret.py").write_text(APP)
+    os.mkfifo("src/pipe.py")
+    for name, target in {"device": "/dev/zero", "outside": tmp_path / "secret.py", "loop": "loop.py"}.items():
+        Path(f"src/{name}.py").symlink_to(target)
+    Path("src/inside.py").symlink_to("app.py")
+    Path("src/large.py").write_bytes(b"#" * 11_000_000)
+    Path(os.fsdecode(b"src/\xff.py")).write_text(APP)
+    done = cli("impact", "src", *REVISIONS, "--skip-unreadable", expect=1)
+    assert "2 lines of 1 file affected" in done.out
+    for name, reason in {
+        "pipe.py": "not a regular file",
+        "device.py": "a link that leads out of the folder",
+        "outside.py": "a link that leads out of the folder",
+        "large.py": "larger than 4,000,000 bytes",
+        "loop.py": "Too many levels of symbolic links",
+        "\\xff.py": "its name is not UTF-8",
+    }.items():
+        assert f"src/{name}: skipped: {reason}" in done.err

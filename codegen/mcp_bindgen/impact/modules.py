@@ -10,6 +10,7 @@ from pathlib import Path
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindgen.ir.names import closure
+from mcp_bindgen.paths import read_regular
 
 MAX_BYTES = 4_000_000
 """The maximum size of a file that is read, in bytes."""
@@ -99,9 +100,9 @@ class Modules:
             if not root.exists():
                 raise InputError.at(root, "no such file or folder")
             for path in _python_files(root):
-                if (home := path.resolve()) not in seen:
+                if (home := Path(os.path.realpath(path))) not in seen:
                     seen.add(home)
-                    self._read(path, home, diagnostics)
+                    self._read(path, home, root, diagnostics)
         if not seen:
             raise InputError.at(", ".join(map(str, paths)), "contains no Python file")
 
@@ -174,19 +175,23 @@ class Modules:
         names = (".".join(["", *above[:size], name]) for size in range(len(above), -1, -1))
         return next((self._by_name[each] for each in (*names, name) if each in self._by_name), None)
 
-    def _read(self, path: Path, home: Path, diagnostics: Diagnostics) -> None:
+    def _read(self, path: Path, home: Path, root: Path, diagnostics: Diagnostics) -> None:
         line = None
         try:
-            data = path.read_bytes()
+            if path != root and not home.is_relative_to(root.resolve()):
+                raise ValueError("a link that leads out of the folder")
+            str(path).encode()  # A name that is not UTF-8 cannot be reported as it is.
+            data = read_regular(path, MAX_BYTES)
             if data.startswith(HEADER_MARK.encode()):
                 return
-            if len(data) > MAX_BYTES:
-                raise ValueError(f"larger than {MAX_BYTES} bytes")
             module = Module(
                 path=path, home=home, lines=data.decode("utf-8", "replace").split("\n"), tree=ast.parse(data)
             )
         except OSError as error:
             reason = str(error.strerror)
+        except UnicodeEncodeError:
+            reason = "its name is not UTF-8"
+            path = Path(os.fsencode(path).decode("utf-8", "backslashreplace"))
         except SyntaxError as error:
             line, reason = error.lineno, f"not valid Python: {error.msg}"
         except (ValueError, RecursionError, MemoryError) as error:
@@ -209,7 +214,7 @@ def dotted(node: ast.expr | None) -> str:
 
 
 def _python_files(root: Path) -> Iterator[Path]:
-    if root.is_file():
+    if not root.is_dir():
         yield root
         return
     for folder, folders, files in os.walk(root):

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tree_sitter import Node
 
@@ -67,6 +67,7 @@ def read_placed(
         reader.read_statement(statement)
     if not syntax_errors.errors:  # else the missing name may be declared in what could not be parsed
         reader.check_names()
+        reader.check_chains()
     revision = reader.constants.get("LATEST_PROTOCOL_VERSION")
     return TypeScriptDocument(
         source=source,
@@ -79,6 +80,9 @@ def read_placed(
 
 
 Kind: TypeAlias = Literal["interface", "type", "enum"]
+MAX_CHAIN: Final = 64
+"""How many types may extend each other in a chain."""
+_SHOWN: Final = 5
 
 _READ = frozenset({"interface_declaration", "type_alias_declaration", "enum_declaration"})
 _UNREAD = frozenset({"class_declaration", "abstract_class_declaration", "internal_module"})
@@ -142,6 +146,30 @@ class _Reader:
         for name, node in self._types.constants_used:
             if name not in self._values and name not in self._imported:
                 self.file.error(node, f"constant '{name}' of 'typeof {name}' is not declared in this file")
+
+    def check_chains(self) -> None:
+        """Report the first chain of types that extend each other and are more than `MAX_CHAIN`."""
+        levels, extends = dict.fromkeys(self.declarations, 1), {n: self._bases(n) for n in self.declarations}
+        below: dict[str, str] = {}
+        for _ in range(MAX_CHAIN):
+            grown = False
+            for name, bases in extends.items():
+                longest = max(bases, key=levels.__getitem__, default=name)
+                if bases and levels[longest] >= levels[name] and longest != name:
+                    levels[name], below[name], grown = levels[longest] + 1, longest, True
+            if not grown:
+                break
+        chain = [max(levels, key=levels.__getitem__)] if levels else []
+        while chain and chain[-1] in below and below[chain[-1]] not in chain:
+            chain.append(below[chain[-1]])
+        if len(chain) > MAX_CHAIN:  # shorter in a cycle, which is another error
+            text = " extends ".join(one[:40] for one in chain[:_SHOWN])
+            where = self.declarations[chain[0]].where
+            self.file.diagnostics.error(where, f"{len(chain)} types extend each other, over {MAX_CHAIN}: {text} ...")
+
+    def _bases(self, name: str) -> list[str]:
+        types = [base.type for base in self.declarations[name].extends]
+        return [type_.name for type_ in types if isinstance(type_, TsReference) and type_.name in self.declarations]
 
     def _read_import(self, node: Node, base: Collection[str]) -> None:
         """Read `import type { A as B }`: B is the file's name for A of the base revision."""

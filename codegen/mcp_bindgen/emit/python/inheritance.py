@@ -17,7 +17,10 @@ class Inheritance:
     def __init__(self, protocol: Protocol, names: Names) -> None:
         self._protocol = protocol
         self._names = names
+        # Types that extend each other's bases have as many paths as there are ways through them: each is walked once.
         self._bases: dict[str, tuple[str, ...]] = {}
+        self._orders: dict[str, list[str]] = {}
+        self._above: dict[str, frozenset[str]] = {}
 
     def bases(self, struct: Struct) -> tuple[str, ...]:
         """Return the structs that a class inherits: the nearest ones all of whose fields it has unchanged."""
@@ -51,20 +54,20 @@ class Inheritance:
             yield from references(definition.extra)
 
     def _find_bases(self, struct: Struct) -> tuple[str, ...]:
-        found: list[str] = []
-        for base in struct.bases:
-            found += [name for name in self._faithful(struct, base.name) if name not in found]
+        seen: set[str] = set()
+        found = list(dict.fromkeys(name for base in struct.bases for name in self._faithful(struct, base.name, seen)))
         ancestors = {name for base in found for name in self._ancestors(base)}
         kept = tuple(base for base in found if base not in ancestors)
         return kept if _linearizes([self._order(base) for base in kept], kept) else kept[:1]
 
-    def _faithful(self, struct: Struct, base: str) -> list[str]:
+    def _faithful(self, struct: Struct, base: str, seen: set[str]) -> list[str]:
         parent = self._struct(base)
-        if parent is None:
+        if parent is None or base in seen:
             return []
+        seen.add(base)
         if parent.fields and self._is_unchanged(parent, struct):
             return [parent.name]
-        return [name for grand in parent.bases for name in self._faithful(struct, grand.name)]
+        return [name for grand in parent.bases for name in self._faithful(struct, grand.name, seen)]
 
     def _is_unchanged(self, parent: Struct, child: Struct) -> bool:
         if parent.extra != child.extra:
@@ -87,16 +90,21 @@ class Inheritance:
         target = self._protocol.resolve(definition.type)
         return target if isinstance(target, Struct) else None
 
-    def _ancestors(self, name: str) -> set[str]:
-        struct = self._struct(name)
-        direct = set(self.bases(struct)) if struct else set[str]()
-        return direct | {name for base in direct for name in self._ancestors(base)}
+    def _ancestors(self, name: str) -> frozenset[str]:
+        found = self._above.get(name)
+        if found is None:
+            struct = self._struct(name)
+            direct = frozenset(self.bases(struct)) if struct else frozenset[str]()
+            found = self._above[name] = direct.union(*map(self._ancestors, direct))
+        return found
 
     def _order(self, name: str) -> list[str]:
         """Return the method resolution order of a class, as struct names."""
-        struct = self._struct(name)
-        bases = self.bases(struct) if struct else ()
-        return [name, *_merged([self._order(base) for base in bases], bases)]
+        if name not in self._orders:
+            struct = self._struct(name)
+            bases = self.bases(struct) if struct else ()
+            self._orders[name] = [name, *_merged([self._order(base) for base in bases], bases)]
+        return self._orders[name]
 
 
 def _linearizes(orders: list[list[str]], bases: Sequence[str]) -> bool:
