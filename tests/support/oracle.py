@@ -391,8 +391,6 @@ def _keywords(node: Json) -> Iterator[str]:
 
 def _merged(one: Json, other: Json) -> Json:
     if is_object(one) and is_object(other):
-        return {
-            key: _merged(one[key], other[key]) if key in one and key in other else {**one, **other}[key]
-            for key in {**one, **other}
-        }
+        shared = {key: _merged(one[key], other[key]) for key in one if key in other}
+        return {**one, **other, **shared}
     return other
