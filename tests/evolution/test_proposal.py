@@ -183,6 +183,19 @@ def test_blocks_that_declare_nothing_are_prose(cli: Cli, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+def test_a_block_that_does_not_parse_is_left_out(cli: Cli, tmp_path: Path) -> None:
+    """Each is a line of the report, and the other blocks are read."""
+    page = tmp_path / "sketch.md"
+    sketch = "```ts\ninterface Tool {\n  <as before>\n}\n```\n"
+    page.write_text(f"{sketch}\n{PAGE}\n{sketch}", "utf-8")
+    told = cli("proposal", page).out
+    assert "New optional properties: keywords (Implementation)" in told
+    assert told.count("this block is left out: syntax error") == 2
+    assert "sketch.md:3:" in told
+    page.write_text(sketch, "utf-8")
+    assert "syntax error" in cli("proposal", page, expect=2).err
+
+
 def test_a_union_that_names_itself_gains_alternatives(cli: Cli, tmp_path: Path) -> None:
     page = tmp_path / "song.md"
     page.write_text("```ts\ntype ContentBlock = ContentBlock | Song\ninterface Song { type: 'song' }\n```\n", "utf-8")

@@ -101,7 +101,7 @@ def _findings(sides: "Sides", prose: str | None) -> "Findings":
     return Findings(
         diff=report_on((sides.base.name, sides.head.name), (old, new), findings, Options(), Baseline()),
         unmentioned=None if prose is None else unmentioned(findings, prose, sides.declared, (old, new)),
-        warnings=tuple(each for each in doubts if each.message not in messages),
+        warnings=(*sides.left_out, *(each for each in doubts if each.message not in messages)),
         bridge=derive(replace(old, revision="the base"), replace(new, revision="the proposal"), Rows()),
         by_hand=by_hand(findings, old, new),
     )

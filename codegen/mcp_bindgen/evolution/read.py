@@ -4,16 +4,18 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, InputError, Location
 from mcp_bindgen.diff.inputs import UNNAMED, side_source
 from mcp_bindgen.evolution.merge import Proposed, merge, overlay
 from mcp_bindgen.ingest.revisions import released, shipped_source
-from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, is_url, public_name
+from mcp_bindgen.ingest.sources import BLOCK, SourceKind, SourceText, decode, is_url, public_name
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
+from mcp_bindgen.ingest.typescript_source import parse_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_sources
 
@@ -43,11 +45,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """What is compared, and the types that the files declare."""
+    """What is compared, the types that the files declare, and the blocks of pages that were left out."""
 
     base: Side
     head: Side
     declared: frozenset[str]
+    left_out: tuple[Diagnostic, ...] = ()
 
 
 def read_sides(proposals: Sequence[str], bases: Sequence[str], onto: str | None) -> Sides:
@@ -63,7 +66,10 @@ def read_sides(proposals: Sequence[str], bases: Sequence[str], onto: str | None)
         raise InputError.at("--base", message)
     bases = [_named(base) for base in bases]
     heads = [_named(proposal) for proposal in proposals]
-    each = [proposed(head, base) for head, base in zip(heads, [*bases, *bases[:1] * len(heads)], strict=False)]
+    left_out = Diagnostics()
+    each = [
+        proposed(head, base, left_out) for head, base in zip(heads, [*bases, *bases[:1] * len(heads)], strict=False)
+    ]
     target = _named(onto) if onto else bases[0]
     known = facts_of(target)
     revision = known["revision"]
@@ -80,6 +86,7 @@ def read_sides(proposals: Sequence[str], bases: Sequence[str], onto: str | None)
         base=Side(name=target, source=_source(target), revision=known["revision"]),
         head=Side(name=name, source=source, revision=revision),
         declared=frozenset(declaration["name"] for side in facts for declaration in side["declarations"]),
+        left_out=tuple(left_out),
     )
 
 
@@ -90,14 +97,18 @@ def _named(side: str) -> str:
     return f"{side}:{DRAFT}"
 
 
-def proposed(head: str, base: str) -> Proposed:
+def proposed(head: str, base: str, left_out: Diagnostics | None = None) -> Proposed:
     """Return what a proposal, whole or as a page, changes in its base, both as a user names them.
+
+    A block of a page that does not parse, such as a sketch, is left out with a warning.
 
     Raises:
         InputError: one of them cannot be read, or is not TypeScript.
     """
     before = facts_of(base)
-    after = overlay(before, _fragment(head, before)) if _is_markdown(head) else facts_of(head)
+    after = (
+        overlay(before, _fragment(head, before, left_out or Diagnostics())) if _is_markdown(head) else facts_of(head)
+    )
     return Proposed(name=public_name(head), base=before, head=after)
 
 
@@ -124,13 +135,38 @@ def facts_of(side: str) -> Mapping[str, Any]:
     return _read(source, decode(source))
 
 
-def _fragment(side: str, base: Mapping[str, Any]) -> Mapping[str, Any]:
+def _fragment(side: str, base: Mapping[str, Any], left_out: Diagnostics) -> Mapping[str, Any]:
     """Read the blocks of a page, which may use every type of the base."""
     source = side_source(side)
-    text = decode(source)
+    text = "\n".join(_sound(source.name, decode(source).split("\n"), left_out))
     names = {declaration["name"] for declaration in base["declarations"]}
     used = sorted(names - set(_DECLARED.findall(text)))
     return _read(source, f'{text}\nimport type {{ {", ".join(used)} }} from "base";\n', names)
+
+
+def _sound(name: str, lines: list[str], left_out: Diagnostics) -> list[str]:
+    """Return the lines of a page, those of blocks that do not parse emptied.
+
+    Raises:
+        InputError: no block parses.
+    """
+    starts = [number for number, line in enumerate(lines) if line == BLOCK.decode()]
+    problems = Diagnostics()
+    for start, end in pairwise([*starts, len(lines)]):
+
+        def place(line: int, column: int | None, start: int = start) -> Location:
+            return Location(source=name, line=start + line, column=column)
+
+        found = Diagnostics()
+        parse_source("\n".join(lines[start:end]), place, found)
+        problems.extend(found)
+        if found.errors:
+            first = found.errors[0]
+            left_out.warning(first.where, f"this block is left out: {first.message}")
+            lines[start:end] = [""] * (end - start)
+    if starts and not any(lines):
+        problems.raise_errors()
+    return lines
 
 
 def _read(source: SourceText, text: str, base: set[str] | None = None) -> Mapping[str, Any]:

@@ -47,6 +47,8 @@ class Scan:
         self.questions: list[Question] = []
         self.unresolved: list[Unresolved] = []
         self.used: set[Module] = set()
+        self.built: list[tuple[PythonName, Spot, int]] = []
+        """Constructors that leave out what has to be there now, which checkers mark: name, place, and last line."""
 
     def read(self, module: Module) -> None:
         """Find what a module uses.
@@ -190,6 +192,7 @@ class Scan:
                 self._item(node.func.value, key)
             case _ if len(parts) == 1:
                 self._fill(parts, given)
+                self._build(PythonName(parts[0]), node, given)
             case _ if isinstance(node.func, ast.Attribute) and not parts:
                 updated = given["update"].value if callee == "model_copy" and "update" in given else None
                 for name, value in _items(updated).items():
@@ -210,6 +213,12 @@ class Scan:
             for spelled, node in given.items():
                 name = self._marks.old.field_name(owner, spelled)
                 self._touch(node, UseKind.PASS, PythonName(owner.owner, name), arguments.passed.get(name, ()))
+
+    def _build(self, owner: PythonName, node: ast.Call, given: Mapping[str | None, ast.AST]) -> None:
+        """Note a constructor that leaves out what has to be there now."""
+        passed = {self._marks.old.field_name(owner, name) for name in given if name}
+        if None not in given and self._marks.arguments(owner).omitted.keys() - passed:
+            self.built.append((owner, self._spot(node), node.end_lineno or node.lineno))
 
     def _item(self, value: ast.expr, key: ast.expr) -> None:
         """Read an item of a table of the bindings, or of a dumped model."""

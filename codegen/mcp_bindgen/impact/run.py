@@ -126,6 +126,11 @@ def _check(stubs: Stubs, modules: Modules, checker: Checker, job: Job, scan: Sca
         number, module = _MARK.search(report.message), homes.get(report.path)
         if number and module:
             scan.touched += _resolved(stubs.marks, module, report, stubs.notes[int(number[1]) % len(stubs.notes)])
+    # A checker that finds another error in a call does not get to its mark.
+    marked = {(t.spot.path, t.name.owner, t.spot.line) for t in scan.touched if t.kind is UseKind.BUILD}
+    for name, spot, last in scan.built:
+        if not any((spot.path, name.owner, line) in marked for line in range(spot.line, last + 1)):
+            scan.unresolved.append(Unresolved(spot, name.owner, "the call may have a type error of its own"))
     known = {(t.spot.path, t.spot.line, t.name.member) for t in scan.touched}
     unanswered = [
         question

@@ -18,6 +18,9 @@ TIMEOUT = 30.0
 _FENCE = re.compile(rb"(`{3,}|~{3,})\s*(\w*)")
 _DECLARATION = re.compile(rb"^\s*(?:export\s+)?(?:declare\s+)?(?:interface|type|enum|const)\s", re.MULTILINE)
 
+BLOCK = b"//"
+"""The line before each block of TypeScript that was in a page of Markdown."""
+
 
 class SourceKind(StrEnum):
     """The two languages in which MCP publishes its schema."""
@@ -72,7 +75,8 @@ def source_of(data: bytes, place: str) -> SourceText:
 def _blocks(data: bytes, place: str) -> bytes:
     """Return Markdown with every line emptied that is not inside a block of TypeScript with declarations.
 
-    Texts also show a single property, before and after a change, in blocks that declare nothing.
+    `BLOCK` is the line before each. Texts also show a single property, before and after a change, in blocks that
+    declare nothing.
     """
     lines, block, fence, is_typescript = list[bytes](), list[bytes](), b"", False
     end = b"\0"
@@ -82,8 +86,8 @@ def _blocks(data: bytes, place: str) -> bytes:
         if not fence and opened:
             fence, is_typescript = opened[1], opened[2] in (b"ts", b"typescript")
         elif fence and text in (fence, end):
-            found = b"\n".join(block)
-            lines += [b"", *(block if is_typescript and _DECLARATION.search(found) else [b""] * len(block)), b""]
+            is_read = is_typescript and _DECLARATION.search(b"\n".join(block))
+            lines += [BLOCK if is_read else b"", *(block if is_read else [b""] * len(block)), b""]
             block, fence = [], b""
         elif fence:
             block.append(line)
