@@ -182,7 +182,6 @@ def test_blocks_that_declare_nothing_are_prose(cli: Cli, tmp_path: Path) -> None
     assert {"Keyword", "Last"} <= read_sides([str(page)], [NEWEST], None).declared
 
 
-@pytest.mark.slow
 def test_a_block_that_does_not_parse_is_left_out(cli: Cli, tmp_path: Path) -> None:
     """Each is a line of the report, and the other blocks are read."""
     page = tmp_path / "sketch.md"
@@ -196,6 +195,7 @@ def test_a_block_that_does_not_parse_is_left_out(cli: Cli, tmp_path: Path) -> No
     assert "syntax error" in cli("proposal", page, expect=2).err
 
 
+@pytest.mark.slow
 def test_a_union_that_names_itself_gains_alternatives(cli: Cli, tmp_path: Path) -> None:
     page = tmp_path / "song.md"
     page.write_text("```ts\ntype ContentBlock = ContentBlock | Song\ninterface Song { type: 'song' }\n```\n", "utf-8")

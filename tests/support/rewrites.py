@@ -144,6 +144,38 @@ def _is_type(node: dict[str, Json]) -> bool:
     return isinstance(node.get("type"), str) or isinstance(node.get("$ref"), str)
 
 
+def integers_respelled(tree: Json) -> Json:
+    """Spell an integer as a number that is a multiple of 1."""
+
+    def respell(node: dict[str, Json]) -> dict[str, Json]:
+        return {**node, "type": "number", "multipleOf": 1} if node.get("type") == "integer" else node
+
+    return everywhere(respell, tree)
+
+
+def required_in_branches(tree: Json) -> Json:
+    """Move what an object requires to branches of an intersection."""
+
+    def respell(node: dict[str, Json]) -> dict[str, Json]:
+        names, is_free = node.get("required"), "allOf" not in node and node.get("type") == "object"
+        if not is_list(names) or not is_free or "method" in node.get("properties", {}):
+            return node
+        rest = {key: value for key, value in node.items() if key != "required"}
+        return {**rest, "allOf": [{"required": [name]} for name in names]}
+
+    return everywhere(respell, tree)
+
+
+def unions_repeated(tree: Json) -> Json:
+    """Repeat a member of each union, in other words."""
+
+    def respell(node: dict[str, Json]) -> dict[str, Json]:
+        members = node.get("anyOf")
+        return {**node, "anyOf": [*members, {**members[0], "title": "Again"}]} if is_list(members) else node
+
+    return everywhere(respell, tree)
+
+
 REWRITES: Mapping[str, Rewrite] = {
     "other dialect": other_dialect,
     "keys reversed": keys_reversed,
@@ -159,4 +191,7 @@ REWRITES: Mapping[str, Rewrite] = {
     "types in branches": types_in_branches,
     "openness respelled": openness_respelled,
     "described": described,
+    "integers respelled": integers_respelled,
+    "required in branches": required_in_branches,
+    "unions repeated": unions_repeated,
 }

@@ -6,7 +6,8 @@ violations of JSON Schema itself are errors.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
@@ -47,7 +48,7 @@ from mcp_bindgen.ir.nodes import (
     Shape,
     Union,
 )
-from mcp_bindgen.ir.scalars import is_of
+from mcp_bindgen.ir.scalars import fits, is_of, matcher
 from mcp_bindgen.ir.spell import is_never
 from mcp_bindgen.json_values import as_object, is_list, is_object
 
@@ -232,9 +233,17 @@ class _Reader:
                 self._diagnostics.warning(
                     here, f"{spell_value(scalar)} is not of the type next to it, so it is ignored"
                 )
+        pattern = node.get("pattern", "")
+        is_decided = not others and (not isinstance(pattern, str) or matcher(pattern) is not None)
+        if is_decided:  # Assertions on other values have no effect.
+            bounded = [self._scalar(kind, {**node, "type": kind}, where) for kind in ("string", "number")]
+            scalars = [
+                each for each in scalars if isinstance(each, bool | None) or any(map(partial(_is_in, each), bounded))
+            ]
         known: list[Shape] = [Literal(values=tuple(scalars))] if scalars else []
         made = any_of([*known, *others]) if known or others else never(here)
-        return self._with_opaque(made, [w for w in node if w in (ASSERTIONS.keys() | OBJECT | {"items"})], node, where)
+        words = [] if is_decided else [w for w in node if w in (ASSERTIONS.keys() | OBJECT | {"items"})]
+        return self._with_opaque(made, words, node, where)
 
     def _typed(self, node: Node, where: Location, depth: int) -> Shape:
         names = type_names(node, where, self._diagnostics)
@@ -255,7 +264,12 @@ class _Reader:
         format_ = text if isinstance(text, str) and name == "string" else ""
         bounds = self._bounds("number" if name == "integer" else name, node, where)
         lost = ["pattern"] if name == "string" and not is_pattern(node.get("pattern", "")) else []
-        return self._with_opaque(Primitive(kind=Kind(name), bounds=bounds, format=format_), lost, node, where)
+        kind = Kind(name)
+        if kind is Kind.NUMBER and bounds.multiple_of is not None and float(bounds.multiple_of).is_integer():
+            kind = Kind.INTEGER
+        if kind is Kind.INTEGER and bounds.multiple_of == 1:
+            bounds = replace(bounds, multiple_of=None)
+        return self._with_opaque(Primitive(kind=kind, bounds=bounds, format=format_), lost, node, where)
 
     def _list(self, node: Node, where: Location, depth: int) -> Shape:
         items = node.get("items", True)
@@ -305,6 +319,10 @@ class _Reader:
         return Field(
             wire_name=name, type=type_, required=required, doc=doc, deprecated=deprecated, default=_default(node)
         )
+
+
+def _is_in(value: Scalar, type_: Shape) -> bool:
+    return isinstance(type_, Primitive) and fits(value, type_)
 
 
 def _with_required(node: Node) -> Node:
