@@ -382,26 +382,6 @@ def test_what_it_cannot_resolve_is_listed(tmp_path: Path) -> None:
         assert (len(lines), unresolved) == ((1, []) if construct in INFERRED else (0, [name])), construct
 
 
-BUILT = {
-    "a params object as a dict": 'x = m.ListToolsRequest(params={"cursor": "1"})',
-    "an unknown argument": "x = m.ListToolsRequest(parms=None)",
-    "several lines": "x = m.ListToolsRequest(\n    params={}\n)",
-    "a nested call": "x = print(m.PingRequest(params=1))",
-}
-
-
-def test_a_call_with_an_error_of_its_own_is_unresolved(tmp_path: Path) -> None:
-    """A checker reports that error in place of its mark."""
-    old, new = "2025-06-18", "2025-11-25"
-    for number, code in enumerate(BUILT.values()):
-        (tmp_path / f"c{number}.py").write_text(f"import mcp_bindings.v2025_06_18 as m\n{code}\n", "utf-8")
-    stubs, packages = Stubs(changes(old, new)), ["mcp_bindings.v2025_06_18"]
-    found = impact(stubs, [tmp_path], packages, CHECKERS[DEFAULT], Diagnostics())
-    names = {unresolved.spot.path.name for unresolved in found.unresolved if unresolved.name.endswith("Request")}
-    assert names | {t.spot.path.name for t in found.touched} == {f"c{number}.py" for number in range(len(BUILT))}
-    assert names
-
-
 LOOKUPS = {
     "an exception of an error code": (
         "from mcp_bindings.v2025_11_25 import errors\nx = errors.PeerUrlElicitationRequiredError"

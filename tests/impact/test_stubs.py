@@ -96,3 +96,23 @@ def test_untyped_code_is_affected_or_unresolved(tmp_path: Path) -> None:
     expected = {number for number, line in enumerate(lines, 1) if line.endswith("# impact")}
     assert sorted(expected - listed) == []
     assert len(listed - expected) * 100 <= OTHERS * (len(lines) - len(expected)), sorted(listed - expected)
+
+
+BUILT = {
+    "a params object as a dict": 'x = m.ListToolsRequest(params={"cursor": "1"})',
+    "an unknown argument": "x = m.ListToolsRequest(parms=None)",
+    "several lines": "x = m.ListToolsRequest(\n    params={}\n)",
+    "a nested call": "x = print(m.PingRequest(params=1))",
+}
+
+
+def test_a_call_with_an_error_of_its_own_is_unresolved(tmp_path: Path) -> None:
+    """A checker reports that error in place of its mark."""
+    old, new = "2025-06-18", "2025-11-25"
+    for number, code in enumerate(BUILT.values()):
+        (tmp_path / f"c{number}.py").write_text(f"import mcp_bindings.v2025_06_18 as m\n{code}\n", "utf-8")
+    stubs, packages = Stubs(changes(old, new)), ["mcp_bindings.v2025_06_18"]
+    found = impact(stubs, [tmp_path], packages, CHECKERS[DEFAULT], Diagnostics())
+    names = {unresolved.spot.path.name for unresolved in found.unresolved if unresolved.name.endswith("Request")}
+    assert names | {t.spot.path.name for t in found.touched} == {f"c{number}.py" for number in range(len(BUILT))}
+    assert names

@@ -205,8 +205,8 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel
 
 
 class RequestMetaObject(WireModel):
-    """Metadata of a request: protocol version, client capabilities, and optionally a progress token and a log
-    level.
+    """Metadata of a request: protocol version, client capabilities, and optionally the client, a progress token
+    and a log level.
 
     Since 2026-07-28.
 
@@ -248,7 +248,7 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#cursor
 
 
 class RequestParams(WireModel):
-    """Base of the parameters of requests: optional metadata.
+    """Base of the parameters of requests: the metadata that every request has.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams
     """

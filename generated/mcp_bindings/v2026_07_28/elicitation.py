@@ -33,7 +33,7 @@ class StringSchema(WireModel):
     max_length: Integer | None = None
     """Maximum number of characters."""
     format: Literal["email", "uri", "date", "date-time"] | None = None
-    """Required format: "email", "uri", "date" or "date-time"."""
+    """Expected format: "email", "uri", "date" or "date-time"."""
     default: str | None = None
     """Value shown initially.
 
