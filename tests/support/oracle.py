@@ -50,8 +50,7 @@ class Side:
 
     def _messages(self, unions: tuple[str, str]) -> Iterator[tuple[str, tuple[str, bool]]]:
         for root in reversed(unions):
-            inline = [name for name in self.all if name.startswith(f"{root}/")]
-            for name in (*listed(self.all, root), *inline):
+            for name in (*listed(self.all, root), *(name for name in self.all if name.startswith(f"{root}/"))):
                 method = self.all.get(name, {}).get("properties", {}).get("method", {})
                 values = [method["const"]] if "const" in method else method.get("enum", [])
                 yield from ((value, (name, root == unions[0])) for value in values)
@@ -140,8 +139,7 @@ class Side:
             if is_request != ("id" in message):
                 return not sends and "id" not in message
             return (bool(name) and self.accepts(name, message)) or (not name and "id" not in message and not sends)
-        name, is_request = self.messages[BACK[travel]].get(method, ("", False))
-        result = message["result"]
+        result, (name, is_request) = message["result"], self.messages[BACK[travel]].get(method, ("", False))
         # The frame says little about the result, and not what the result of this request is.
         if not is_request or not self.takes_frame({**message, "result": {"resultType": "complete"}}):
             return not sends and not is_request
@@ -156,8 +154,8 @@ class Side:
 def _inline(all_: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     """Iterate over the messages that are written out in a root union, under names of their own."""
     for root in (root for unions in UNIONS.values() for root in unions):
-        members = enumerate(all_.get(root, {}).get("anyOf", ()))
-        yield from ((f"{root}/{number}", member) for number, member in members if "properties" in member)
+        members = all_.get(root, {}).get("anyOf", ())
+        yield from ((f"{root}/{n}", member) for n, member in enumerate(members) if "properties" in member)
 
 
 @dataclass
