@@ -33,9 +33,9 @@ if TYPE_CHECKING:
         RemoteProtocolError,
         RequestTimeout,
         UnsupportedRevision,
+        Unusable,
     )
     from mcp_runtime.core.features.subscriptions import is_subscribed, list_changed, resource_updated
-    from mcp_runtime.core.items import Unusable
     from mcp_runtime.core.method import AnyMethod, Direction, NotificationMethod, RequestMethod
     from mcp_runtime.core.model import ABSENT, REQUIRED, Absent
     from mcp_runtime.core.options import CacheHint, Limits
@@ -80,10 +80,9 @@ else:
             "core.errors": """
                 AuthorizationError BindingFormatError ConnectionClosed LifespanError
                 LocalProtocolError McpError MethodNotImplemented MissingCapability PeerError
-                ProtocolViolation RemoteProtocolError RequestTimeout UnsupportedRevision
+                ProtocolViolation RemoteProtocolError RequestTimeout UnsupportedRevision Unusable
             """,
             "core.features.subscriptions": "is_subscribed list_changed resource_updated",
-            "core.items": "Unusable",
             "core.method": "AnyMethod Direction NotificationMethod RequestMethod",
             "core.model": "ABSENT REQUIRED Absent",
             "core.options": "CacheHint Limits",

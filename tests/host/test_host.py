@@ -108,7 +108,7 @@ async def test_a_required_server_that_fails_ends_the_host() -> None:
 
 @pytest.mark.slow
 async def test_a_lost_server_comes_back_and_says_why_meanwhile(tmp_path: Path) -> None:
-    async with host_of({"one": program("good", "1")}) as host:
+    async with host_of({"one": program("good", "1", trusted=True)}) as host:
         view = host.view()
         lost = await view.call("one__die", {})
         assert lost.is_error

@@ -33,7 +33,6 @@ FOR_BINDINGS = {
     *("mcp_runtime", "mcp_runtime.app", "mcp_runtime.bridge.Bridging", "mcp_runtime.bridge.table"),
     *("mcp_runtime.core.binding.Binding", "mcp_runtime.core.errors", "mcp_runtime.core.method"),
     *(
-        "mcp_runtime.core.items.Page",
         "mcp_runtime.core.model",
         "mcp_runtime.core.protocol.binary",
         "mcp_runtime.core.stub",

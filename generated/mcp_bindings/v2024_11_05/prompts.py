@@ -8,8 +8,7 @@
 
 from typing import Annotated as _Annotated, Literal
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Boolean, Tagged, WireModel
+from mcp_runtime.core.model import Boolean, Page, Tagged, WireModel
 from pydantic import Field
 
 from .common import PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result, Role

@@ -8,8 +8,7 @@
 
 from typing import Annotated as _Annotated, Literal
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, WireModel
+from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, Page, WireModel
 from pydantic import Field
 
 from .common import PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result

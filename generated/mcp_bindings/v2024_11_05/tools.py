@@ -8,8 +8,7 @@
 
 from typing import Annotated as _Annotated, Any, Literal
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Boolean, Subschema, Tagged, WireModel
+from mcp_runtime.core.model import Boolean, Page, Subschema, Tagged, WireModel
 from pydantic import Field
 
 from .common import PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result

@@ -8,8 +8,7 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, WireModel
+from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, Page, WireModel
 from pydantic import Field
 
 from .common import PaginatedRequestParams, PaginatedResult, RequestId, RequestParamsMeta, Result

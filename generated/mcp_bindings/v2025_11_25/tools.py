@@ -8,8 +8,7 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Boolean, Subschema, WireModel
+from mcp_runtime.core.model import Boolean, Page, Subschema, WireModel
 from pydantic import Field
 
 from .common import (

@@ -10,8 +10,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import LEFT_TO_RIGHT, WireModel
+from mcp_runtime.core.model import LEFT_TO_RIGHT, Page, WireModel
 from pydantic import Field
 
 from .common import (

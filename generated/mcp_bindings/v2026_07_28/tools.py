@@ -10,8 +10,7 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import ABSENT, Absent, Boolean, WireModel
+from mcp_runtime.core.model import ABSENT, Absent, Boolean, Page, WireModel
 from pydantic import Field
 
 from .common import (

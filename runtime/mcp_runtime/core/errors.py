@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 from typing import Any, Final, Self
@@ -21,6 +22,7 @@ __all__ = [
     "RemoteProtocolError",
     "RequestTimeout",
     "UnsupportedRevision",
+    "Unusable",
 ]
 
 
@@ -37,6 +39,25 @@ def clipped(text: str, limit: int = MAX_TEXT) -> str:
     """Return a peer's text as it may be shown: without control characters, and not longer than `limit`."""
     shown = printable(text[:limit])
     return shown if len(text) <= limit else f"{shown}..."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unusable:
+    """Something that a peer listed and that cannot be used; as text, one line that identifies it and says why.
+
+    Attributes:
+        pointer: its location in the result, as a JSON pointer.
+        name: its name or URI, as listed; empty if unknown.
+        reason: what is wrong with it.
+    """
+
+    pointer: str
+    name: str = ""
+    reason: str
+
+    def __str__(self) -> str:
+        name = f" ({clipped(self.name, 100)})" if self.name else ""
+        return f"{self.pointer}{name}: {clipped(' '.join(self.reason.split()))}"
 
 
 SITE: Final = "https://modelcontextprotocol.io/specification"

@@ -7,52 +7,19 @@ not such lists: one invalid item there refuses the message.
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar, get_origin
 
-from mcp_runtime.core.errors import RemoteProtocolError, clipped
+from mcp_runtime.core.errors import RemoteProtocolError, Unusable, clipped
 from mcp_runtime.core.method import RequestMethod
-from mcp_runtime.core.model import WireModel
+from mcp_runtime.core.model import Page
 from mcp_runtime.core.protocol.jsonrpc import Result, is_array, is_object, parse
-
-__all__ = ["Page", "Unusable"]
 
 T = TypeVar("T")
 
 MAX_UNUSABLE: Final = 500
 """How many invalid items of a page are named one by one; what remains of the list then counts as one."""
-_MAX_NAME: Final = 100
 _NAMES: Final = ("name", "uri", "uriTemplate", "title")
 """The properties that identify an item, the first choice first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unusable:
-    """Something that a peer listed and that cannot be used; as text, one line that identifies it and says why.
-
-    Attributes:
-        pointer: its location in the result, as a JSON pointer.
-        name: its name or URI, as listed; empty if unknown.
-        reason: what is wrong with it.
-    """
-
-    pointer: str
-    name: str = ""
-    reason: str
-
-    def __str__(self) -> str:
-        name = f" ({clipped(self.name, _MAX_NAME)})" if self.name else ""
-        return f"{self.pointer}{name}: {clipped(' '.join(self.reason.split()))}"
-
-
-class Page(WireModel):
-    """Base class of results that are pages of a list."""
-
-    @property
-    def unusable(self) -> tuple[Unusable, ...]:
-        """The items that the peer listed and that are missing here, since they are not valid."""
-        found: tuple[Unusable, ...] = (self.__pydantic_private__ or {}).get("unusable", ())
-        return found
 
 
 def read_items(

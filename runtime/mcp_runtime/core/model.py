@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pydantic._internal._model_construction import ModelMetaclass as _ModelType
+
+    from mcp_runtime.core.errors import Unusable
 else:
 
     class _ModelType(type(BaseModel)):
@@ -341,6 +343,16 @@ class WireModel(BaseModel, metaclass=_ModelType):
         from mcp_runtime.core.described import described
 
         return described(cls, schema, handler, (None, ABSENT))
+
+
+class Page(WireModel):
+    """Base class of results that are pages of a list."""
+
+    @property
+    def unusable(self) -> "tuple[Unusable, ...]":
+        """The items that the peer listed and that are missing here, since they are not valid."""
+        found: tuple[Unusable, ...] = (self.__pydantic_private__ or {}).get("unusable", ())
+        return found
 
 
 def _model_fields(schema: CoreSchema) -> dict[str, core_schema.ModelField]:

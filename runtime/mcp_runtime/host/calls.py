@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mcp_runtime.core.errors import McpError, RequestTimeout
-from mcp_runtime.core.items import Unusable
+from mcp_runtime.core.errors import McpError, RequestTimeout, Unusable
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import is_object

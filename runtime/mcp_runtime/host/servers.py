@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from mcp_runtime.core import sources
-from mcp_runtime.core.errors import McpError, clipped
-from mcp_runtime.core.items import Unusable
+from mcp_runtime.core.errors import McpError, Unusable, clipped
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object

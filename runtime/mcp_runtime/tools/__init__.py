@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 
 from pydantic import ConfigDict, ValidationError
 
-from mcp_runtime.core.errors import McpError
-from mcp_runtime.core.items import Page, Unusable
-from mcp_runtime.core.model import WireModel
+from mcp_runtime.core.errors import McpError, Unusable
+from mcp_runtime.core.model import Page, WireModel
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
 from mcp_runtime.core.stub import ClientStub

@@ -44,7 +44,7 @@ def model(name: str) -> Expression:
 
 ABSENT = model("ABSENT")
 ABSENT_TYPE = model("Absent")
-PAGE = expression(Symbol("mcp_runtime.core.items.Page"))
+PAGE = expression(Symbol("mcp_runtime.core.model.Page"))
 
 _STATIC: Mapping[Kind, Expression] = {
     Kind.STRING: STR,

@@ -8,8 +8,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Boolean, JsonInteger, LEFT_TO_RIGHT, WireModel
+from mcp_runtime.core.model import Boolean, JsonInteger, LEFT_TO_RIGHT, Page, WireModel
 
 from .revision import (
     CacheableResult,

@@ -7,8 +7,7 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.core.items import Page
-from mcp_runtime.core.model import Boolean, Number, OPEN, WireModel
+from mcp_runtime.core.model import Boolean, Number, OPEN, Page, WireModel
 from pydantic import Field
 
 

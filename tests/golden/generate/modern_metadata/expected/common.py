@@ -9,8 +9,8 @@ from mcp_runtime.core.model import WireModel
 
 
 class RequestMetaObject(WireModel):
-    """Metadata of a request: protocol version, client capabilities, and optionally a progress token and a log
-    level.
+    """Metadata of a request: protocol version, client capabilities, and optionally the client, a progress token
+    and a log level.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
