@@ -323,7 +323,7 @@ def test_only_regular_files_below_the_folder_are_read(cli: Cli, tmp_path: Path) 
     """A tree may come from anywhere: git keeps links, and a name may be any bytes."""
     (tmp_path / "secret.py").write_text(APP)
     os.mkfifo("src/pipe.py")
-    for name, target in {"device": "/dev/zero", "outside": tmp_path / "secret.py", "loop": "loop.py"}.items():
+    for name, target in {"device": "/dev/zero", "outside": str(tmp_path / "secret.py"), "loop": "loop.py"}.items():
         Path(f"src/{name}.py").symlink_to(target)
     Path("src/inside.py").symlink_to("app.py")
     Path("src/large.py").write_bytes(b"#" * 11_000_000)

@@ -65,6 +65,8 @@ def test_cases_are_well_formed(file: Path) -> None:
 def test_messages(file: Path, revision: str) -> None:
     faults: list[str] = []
     for case in _cases(file):
+        if revision not in {*case["accepted"], *case["rejected"]}:
+            continue  # such as `true` for a property schema, which is read as an object in legacy revisions
         fault = _fault(_revision(revision), case)
         if revision in case["accepted"] and fault is not None:
             faults.append(f"{case['name']}: valid in {revision}, but {fault}")

@@ -282,7 +282,7 @@ class TestBatches:
         assert len(json.loads(event.answer)) == 1_000
 
     def test_a_batch_that_is_too_long_gets_one_answer(self) -> None:
-        (event,) = server(batches=True).receive(json.dumps([0] * 500_000).encode())
+        (event,) = server(batches=True).receive(json.dumps([0] * 300_000).encode())
         assert isinstance(event, Fault) and event.reason == "a batch may have at most 1,000 messages"
         assert json.loads(event.answer)["error"]["code"] == -32600
 

@@ -100,8 +100,8 @@ def compose(places: Sequence[Path]) -> Composed:
     left_out: dict[str, str] = {}
     text = merge(_BASE, onto, [])
     for place in places:
-        files = (place / "head.ts", place / "base.ts") if place.is_dir() else (place, _BASE)
-        change = replace(proposed(*map(str, files)), name=place.name)
+        head, base = (place / "head.ts", place / "base.ts") if place.is_dir() else (place, _BASE)
+        change = replace(proposed(str(head), str(base)), name=place.name)
         try:
             text = merge(_BASE, onto, [*applied, change])
         except InputError as error:
