@@ -176,3 +176,19 @@ class TestHostileLogs:
                 assert json.loads(process.stdout.readline())["id"] == id_
             process.stdin.close()
             assert process.wait() == 0
+
+
+@pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])
+def test_boolean_schemas_are_a_warning(member: str, value: bool, revision: str, cli: Cli, tmp_path: Path) -> None:
+    tool = {"name": "t", "inputSchema": {"type": "object"}, member: {"type": "object", "properties": {"x": value}}}
+    page = {"tools": [tool], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    (tmp_path / "log").write_text(json.dumps({"jsonrpc": "2.0", "id": 1, "result": page}))
+    is_legacy = revision < "2026"
+    done = cli("validate", "--revision", revision, tmp_path / "log", "--format", "json")
+    found = json.loads(done.out.splitlines()[-1])
+    assert found["valid"]
+    assert [one["pointer"] for one in found["warnings"]] == [f"/result/tools/0/{member}/properties/x"] * is_legacy
+    printed = cli("validate", "--revision", revision, tmp_path / "log").out
+    assert ("  warning: /result/tools/0/" in printed) is is_legacy

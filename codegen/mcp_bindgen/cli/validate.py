@@ -2,7 +2,8 @@
 
 The JSON output has one object per line for each message: ``source``, ``line``, ``kind``, ``method``, ``id``,
 ``asked_on`` (the line of the request that it answers), ``revision`` (the one that it must conform to, if known),
-``valid``, ``accepted`` (revision -> type) and ``refused`` (revision -> a list of ``pointer`` and ``reason``).
+``valid``, ``accepted`` (revision -> type), ``refused`` (revision -> a list of ``pointer`` and ``reason``) and
+``warnings`` (a list of the same).
 """
 
 import json

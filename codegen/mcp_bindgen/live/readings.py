@@ -3,10 +3,11 @@
 import json
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import clip
+from mcp_bindgen.json_values import as_list, as_object
 from mcp_bindgen.live.bindings import package_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Reading:
         revision: the revision that it must conform to; None if the log does not say.
         accepted: revision -> what it takes the message for.
         refused: revision -> where it refuses the message, and why.
+        warnings: what other clients of its revision may refuse.
     """
 
     kind: str
@@ -45,6 +47,7 @@ class Reading:
     revision: str | None = None
     accepted: Mapping[str, str] = field(default_factory=dict[str, str])
     refused: Mapping[str, "Sequence[Broken]"] = field(default_factory=dict[str, "Sequence[Broken]"])
+    warnings: "Sequence[Broken]" = ()
 
     @property
     def is_valid(self) -> bool:
@@ -142,7 +145,9 @@ class Reader:
         if asked is not None and asked.method == INITIALIZE and self._pinned is None:
             chosen = result.get("protocolVersion")
             self._revision = chosen if isinstance(chosen, str) else self._revision
-        return self._reading("result", found, names, id_, asked)
+        reading = self._reading("result", found, names, id_, asked)
+        era = next((judge.binding.era for name, judge in self._judges.items() if name == reading.revision), "")
+        return reading if era == "modern" else replace(reading, warnings=tuple(_boolean_schemas(result)))
 
     def _read_batch(self, values: list[Any], line: int) -> Reading:
         from mcp_runtime.core.protocol.calls import check_batch
@@ -204,6 +209,19 @@ class Reader:
         return any(method is not None and not judge.result(method, result) for judge, method in methods)
 
 
+def _boolean_schemas(result: Mapping[str, Any]) -> "Iterator[Broken]":
+    """Iterate over properties of tools whose schema is true or false, an object up to 2025-11-25 (schema.ts, Tool)."""
+    from mcp_runtime.core.protocol.jsonrpc import spell_pointer
+    from mcp_runtime.core.protocol.rules import Broken
+
+    for index, tool in enumerate(as_list(result.get("tools"))):
+        for name in ("inputSchema", "outputSchema"):
+            for key, value in as_object(as_object(as_object(tool).get(name)).get("properties")).items():
+                if isinstance(value, bool):
+                    place = spell_pointer(("result", "tools", index, name, "properties", key))
+                    yield Broken(place, "is a boolean, over which clients up to 2025-11-25 may lose all tools")
+
+
 def _own_revision(method: str, params: Mapping[str, Any]) -> str | None:
     """Return the revision that a call itself names."""
     from mcp_runtime.core.protocol.jsonrpc import is_object
@@ -226,6 +244,8 @@ def lines_of(file: str, line: int, reading: Reading) -> Iterator[str]:
         reasons = [f"{place.pointer or '/'}: {place.reason}" for place in broken]
         yield f"  refused by {_span(revisions, reading)}: {reasons[0]}"
         yield from (f"    {reason}" for reason in reasons[1:MAX_REASONS])
+    for place in reading.warnings[:MAX_REASONS]:
+        yield f"  warning: {clip(place.pointer, MAX_SHOWN)}: {place.reason}"
 
 
 def _title(reading: Reading) -> str:
@@ -271,4 +291,5 @@ def facts_of(file: str, line: int, reading: Reading) -> dict[str, Any]:
             revision: [broken._asdict() for broken in found][:MAX_REASONS]
             for revision, found in reading.refused.items()
         },
+        "warnings": [place._asdict() for place in reading.warnings[:MAX_REASONS]],
     }
