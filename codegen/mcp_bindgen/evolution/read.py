@@ -45,7 +45,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """What is compared, the types that the files declare, and the blocks of pages that were left out."""
+    """The sides to compare, the types that the files declare, and the blocks of pages that were left out."""
 
     base: Side
     head: Side

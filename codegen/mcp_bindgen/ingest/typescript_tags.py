@@ -43,7 +43,7 @@ _PROSE = frozenset("""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doc:
-    """What a documentation comment says: prose, and the tags split off from it."""
+    """The content of a documentation comment: prose, and the tags split off from it."""
 
     text: str = ""
     tags: Tags = field(default_factory=dict[str, str | bool])

@@ -69,7 +69,7 @@ def _leaves(shape: Shape, declarations: Declarations) -> tuple[Shape, ...]:
 
 
 def _are_apart(first: Shape, second: Shape, declarations: Declarations) -> bool:
-    """Whether no value is of both types, neither of them a union."""
+    """Return whether two types, neither of them a union, have no value in common."""
     match resolve(first, declarations), resolve(second, declarations):
         case (Literal() as one, Literal() as other):
             return not {*one.each()} & {*other.each()}
@@ -99,7 +99,7 @@ def _json_type(shape: Shape) -> str:
 
 
 def _are_tagged(first: Flat, second: Flat, declarations: Declarations) -> bool:
-    """Whether one object requires a property that the other rejects, or has with a type of other values."""
+    """Return whether one object requires a property that the other rejects, or gives a type without common values."""
     for one, other in ((first, second), (second, first)):
         for name, property_ in one.properties.items():
             partner = other.properties.get(name)
@@ -112,7 +112,7 @@ def _are_tagged(first: Flat, second: Flat, declarations: Declarations) -> bool:
 
 
 def _are_other(first: Shape, second: Shape, declarations: Declarations) -> bool:
-    """Whether no value is of both types, as far as that shows without the properties of objects."""
+    """Return whether two types have no value in common, as far as shows without the properties of objects."""
     are_objects = all(_json_type(resolve(shape, declarations)) == "object" for shape in (first, second))
     return not are_objects and _are_apart(first, second, declarations)
 

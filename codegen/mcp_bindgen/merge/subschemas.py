@@ -44,7 +44,7 @@ def admit_booleans(definitions: Mapping[str, Definition]) -> tuple[dict[str, Def
 
 
 def _is_schema(struct: Struct) -> bool:
-    """Whether an object is the schema of an object, whose properties are any schemas."""
+    """Return whether an object is the schema of an object, whose properties are any schemas."""
     type_, properties = struct.field("type"), struct.field(_PROPERTIES)
     if type_ is None or properties is None or type_.constant is None or type_.constant.values != ("object",):
         return False

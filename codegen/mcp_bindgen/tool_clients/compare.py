@@ -22,7 +22,7 @@ from mcp_bindgen.values.builder import Step
 
 METHOD = "tools/call"
 WITHHELD = frozenset(("tool-changed", "tool-description-changed"))
-"""What no caller notices; but a Host asks a person again before it offers such a tool to a model."""
+"""Changes that no caller notices; but a Host asks a person again before it offers such a tool to a model."""
 MAX_TEXTS = 50
 """How many changed texts of one schema are shown."""
 MAX_TEXT = 200

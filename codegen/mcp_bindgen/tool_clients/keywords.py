@@ -45,7 +45,7 @@ _PREFIXES = ("x-", "ui:", "$comment")
 
 
 def is_annotation(keyword: str) -> bool:
-    """Whether a keyword says something for people, editors or models, and nothing about which values are valid."""
+    """Return whether a keyword is for people, editors or models, and does not affect which values are valid."""
     return keyword in _SAID or keyword.startswith(_PREFIXES)
 
 

@@ -231,7 +231,7 @@ def plain(schema: Any, root: Any) -> Any:
 
 
 _BASES = frozenset(("$id", "id", "$anchor", "$dynamicAnchor"))
-"""What references are relative to, which `plain` spells as pointers from the root."""
+"""The bases of references, which `plain` spells as pointers from the root."""
 
 
 def read(schema: Any) -> Protocol:

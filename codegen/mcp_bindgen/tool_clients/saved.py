@@ -86,7 +86,7 @@ def _is_named(value: Any) -> bool:
 
 
 def _is_tool(value: Any) -> bool:
-    """Whether a value on its own is a tool: it has a name and a schema."""
+    """Return whether a value on its own is a tool: it has a name and a schema."""
     inner = as_object(as_object(value).get("function")) or as_object(value)
     return "name" in inner and any(name in inner for name in _SCHEMAS)
 

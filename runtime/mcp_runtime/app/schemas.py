@@ -242,7 +242,7 @@ def text_of(value: Any) -> str:
 
 
 def writes_names(kind: Any) -> bool:
-    """Whether the author of a model has asked for the names of its fields, instead of their aliases."""
+    """Return whether the author of a model asked for the names of its fields, instead of their aliases."""
     config: Any = getattr(kind, "model_config", None) or getattr(kind, "__pydantic_config__", None) or {}
     return config.get("serialize_by_alias") is False
 
@@ -260,7 +260,7 @@ def _lost(value: Any, path: str = "") -> str:
 
 
 _SUSPECT: Final = re.compile("null|NaN|Infinity")
-"""What may be left of a number that JSON cannot express."""
+"""The values that pydantic may leave of a number that JSON cannot express."""
 _ANY: Final = TypeAdapter[Any](Any)
 
 

@@ -85,7 +85,7 @@ def as_function(given: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_partial(given: object) -> "TypeGuard[partial[Any]]":
-    """Whether something that can be called is a partial."""
+    """Return whether a callable is a partial."""
     return isinstance(given, partial)
 
 

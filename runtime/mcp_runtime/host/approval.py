@@ -35,7 +35,7 @@ _masker: Final = Masker()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What an entry of a configuration starts or reaches.
+    """The program that an entry of a configuration starts, or the URL that it reaches.
 
     Its text is what a person approves: the command as a shell would take it, or the URL, with secrets masked.
 
@@ -131,7 +131,7 @@ def _escaped(character: str) -> str:
 
 
 async def is_approved(entry: Any, approve: Callable[[Any], bool | Awaitable[bool]], kept_in: Path | None) -> bool:
-    """Whether a server of a configuration may be started; the caller asks about one at a time.
+    """Return whether a server of a configuration may be started; the caller asks about one at a time.
 
     Args:
         entry: its `ServerEntry`.

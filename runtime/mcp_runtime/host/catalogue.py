@@ -76,7 +76,7 @@ class HostTool:
         return found
 
     def hint(self, name: str) -> bool:
-        """Whether one of its annotations is true, and its server trusted: those of others decide nothing.
+        """Return whether one of its annotations is true, and its server trusted: those of others decide nothing.
 
         Args:
             name: the annotation: ``readOnlyHint``, ``idempotentHint``.

@@ -69,7 +69,7 @@ class Resource:
     any_slash: bool = False
 
     def names(self, issuer: str) -> bool:
-        """Whether an issuer is one of its issuers."""
+        """Return whether an issuer is one of its issuers."""
         return any(issuer in _spellings(each, any_slash=self.any_slash) for each in self.issuers)
 
     def known(self, is_known: Callable[[str], object]) -> str:

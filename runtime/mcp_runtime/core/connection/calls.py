@@ -192,7 +192,7 @@ class Call(ReceivedCall):
         self.keeper: Keeper | None = None
 
     def lacks(self, scopes: Collection[str]) -> bool:
-        """Whether its sender lacks one of these `scopes`, where the transport has authorization."""
+        """Return whether its sender lacks one of these `scopes`, where the transport has authorization."""
         return self.channel.lacks(scopes, self.principal)
 
     def require(self, scopes: Collection[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 _ESCAPES: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _RESERVED: Final = frozenset(":/?#[]@!$&'()*+,;=%\\")
-"""What means something else without its escape; and the backslash, which some programs read as a slash."""
+"""Characters with another meaning if they are not escaped; and the backslash, which some programs read as a slash."""
 _ILLEGAL: Final = re.compile(r"[^\x21-\x7e]+")
 
 
@@ -52,7 +52,7 @@ def within(held: str, uri: str) -> str | None:
 
 
 def listed(uri: str, uris: frozenset[str]) -> bool:
-    """Whether a URI is one of several, in whichever spelling.
+    """Return whether a URI is one of several, in whichever spelling.
 
     Args:
         uri: the URI.

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from mcp_runtime.core.connection.background import bounded
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Interrupted, Repeat, write_result
@@ -156,9 +157,8 @@ def pause_before(repeats: int) -> float:
 
 async def _pause(connection: Connection, seconds: float) -> None:
     """Wait, but not longer than the connection lasts."""
-    if seconds:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(connection.wait_closed(), seconds)
+    with suppress(TimeoutError):
+        await bounded(connection.wait_closed(), seconds)
 
 
 async def answer_all(connection: Connection, method: AnyMethod, requests: dict[str, Any]) -> dict[str, Any]:

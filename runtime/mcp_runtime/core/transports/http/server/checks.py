@@ -53,7 +53,7 @@ REMEMBERED: Final = 64
 
 
 def is_framed(headers: Iterable[tuple[bytes, bytes]], version: str) -> bool:
-    """Whether all recipients of a request agree on where its body ends.
+    """Return whether all recipients of a request agree on where its body ends.
 
     Its only transfer coding is chunked, and there is no length beside it (RFC 9112, 6.1 and 6.3).
     """
