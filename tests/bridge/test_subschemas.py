@@ -102,6 +102,16 @@ async def test_a_server_of_an_older_revision_writes_objects(package: Any) -> Non
     assert any(b'"properties":{"a":{},"b":{"not":{}},"c":{"type":"null"}}' in text for text in seen)
 
 
+@pytest.mark.parametrize("package", LEGACY, ids=lambda package: package.REVISION)
+@pytest.mark.parametrize("value", [None, 1, "x", [], [True], 1.5])
+async def test_what_is_no_schema_restricts_nothing_for_older_peers(package: Any, value: Any) -> None:
+    schema = {"type": "object", "properties": {"x": value, "y": {"type": "null"}}}
+    async with connect_memory(Modern([{"name": "t", "inputSchema": schema}])) as peer:
+        found = await (await package.Client.open(peer, options=ClientOptions(revisions="own"))).list_tools()
+    assert found.unusable == ()
+    assert found.tools[0].input_schema.model_dump(mode="json")["properties"] == {"x": {}, "y": {"type": "null"}}
+
+
 @pytest.mark.parametrize("root", [True, False])
 @pytest.mark.parametrize("is_bridged", [False, True], ids=["own", "bridged"])
 async def test_the_root_of_a_schema_is_an_object(root: bool, is_bridged: bool) -> None:

@@ -56,6 +56,11 @@ def _handles(method: str, handler: Callable[[dict[str, Any]], Any]) -> Callable[
     return lambda server: server.changed.update({method: handler})
 
 
+def _any_of(name: str) -> dict[str, Any]:
+    """Return the tool with a property of any value in one of its schemas."""
+    return {**TOOL, name: {**TOOL[name], "properties": {**TOOL[name]["properties"], "any": True}}}
+
+
 def _without(server: Server, name: str) -> None:
     server.offers = {key: value for key, value in server.offers.items() if key != name}
 
@@ -152,6 +157,16 @@ BUGS: Final[dict[str, tuple[str, str, Callable[[Server], Any]]]] = {
             pages=False,
             edit=_in_result("tools/list", lambda r: {"tools": [SPACED]}),
         ),
+    ),
+    "boolean argument": (
+        OLD,
+        "robust.schemas",
+        _edit(pages=False, edit=_in_result("tools/list", lambda r: {"tools": [_any_of("inputSchema")]})),
+    ),
+    "boolean result": (
+        OLD,
+        "robust.schemas",
+        _edit(pages=False, edit=_in_result("tools/list", lambda r: {"tools": [_any_of("outputSchema")]})),
     ),
     "name twice": (
         OLD,

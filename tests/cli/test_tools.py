@@ -29,6 +29,19 @@ LISTED = [
 ]
 
 
+LISTS_AS_IT_IS = """\
+import json, sys
+about = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "test", "version": "1"}}
+results = {"initialize": about, "tools/list": json.load(open(sys.argv[1]))}
+for message in map(json.loads, sys.stdin):
+    found = results.get(message["method"])
+    answer = {"result": found} if found else {"error": {"code": -32601, "message": "no"}}
+    if "id" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"""
+"""A server that lists what is in a file, valid or not."""
+
+
 def serve(path: Path) -> tuple[object, ...]:
     """Return the command line that serves the tools of a file."""
     return ("--", quick_python(), SERVED, path)
@@ -158,6 +171,13 @@ class TestCheck:
         everything = cli("tools", "check", "--from", path, "--all", expect=1).out
         assert '{"method": "tools/call", "params": {"name": "say", "arguments": {"text": "example"}}}' in everything
         cli("tools", "check", "--from", path, "--fail-on", "never")
+
+    def test_a_tool_that_cannot_be_read_is_not_removed(self, tmp_path: Path, cli: Cli) -> None:
+        path = self.prepare(tmp_path, cli, inputSchema={"type": "array"})
+        (tmp_path / "lists.py").write_text(LISTS_AS_IT_IS)
+        out = cli("tools", "check", "--", quick_python(), "lists.py", path, expect=1).out
+        assert "warning tool-invalid" in out and "tool-removed" not in out
+        assert "A Host with this lock withholds 1 changed tool." in out
 
     def test_an_undecided_change_fails_until_it_is_accepted(self, tmp_path: Path, cli: Cli) -> None:
         schema = objects({"text": {"type": "string", "format": "email"}, "loud": {"type": "boolean"}}, "text")

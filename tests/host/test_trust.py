@@ -8,7 +8,8 @@ import pytest
 from host.serving import InMemory
 from mcp_bindings import App, Client, ClientOptions, Context, ServerOptions, ToolAnnotations, v2025_06_18, v2025_11_25
 from mcp_runtime.core.errors import RequestTimeout
-from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
+from mcp_runtime.extensions.skills import Skills
+from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
 from mcp_runtime.host import Decision, Host, Policy, ToolCall, allow_all, ask_unless_read_only, read_only
 from mcp_runtime.host.config import parse
 from support.lists import PACKAGES, server_of
@@ -112,6 +113,25 @@ async def test_other_revisions_have_no_such_tools(package: Any) -> None:
     server = InMemory(name="s", command=("x",), make=lambda: server_of(package, {"tools": tools}))
     async with Host([server], Client, policy=allow_all) as host:
         assert list(host.view().tools) == ["s__t"]
+
+
+def deferring() -> App:
+    app: App = App("s", extensions=[Tasks(MemoryTaskStore())])
+
+    @app.tool(task="required")
+    async def bake(ctx: Context) -> str:
+        """Bake for clients that poll."""
+        await defer(ctx)
+        return "baked"
+
+    return app
+
+
+@pytest.mark.parametrize("given", [[], [Tasks()], [Skills()]], ids=["none", "tasks", "skills"])
+async def test_tools_of_the_extension_run_as_tasks(given: list[Any]) -> None:
+    server = InMemory(name="s", command=("x",), make=deferring)
+    async with Host([server], Client, policy=allow_all, extensions=given) as host:
+        assert (await host.view().call("s__bake", {})).text() == "baked"
 
 
 def slow() -> App:

@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from mcp_bindgen.live.mask import message_mask
 from mcp_bindgen.mock import server
+from mcp_bindgen.mock.session import read_session
 from mcp_bindings import Client, v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.testing import connect
@@ -128,6 +129,32 @@ def test_a_file_that_is_not_a_session_is_one_line(cli: Cli, tmp_path: Path, text
     path.write_text(text, "utf-8")
     (line,) = cli("mock", "--session", path, expect=2).err.splitlines()
     assert BAD[text] in line
+
+
+LEFT_OUT = {
+    '{"conversation": 1, "from": "cli': "is cut off in the middle",
+    "[" * 100_000: "is cut off in the middle",
+    "5": "has no message of a conversation",
+    "null": "has no message of a conversation",
+    '{"message": {}}': "has no message of a conversation",
+    '{"conversation": "1", "message": {}}': "has no message of a conversation",
+    '{"session": 1}': "has no message of a conversation",
+}
+
+
+async def test_lines_that_are_not_messages_are_left_out(session: Path, tmp_path: Path) -> None:
+    lines = session.read_text("utf-8").splitlines()
+    places = [3 * number + 2 for number in range(len(LEFT_OUT))]
+    for place, text in zip(places, LEFT_OUT, strict=True):
+        lines.insert(place - 1, text)
+    damaged = tmp_path / "s.jsonl"
+    damaged.write_text("\n".join(lines), "utf-8")
+    found = read_session(damaged)
+    assert [(each.where.line, each.message) for each in found.unreadable] == list(
+        zip(places, LEFT_OUT.values(), strict=True)
+    )
+    async with connect(server(session=damaged), Client) as client:
+        assert (await client.call_tool(name="serve", arguments={"tea": "green"})).is_error is not True
 
 
 HOSTILE = [

@@ -1,17 +1,20 @@
 """What a client of skills accepts, and what it refuses."""
 
+import random
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import skills as types
 from mcp_runtime.core.errors import MissingCapability
+from mcp_runtime.core.protocol.jsonrpc import is_object
 from mcp_runtime.extensions.extension import Extension
 from mcp_runtime.extensions.skills import Cache, SkillError, iter_skills, load_skill, read_directory
 from mcp_runtime.extensions.skills.frontmatter import read_frontmatter
+from support.lists import Raw
 from support.skills import HINTS, OWN, TEXT, URI, app, digest, file, make_folder, opened, write
 
 
@@ -55,6 +58,53 @@ class Liar(Extension):
 
 def lying(**lies: Any) -> mcp.App:
     return mcp.App("x", extensions=[Liar(**lies)])
+
+
+def catalogue(dice: random.Random) -> tuple[list[Any], list[str], list[str]]:
+    """Return a catalogue in which some entries are not valid, the URIs of those that are, and pointers to the rest."""
+    entries: list[Any] = []
+    right: list[str] = []
+    pointers: list[str] = []
+    for number in range(20):
+        uri = f"skill://s{number}/SKILL.md"
+        entry: Any = {"uri": uri, "frontmatter": {"name": f"s{number}"}, "resources": [file(uri)]}
+        wrong = dice.choice((None, None, *WRONG_ENTRIES))
+        if wrong is None:
+            right.append(uri)
+        else:
+            pointers.append(f"/skills/{number}")
+            entry = {**entry, **wrong} if is_object(wrong) else wrong
+        entries.append(entry)
+    return entries, right, pointers
+
+
+WRONG_ENTRIES: Final[tuple[Any, ...]] = (
+    5,
+    "skill://x/SKILL.md",
+    [],
+    {"uri": 5},
+    {"frontmatter": None},
+    {"frontmatter": "name: x"},
+    {"resources": "static"},
+    {"resources": [{"uri": "skill://x/SKILL.md", "size": 1}]},
+    {"resources": [file(size="large")]},
+)
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_one_wrong_entry_does_not_hide_the_other_skills(seed: int) -> None:
+    entries, right, pointers = catalogue(random.Random(seed))
+
+    class Listing(Liar):
+        async def list(self, params: Any, ctx: Any) -> Any:
+            return Raw({**HINTS, "skills": entries})
+
+    async with opened(mcp.App("x", extensions=[Listing()])) as client:
+        page = await types.ClientMixin(client.__caller__).list_skills()
+        assert [entry.uri for entry in page.skills] == right
+        assert [each.pointer for each in page.unusable] == pointers
+        assert all("\n" not in str(each) for each in page.unusable)
+        assert [entry.uri async for entry in iter_skills(client)] == right
 
 
 NO_DIGESTS = (

@@ -1,5 +1,6 @@
 """Which changes break callers of a tool, proven by arguments or results; which do not; and which are undecided."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -157,6 +158,14 @@ class TestAnswers:
 
 
 class TestTools:
+    @pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "never locked")])
+    def test_a_listed_tool_that_is_not_valid_is_not_removed(self, names: tuple[str, ...]) -> None:
+        old = contract([tool(name, {"type": "object"}) for name in "abc"])
+        kept = [tool(name, {"type": "object"}) for name in "abc" if name not in names]
+        new = replace(contract(kept), invalid=dict.fromkeys(names, "/inputSchema: is not an object"))
+        found = [(f.rule.id, f.place, f.new) for f in compare(old, new)]
+        assert found == [("tool-invalid", name, "/inputSchema: is not an object") for name in names if name in "abc"]
+
     def test_added_and_removed_tools_are_found(self) -> None:
         found = findings([tool("a", objects({"x": S}, "x"))], [tool("b", {"type": "object"})])
         assert [(f.rule.id, f.severity) for f in found] == [

@@ -78,6 +78,20 @@ def test_pages_of_a_recording_are_one_list(tmp_path: Path) -> None:
     assert [tool.name for tool in contract.tools] == ["f0", "f1", "f2"]
 
 
+@pytest.mark.parametrize(
+    "wrong", ["{", "[1, 2", "nothing", '{"a": NaN}', "\ufffd", '{"id": 1, "result": {"tools": [{"na']
+)
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_a_line_of_a_recording_that_is_not_json_is_left_out(wrong: str, place: int, tmp_path: Path) -> None:
+    pages = [json.dumps({"id": n, "result": {"tools": [{**MCP, "name": f"f{n}"}]}}) for n in range(3)]
+    pages.insert(place, wrong)
+    (tmp_path / "x.jsonl").write_text("\n".join(pages), "utf-8")
+    found = Diagnostics()
+    assert [tool.name for tool in read_contract(tmp_path / "x.jsonl", found).tools] == ["f0", "f1", "f2"]
+    [warning] = found
+    assert warning.where.line == place + 1 and warning.message.endswith("; the line is left out")
+
+
 @pytest.mark.parametrize("form", OTHERS)
 def test_anything_else_is_an_error_that_says_what_to_give(form: str, tmp_path: Path) -> None:
     value, reason = OTHERS[form]

@@ -19,6 +19,7 @@ REVISIONS: Final = tuple(released())
 
 _OWN: Final[Mapping[str, str]] = {
     "robust.arguments": "A server answers arguments that the input schema of the tool does not accept with an error.",
+    "robust.schemas": "Up to 2025-11-25, the schema of an argument or a result is an object, which all clients read.",
     "robust.survives": "A server survives whatever its client sends, and goes on.",
     "robust.memory": "A server needs no memory that grows with hostile messages.",
     "robust.many": "A server answers many requests at once, each once.",

@@ -56,6 +56,8 @@ def mock(
         revision=revision or "",
     )
     made = make(options, over_http=http)
+    for line in made.unreadable:
+        print(f"{line.where}: left out: {line.message}", file=sys.stderr)
     for other, number in made.left_out.items():
         left = f"{count(number, 'message')} of the client in {other} left out; --revision {other} replays them"
         print(f"{session}: {left}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """List the tools of a live server, given as a program or a URL."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
@@ -35,7 +36,7 @@ def contract_of(server: Server, timeout: float, diagnostics: Diagnostics, *, fin
             diagnostics.warning(Location(source=str(info.get("name") or name_of(target))), f"{one}; skipped")
         shown = (await _list(target, said, probe, declares=False))[1] if find_gated else tools
         names = {str(tool.get("name")) for tool in shown}
-        return make_contract(
+        contract = make_contract(
             tools,
             server=str(info.get("name", "")),
             version=str(info.get("version", "")),
@@ -43,6 +44,7 @@ def contract_of(server: Server, timeout: float, diagnostics: Diagnostics, *, fin
             diagnostics=diagnostics,
             gated=frozenset(tool.get("name") for tool in tools if str(tool.get("name")) not in names),
         )
+        return replace(contract, invalid={one.name: one.reason for one in unusable if one.name})
 
     late, failed = "did not list its tools", "the server's tools cannot be listed"
     return talk(target, listed, timeout=timeout, late=late, failed=failed)

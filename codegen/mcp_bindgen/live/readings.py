@@ -147,7 +147,8 @@ class Reader:
             self._revision = chosen if isinstance(chosen, str) else self._revision
         reading = self._reading("result", found, names, id_, asked)
         era = next((judge.binding.era for name, judge in self._judges.items() if name == reading.revision), "")
-        return reading if era == "modern" else replace(reading, warnings=tuple(_boolean_schemas(result)))
+        warnings = () if era == "modern" else tuple(boolean_schemas(as_list(result.get("tools"))))
+        return replace(reading, warnings=warnings)
 
     def _read_batch(self, values: list[Any], line: int) -> Reading:
         from mcp_runtime.core.protocol.calls import check_batch
@@ -209,12 +210,12 @@ class Reader:
         return any(method is not None and not judge.result(method, result) for judge, method in methods)
 
 
-def _boolean_schemas(result: Mapping[str, Any]) -> "Iterator[Broken]":
+def boolean_schemas(tools: Sequence[Any]) -> "Iterator[Broken]":
     """Iterate over properties of tools whose schema is true or false, an object up to 2025-11-25 (schema.ts, Tool)."""
     from mcp_runtime.core.protocol.jsonrpc import spell_pointer
     from mcp_runtime.core.protocol.rules import Broken
 
-    for index, tool in enumerate(as_list(result.get("tools"))):
+    for index, tool in enumerate(tools):
         for name in ("inputSchema", "outputSchema"):
             for key, value in as_object(as_object(as_object(tool).get(name)).get("properties")).items():
                 if isinstance(value, bool):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.mock import MockOptions
 from mcp_bindgen.mock.faults import Faults
 from mcp_bindgen.mock.lock import lock_server
@@ -32,6 +32,7 @@ class Mock:
         calls: the method and params of each request, keyed by wire names.
         unrecorded: why requests were refused that a session does not have.
         left_out: the numbers of messages of a session in revisions that are not replayed.
+        unreadable: lines of a session that are left out.
     """
 
     server: "ServerHandlers"
@@ -40,6 +41,7 @@ class Mock:
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
     unrecorded: list[str] = field(default_factory=list[str])
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    unreadable: Diagnostics = field(default_factory=Diagnostics)
 
 
 def make(options: MockOptions, *, over_http: bool = False) -> Mock:
@@ -60,7 +62,7 @@ def make(options: MockOptions, *, over_http: bool = False) -> Mock:
         unrecorded: list[str] = []
         recorded = read_session(Path(session), revision)
         served = session_server(recorded, unrecorded)
-        mock = Mock(served, faults, unrecorded=unrecorded, left_out=recorded.left_out)
+        mock = Mock(served, faults, unrecorded=unrecorded, left_out=recorded.left_out, unreadable=recorded.unreadable)
     else:
         raise InputError.at("mock", "--seed, --examples and --package are for a lock file, --revision for a session")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_bindgen.diagnostics import InputError, Location, refuse_os_errors
-from mcp_bindgen.json_values import is_list, is_object
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_os_errors
+from mcp_bindgen.json_values import NOT_JSON, is_list, is_object
 from mcp_bindgen.live.bindings import revisions
 from mcp_bindgen.live.record import FORMAT
 
@@ -65,6 +65,7 @@ class Session:
         instructions: how to use the server.
         rounds: the messages of the client, except those that the runtime answers, in order.
         left_out: the numbers of messages in other revisions.
+        unreadable: lines that are not a message of a conversation, which are left out.
     """
 
     revision: str
@@ -73,6 +74,7 @@ class Session:
     instructions: str | None
     rounds: list[Round]
     left_out: Mapping[str, int]
+    unreadable: Diagnostics
 
 
 class _Conversation:
@@ -144,12 +146,12 @@ def read_session(path: Path, revision: str = "") -> Session:
         revision: the revision; by default the one of most messages.
 
     Raises:
-        InputError: it is not a recorded session, is cut off, or has no conversation in the revision, or in a released
-            one.
+        InputError: it is not a recorded session, or has no conversation in the revision, or in a released one.
     """
     conversations: dict[int, _Conversation] = defaultdict(_Conversation)
     rounds: list[Round] = []
-    for line, entry in _entries(path):
+    unreadable = Diagnostics()
+    for line, entry in _entries(path, unreadable):
         conversation = conversations[entry["conversation"]]
         message: Any = entry.get("message")
         for each in message if is_list(message) else [message]:
@@ -161,15 +163,17 @@ def read_session(path: Path, revision: str = "") -> Session:
                 rounds.append(found)
     known = Counter(each.revision for each in rounds if each.revision in revisions())
     if not known:
+        for first in [*unreadable][:1]:
+            raise InputError.at(first.where, first.message)
         raise InputError.at(path, "has no conversation in a released revision")
     revision = revision or known.most_common(1)[0][0]
     if revision not in known:
         raise InputError.at(path, f"has no conversation in {revision}, but in {', '.join(sorted(known))}")
     del known[revision]
-    return _session(revision, [each for each in rounds if each.revision == revision], known)
+    return _session(revision, [each for each in rounds if each.revision == revision], known, unreadable)
 
 
-def _session(revision: str, rounds: list[Round], left_out: Mapping[str, int]) -> Session:
+def _session(revision: str, rounds: list[Round], left_out: Mapping[str, int], unreadable: Diagnostics) -> Session:
     begun = [each.result for each in rounds if each.method in ("initialize", "server/discover") and each.result]
     first: dict[str, Any] = begun[0] if begun else {}
     metas: list[Any] = [first.get("_meta"), *(each.result.get("_meta") for each in rounds)]
@@ -182,10 +186,11 @@ def _session(revision: str, rounds: list[Round], left_out: Mapping[str, int]) ->
         instructions=instructions if isinstance(instructions, str) else None,
         rounds=[each for each in rounds if each.method not in OWN],
         left_out=left_out,
+        unreadable=unreadable,
     )
 
 
-def _entries(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _entries(path: Path, unreadable: Diagnostics) -> Iterator[tuple[int, dict[str, Any]]]:
     """Iterate over the lines of a session after the first one, with their numbers."""
     with refuse_os_errors(path), path.open("rb") as file:
         for number in range(1, MAX_LINES + 1):
@@ -198,14 +203,14 @@ def _entries(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             try:
                 entry: Any = json.loads(line)
             except (ValueError, RecursionError):
-                reason = "is cut off in the middle" if number > 1 else "is not a recorded session"
-                raise InputError.at(place, f"{reason}: record it with mcp-bindgen proxy --record FILE") from None
+                entry = NOT_JSON
             if number == 1:
                 if not is_object(entry) or entry.get("session") != FORMAT:
                     reason = "is not a recorded session: record it with mcp-bindgen proxy --record FILE"
                     raise InputError.at(place, reason)
             elif not is_object(entry) or not isinstance(entry.get("conversation"), int):
-                raise InputError.at(place, "has no message of a conversation")
+                reason = "is cut off in the middle" if entry is NOT_JSON else "has no message of a conversation"
+                unreadable.warning(place, reason)
             else:
                 yield number, entry
     raise InputError.at(path, f"has more than {MAX_LINES:,} lines")

@@ -21,7 +21,7 @@ from mcp_bindgen.tool_clients.narrowing import Gap, gaps, meaning, reworded, sma
 from mcp_bindgen.values.builder import Step
 
 METHOD = "tools/call"
-WITHHELD = frozenset(("tool-changed", "tool-description-changed"))
+WITHHELD = frozenset(("tool-changed", "tool-description-changed", "tool-invalid"))
 """Changes that no caller notices; but a Host asks a person again before it offers such a tool to a model."""
 MAX_TEXTS = 50
 """How many changed texts of one schema are shown."""
@@ -40,7 +40,9 @@ def compare(old: Contract, new: Contract) -> Iterator[Finding]:
     before = {tool.name: tool for tool in old.tools}
     after = {tool.name: tool for tool in new.tools}
     for name in sorted(before.keys() | after.keys()):
-        if name not in after:
+        if name in new.invalid and name not in after:
+            yield _finding("tool-invalid", before[name], "", "-", clip(new.invalid[name], MAX_TEXT))
+        elif name not in after:
             yield _removed(before[name])
         elif name not in before:
             yield _finding("tool-added", after[name], "", "-", name)

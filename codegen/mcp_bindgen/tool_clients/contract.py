@@ -7,7 +7,7 @@ listed it, but only the properties that callers rely on.
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -127,12 +127,21 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """The tools of one server, sorted by name; `repeated` are those whose name was already listed."""
+    """The tools of one server, sorted by name.
+
+    Attributes:
+        server: its name.
+        version: its version.
+        tools: the tools.
+        repeated: those whose name was already listed.
+        invalid: the names of tools that it lists, but whose entries are not valid, and why.
+    """
 
     server: str
     version: str
     tools: tuple[Tool, ...]
     repeated: tuple[Tool, ...] = ()
+    invalid: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def lock(self) -> str:
         """Return the text of the lock file."""
@@ -187,7 +196,7 @@ def read_contract(path: Path, diagnostics: Diagnostics) -> Contract:
         InputError: it cannot be read, or is none of these.
     """
     where = Location(source=str(path))
-    value = read_saved(_read(path, where), path)
+    value = read_saved(_read(path, where), path, diagnostics)
     server: Any = {}
     if is_object(value):
         document = value

@@ -27,21 +27,30 @@ _REGISTRY = ("packages", "remotes", "repository")
 _CONFIGURED = ("mcpServers", "servers")
 
 
-def read_saved(data: bytes, path: Path) -> Any:
-    """Return the JSON value in a file, or the list of those in its lines.
+def read_saved(data: bytes, path: Path, diagnostics: Diagnostics) -> Any:
+    """Return the JSON value in a file, or the list of those in its lines; a line that is not JSON is left out.
 
     Raises:
         InputError: it is not JSON.
     """
     problems = Diagnostics()
     value = parse_json(data, str(path), problems)
-    if problems.errors and (lines := [line for line in data.splitlines() if line.strip()])[1:]:
-        found = Diagnostics()
-        values = [parse_json(line, str(path), found) for line in lines]
-        if not found.errors:
-            return values
+    if problems.errors and len(data.splitlines()) > 1:
+        values = [(number, *_line(text)) for number, text in enumerate(data.splitlines(), start=1) if text.strip()]
+        if is_object(values[0][1]):
+            for number, _, reason in values:
+                if reason:
+                    diagnostics.warning(Location(source=str(path), line=number), f"{reason}; the line is left out")
+            return [value for _, value, reason in values if not reason]
     problems.raise_errors()
     return value
+
+
+def _line(text: bytes) -> tuple[Any, str]:
+    """Return the JSON value on a line, and why it has none; empty if it has one."""
+    found = Diagnostics()
+    value = parse_json(text, "", found)
+    return value, found.errors[0].message if found.errors else ""
 
 
 def tools_in(value: Any, where: Location) -> list[Any]:

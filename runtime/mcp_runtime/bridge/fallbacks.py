@@ -123,10 +123,12 @@ def wrap_schema(schema: dict[str, Any]) -> bool | None:
 
 
 def spell_booleans(schema: dict[str, Any]) -> None:
-    """Spell the schemas of properties as objects, where they are true or false; nothing else changes."""
+    """Spell the schemas of properties as objects; anything else, such as null, becomes `{}`."""
     properties = schema.get("properties")
     if is_object(properties):
-        schema["properties"] = {name: subschema(each) for name, each in properties.items()}
+        schema["properties"] = {
+            name: subschema(each) if isinstance(each, bool | dict) else {} for name, each in properties.items()
+        }
 
 
 def _kinds(schema: Any, defined: Any) -> set[bool]:

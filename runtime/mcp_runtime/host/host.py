@@ -62,7 +62,7 @@ class Host(Generic[ClientT]):
         elicitation: answers `elicitation/create`.
         roots: answers `roots/list`.
         log: receives log messages.
-        extensions: what the clients declare; `Skills` for `skills`.
+        extensions: what the clients declare beside `Tasks`; `Skills` for `skills`.
         strict: whether one wrong entry refuses the configuration, and one invalid item the list of a server, as
             ``ClientOptions(strict=True)`` does. Otherwise they are left out; `HostServer.error` and `unusable` say why.
 
@@ -303,6 +303,11 @@ class Host(Generic[ClientT]):
 
             return handle
 
+        from mcp_runtime.extensions.tasks import Tasks  # no program that opens no server pays for it
+
+        extensions = self._extensions
+        if not any(isinstance(each, Tasks) for each in extensions):
+            extensions = (*extensions, Tasks())  # servers may run a tool only as a task
         answers = {name: bound(answer) for name, answer in self._answers.items()}
         handlers = type("HostHandlers", (self._handlers,), answers)() if answers else None
-        return await self._client.open(peer, handlers=handlers, options=options, extensions=self._extensions)
+        return await self._client.open(peer, handlers=handlers, options=options, extensions=extensions)

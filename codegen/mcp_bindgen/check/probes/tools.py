@@ -11,6 +11,7 @@ from typing import Any, Final
 from mcp_bindgen.check.client import NotJudged, Silent, code_of, told
 from mcp_bindgen.check.probe import Context, Found, probe
 from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.live.readings import boolean_schemas
 from mcp_runtime.core.transports.http.mirrored import parameters
 
 MAX_LIST: Final = 40_000
@@ -69,6 +70,17 @@ async def names(context: Context) -> str | None:
             context.find(Found("tools.name-length", f"a name of a tool has {len(name)} characters", name[:40]))
         if not _NAME.fullmatch(name):
             context.find(Found("tools.name-characters", f"the name of a tool is {name!r}", name))
+    return None
+
+
+@probe("robust.schemas")
+async def schemas(context: Context) -> str | None:
+    """Look at the schemas of properties, which older clients take for objects."""
+    for tool in await context.listed("tools") if context.peer.is_legacy else ():
+        if place := next(boolean_schemas([tool]), None):
+            name = str(tool.get("name"))
+            pointer = place.pointer.removeprefix("/result/tools/0")
+            context.find(Found("robust.schemas", f"{name}: {pointer} {place.reason}", name))
     return None
 
 

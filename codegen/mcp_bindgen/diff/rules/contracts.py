@@ -8,6 +8,13 @@ TOOL_REMOVED = Rule(
     change=Change.NARROWS,
     advice="Keep the old name alongside the new one, or regenerate the client and update its callers.",
 )
+TOOL_INVALID = Rule(
+    id="tool-invalid",
+    purpose="A tool is still listed, but its entry is not valid, so clients leave it out.",
+    change=Change.NARROWS,
+    advice="Correct the entry on the server. A Host with this lock withholds the tool.",
+    severity=Severity.WARNING,
+)
 TOOL_INPUT_NARROWED = Rule(
     id="tool-input-narrowed",
     purpose="Arguments that a tool used to accept may now be rejected.",
