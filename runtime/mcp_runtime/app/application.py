@@ -295,6 +295,7 @@ class Application(ServerHandlers, Generic[StateT]):
             options: those of `mcp_runtime.serve_http`: ``host``, ``port``, ``path`` and more.
 
         Raises:
+            TypeError: there is no such option.
             ValueError: there is no such transport; or as for `serve_http`.
             OSError: it cannot listen on that address and port.
             ModuleNotFoundError: the extra is not installed.

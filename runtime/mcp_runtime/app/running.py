@@ -16,7 +16,7 @@ def run_http(server: ServerHandlers, options: dict[str, Any]) -> None:
         options: those of `mcp_runtime.serve_http`.
 
     Raises:
-        ValueError: as for `serve_http`.
+        TypeError, ValueError: as for `serve_http`.
         OSError: it cannot listen.
         ModuleNotFoundError: the extra is not installed.
     """
@@ -32,7 +32,7 @@ def run_http(server: ServerHandlers, options: dict[str, Any]) -> None:
     given: dict[str, Any] = {**options, "started": started}
     try:
         serve_http(server, **given)
-    except (ValueError, OSError, ModuleNotFoundError) as error:
+    except (TypeError, ValueError, OSError, ModuleNotFoundError) as error:
         if urls:
             raise
         raise for_author(error) from error

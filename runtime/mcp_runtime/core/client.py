@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from mcp_runtime.core.features.listen import Change, Subscription
+from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.core.handlers import Handlers
 from mcp_runtime.core.handshake.client import Opening
 from mcp_runtime.core.peer import Peer
@@ -58,5 +59,6 @@ async def open_any(peer: Peer, *clients: type[Any], **how: Unpack[OpenOptions]) 
         ValueError: the options exclude all of `clients`.
         MissingCapability: the server did not declare a required capability.
     """
+    refuse_unknown(how, OpenOptions.__optional_keys__)
     opening = Opening(peer, how.get("options") or ClientOptions())
     return await opening.open(clients, how.get("handlers", ()), how.get("require", ()))

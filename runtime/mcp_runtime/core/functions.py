@@ -59,14 +59,31 @@ def check_names(cls: type[Any], handlers: Mapping[str, str]) -> None:
             warnings.warn(f"{where} handles nothing: did you mean {meant}?", stacklevel=4)
 
 
+def refuse_unknown(given: Collection[str], known: Collection[str]) -> None:
+    """Refuse keyword arguments that a function passes on as options, and that are none.
+
+    Args:
+        given: the names of the arguments.
+        known: the names of the options.
+
+    Raises:
+        TypeError: an option does not exist.
+    """
+    for name in given:
+        if name not in known:
+            meant = _like(name, known, 0.6)
+            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(known))}"
+            raise TypeError(f"unexpected keyword argument {name!r}: {hint}")
+
+
 def _bare(name: str) -> str:
     return name.replace("/", "").replace("_", "").lower()
 
 
-def _like(name: str, names: Collection[str]) -> str | None:
+def _like(name: str, names: Collection[str], likeness: float = _LIKENESS) -> str | None:
     from difflib import get_close_matches  # Few classes have methods with other names.
 
-    found = get_close_matches(name, names, 1, _LIKENESS)
+    found = get_close_matches(name, names, 1, likeness)
     return found[0] if found else None
 
 

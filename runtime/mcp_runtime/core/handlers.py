@@ -5,7 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.core.binding import Binding
-from mcp_runtime.core.functions import check_names, scopes_of
+from mcp_runtime.core.functions import check_names, refuse_unknown, scopes_of
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 from mcp_runtime.core.options import Caller
 
@@ -112,8 +112,14 @@ class Stub:
 
     @staticmethod
     def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:
-        """Build the params of a method from keyword arguments."""
-        return method.build(arguments)
+        """Build the params of a method, which are a union, from keyword arguments.
+
+        Raises:
+            TypeError: no member of the union has an argument.
+        """
+        params = method.build(arguments)
+        refuse_unknown(arguments, vars(params))
+        return params
 
 
 class Context(Generic[PeerT]):

@@ -4,12 +4,14 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.core.stub import ClientStub
@@ -134,7 +136,7 @@ class Host(Generic[ClientT]):
         Raises:
             ConfigurationError: the file cannot be read; or as for `Host`.
         """
-        return Host(read_file(Path(path), inputs), client, policy=policy, **options)
+        return _host(read_file(Path(path), inputs), client, policy, options)
 
     @staticmethod
     def from_mapping(
@@ -152,7 +154,7 @@ class Host(Generic[ClientT]):
         Raises:
             ConfigurationError: it has no servers; or as for `Host`.
         """
-        return Host(parse(dict(value), inputs), client, policy=policy, **options)
+        return _host(parse(dict(value), inputs), client, policy, options)
 
     @property
     def servers(self) -> Mapping[str, HostServer[ClientT]]:
@@ -311,3 +313,8 @@ class Host(Generic[ClientT]):
         answers = {name: bound(answer) for name, answer in self._answers.items()}
         handlers = type("HostHandlers", (self._handlers,), answers)() if answers else None
         return await self._client.open(peer, handlers=handlers, options=options, extensions=extensions)
+
+
+def _host(servers: Iterable[ServerEntry], client: type[C], policy: Policy, options: dict[str, Any]) -> Host[C]:
+    refuse_unknown(options, signature(Host).parameters)
+    return Host(servers, client, policy=policy, **options)

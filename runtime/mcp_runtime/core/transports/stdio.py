@@ -12,6 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from mcp_runtime.core.connection.transport import Receiver, TransportError
+from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.core.transports import pipes
 from mcp_runtime.core.transports.process import Ending, on_signals
 from mcp_runtime.core.transports.stdio_client import (
@@ -71,6 +72,7 @@ class StdioServerTransport(StdioTransport):
     """
 
     def __init__(self, **options: Unpack[StdioServerOptions]) -> None:
+        refuse_unknown(options, StdioServerOptions.__optional_keys__)
         super().__init__(
             options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES), options.get("grace", DEFAULT_GRACE)
         )
@@ -214,6 +216,7 @@ def serve_stdio(*servers: "ServerHandlers", end_timeout: float = 3.0, **options:
         LifespanError: a lifespan of the servers failed.
         ConnectionClosed: standard input or output is not open.
     """
+    refuse_unknown(options, {*StdioServerOptions.__optional_keys__, "end_timeout"})
     ending = Ending(options.get("grace", DEFAULT_GRACE) + end_timeout)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner, suppress(KeyboardInterrupt):
         runner.run(_serve(servers, options, ending))

@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from typing import IO, TypedDict, Unpack
 
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
+from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.core.transports import pipes
 from mcp_runtime.core.transports.pipes import Descriptor, LineWriter, line_writer
 from mcp_runtime.core.transports.process import Child, child_environment, how_it_ended
@@ -133,6 +134,7 @@ class StdioClientTransport(StdioTransport):
     def __init__(
         self, command: str | PathLike[str], *args: str | PathLike[str], **options: Unpack[StdioClientOptions]
     ) -> None:
+        refuse_unknown(options, StdioClientOptions.__optional_keys__)
         super().__init__(
             options.get("max_message_bytes", DEFAULT_MAX_MESSAGE_BYTES), options.get("grace", DEFAULT_GRACE)
         )

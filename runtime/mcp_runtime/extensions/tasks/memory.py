@@ -8,6 +8,7 @@ from typing import Any, Final, Unpack
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Pool
+from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.extensions.tasks.states import Outcome, Status, TaskRecord
 from mcp_runtime.extensions.tasks.store import (
     NOTHING,
@@ -54,6 +55,7 @@ class MemoryTaskStore(LimitedStore):
         clock: Callable[[], datetime] = lambda: datetime.fromtimestamp(sources.wall(), UTC),
         **limits: Unpack[StoreLimits],
     ) -> None:
+        refuse_unknown(limits, StoreLimits.__optional_keys__)
         super().__init__(**limits)
         self._clock = clock
         self._owners: dict[str, dict[str, _Entry]] = {}

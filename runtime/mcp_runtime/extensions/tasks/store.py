@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import weight
 from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
 
 DEFAULT_LEASE: Final = 10.0
@@ -258,6 +259,7 @@ class LeasedStore(LimitedStore):
     """
 
     def __init__(self, lease: float, **limits: Unpack[StoreLimits]) -> None:
+        refuse_unknown(limits, StoreLimits.__optional_keys__)
         super().__init__(**limits)
         if lease <= 0:
             raise ValueError("a lease must last longer than 0 seconds")

@@ -5,6 +5,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
+from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.core.transports.http.events import Event, EventStore, HttpLimits, MemoryEventStore
 from mcp_runtime.core.transports.http.server.access import HttpServerOptions, SseServerOptions
 
@@ -48,6 +49,7 @@ def asgi_app(*servers: "ServerHandlers", **options: Unpack[HttpServerOptions]) -
     """
     from mcp_runtime.core.transports.http.server.app import HttpApp
 
+    refuse_unknown(options, HttpServerOptions.__optional_keys__)
     return HttpApp(servers, options)
 
 
@@ -84,6 +86,7 @@ def serve_http(
         OSError: it cannot listen on that address and port.
         ModuleNotFoundError: the extra is not installed.
     """
+    refuse_unknown(options, {*HttpServerOptions.__optional_keys__, *(serve_http.__kwdefaults__ or ())})
     with _extra():
         from mcp_runtime.core.transports.http.server.serving import Site, check_address, run
         from mcp_runtime.core.transports.http.server.sse import SseApp
@@ -111,8 +114,10 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
     from mcp_runtime.core.peer import Peer
 
     with _extra():
+        from mcp_runtime.core.transports.http.client.endpoint import HttpClientOptions
         from mcp_runtime.core.transports.http.client.streamable import HttpClientTransport
 
+    refuse_unknown(options, HttpClientOptions.__optional_keys__)
     transport = HttpClientTransport(url, **options)
     async with aclosing(Peer(transport, transport.older)) as peer:
         yield peer
@@ -133,6 +138,7 @@ def sse_app(*servers: "ServerHandlers", **options: Unpack[SseServerOptions]) -> 
     """
     from mcp_runtime.core.transports.http.server.sse import SseApp
 
+    refuse_unknown(options, SseServerOptions.__optional_keys__)
     return SseApp(servers, options)
 
 
@@ -153,8 +159,9 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
     from mcp_runtime.core.peer import Peer
 
     with _extra():
-        from mcp_runtime.core.transports.http.client.posting import SseClientTransport
+        from mcp_runtime.core.transports.http.client.posting import SseClientOptions, SseClientTransport
 
+    refuse_unknown(options, SseClientOptions.__optional_keys__)
     connect = partial(SseClientTransport, url, **options)
     async with aclosing(Peer(connect(), again=connect)) as peer:
         yield peer
