@@ -7,6 +7,7 @@ from functools import cache
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Level, Location, refuse_endless_chains
 from mcp_bindgen.ingest.extensions import ExtensionTable, shipped_extensions, shipped_structure
 from mcp_bindgen.ingest.json_text import parse_json
+from mcp_bindgen.ingest.places import by_path, typescript_places
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.rows import read_docs
 from mcp_bindgen.ingest.shapes import Declaration
@@ -145,6 +146,7 @@ class _Extending:
             sources=(Source(name=self._source.name, sha256=self._source.sha256, kind=self._source.kind.value),),
             errata=(),
             schema={},  # That of the base says nothing about the extension.
+            places=cache(lambda: {**self._base.protocol.places(), **by_path(typescript_places(typescript))}),
         )
         methods = self._methods()
         protocol = add_defaults(replace(protocol, methods=(*protocol.methods, *methods)), default_rows())

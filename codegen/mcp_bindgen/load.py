@@ -9,12 +9,13 @@ import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, clip, refuse_endless_chains
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
-from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.places import by_path, schema_places, typescript_places
+from mcp_bindgen.ingest.revisions import released, shipped_places, shipped_source
 from mcp_bindgen.ingest.rows import read_docs, read_rows
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
@@ -251,6 +252,7 @@ def _protocol(
         dialect=halves.schema.dialect if halves.schema else "",
         container=halves.schema.container if halves.schema else "",
         schema=halves.schema.root if halves.schema else {},
+        places=cache(partial(_places, revision, halves, merged.declarations)),
     )
     warn_of_opaque_facts(protocol, diagnostics)
     protocol, missing = document(
@@ -258,6 +260,15 @@ def _protocol(
     )
     warn_of_missing_docs(missing, halves.where, diagnostics)
     return protocol
+
+
+def _places(revision: str, halves: Halves, declarations: Mapping[str, Declaration]) -> dict[str, Location]:
+    """Return the places in the schema.ts, or in the schema.json without one; a shipped half has the official lines."""
+    if any(source.kind is SourceKind.TYPESCRIPT and source.name.endswith(".json") for source in halves.sources):
+        return shipped_places(revision)
+    found = {name: each.where for name, each in declarations.items() if each.where is not None}
+    typescript = halves.typescript
+    return found | by_path(typescript_places(typescript) if typescript else schema_places(halves.sources[0]))
 
 
 def warn_of_missing_docs(missing: Sequence[str], source: str, diagnostics: Diagnostics) -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
 from mcp_bindgen.bridge.emit import emit_bridges
-from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
+from mcp_bindgen.diagnostics import Diagnostics, Location, refuse_endless_chains
 from mcp_bindgen.emit.header import extension_header, revision_header
 from mcp_bindgen.emit.python.extension import extension_pages, extension_view
 from mcp_bindgen.emit.python.modules import categories
@@ -106,6 +107,7 @@ class _Planner:
     def _package(self, protocol: Protocol, folder: str, known: History) -> Package:
         header = revision_header(protocol, self._request.command(protocol.revision))
         view = package_view(protocol, self._categories, self._diagnostics, known)
+        view = replace(view, has_source_lines=self._request.source_lines)
         files = self._templates.render(package_pages(view), header)
         for extra in self._request.extra:
             page = Page(path=extra.path_of(protocol.revision), template=str(extra.template), context={"package": view})
@@ -126,7 +128,7 @@ class _Planner:
 
     def _extension_package(self, extension: Extension, folder: Path, command: str) -> Package:
         named = replace(extension, protocol=_named(extension.protocol))
-        view = extension_view(named, self._diagnostics)
+        view = replace(extension_view(named, self._diagnostics), has_source_lines=self._request.source_lines)
         files = self._templates.render(extension_pages(view), extension_header(named, command))
         return Package(revision=named.protocol.revision, folder=folder, files=files, extension=named.id)
 
@@ -168,5 +170,12 @@ class _Planner:
 
 def _named(protocol: Protocol) -> Protocol:
     """Give the sources names that do not depend on the machine."""
-    sources = tuple(Source(name=stable_name(s.name, Path.cwd()), sha256=s.sha256) for s in protocol.sources)
-    return replace(protocol, sources=sources)
+    here = Path.cwd()
+    sources = tuple(Source(name=stable_name(s.name, here), sha256=s.sha256) for s in protocol.sources)
+
+    @cache
+    def places() -> dict[str, Location]:
+        found = protocol.places().items()
+        return {path: replace(where, source=stable_name(where.source, here)) for path, where in found}
+
+    return replace(protocol, sources=sources, places=places)

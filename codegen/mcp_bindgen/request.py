@@ -33,6 +33,7 @@ class Request:
     home: Path
     package: str
     templates: Path | None
+    source_lines: bool
     project: Path
     extra: tuple[Extra, ...]
     chosen_place: bool
@@ -98,6 +99,7 @@ def settle(asked: Settings, settings: Settings, extension: str | None = None) ->
         home=home,
         package=package,
         templates=templates,
+        source_lines=asked.source_lines or settings.source_lines,
         project=settings.folder,
         extra=settings.extra,
         chosen_place=chosen,
@@ -178,7 +180,8 @@ def _options(asked: Settings) -> list[str]:
     """Return the options as typed in the current folder: absolute paths differ between machines."""
     stated = [*(("--schema", place) for place in asked.schema), ("--out", asked.out)]
     stated += [("--package", asked.package), ("--templates", asked.templates)]
-    return [f"{option} {shlex.quote(from_here(value))}" for option, value in stated if value]
+    options = [f"{option} {shlex.quote(from_here(value))}" for option, value in stated if value]
+    return [*options, "--source-lines"] if asked.source_lines else options
 
 
 def from_here(value: str | Path) -> str:

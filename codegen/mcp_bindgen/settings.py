@@ -41,6 +41,7 @@ class Settings:
     out: Path | None = None
     package: str | None = None
     templates: Path | None = None
+    source_lines: bool = False
     baseline: Path | None = None
     extra: tuple[Extra, ...] = ()
     tools: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -140,6 +141,13 @@ class Table:
             return tuple(values)
         raise self.error(key, "must be a non-empty string or a list of such strings")
 
+    def flag(self, key: str) -> bool:
+        """Return a boolean, false if the key is missing."""
+        value: object = self.values.get(key, False)
+        if isinstance(value, bool):
+            return value
+        raise self.error(key, "must be true or false")
+
     def file(self, key: str) -> Path | None:
         """Return a path, relative to the file's folder, or None if the key is missing."""
         text = self.text(key)
@@ -158,6 +166,7 @@ class _Settings(Table):
             out=self.file("out"),
             package=package,
             templates=self.file("templates"),
+            source_lines=self.flag("source_lines"),
             baseline=self.file("baseline"),
             extra=self._extra(),
             tools=self._tables("tools", "servers", "NAME"),

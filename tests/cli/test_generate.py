@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,29 @@ class TestSources:
             cli("generate", "--schema", "schema.ts", "--format", "json").json["revisions"][0]["revision"]
             == "DRAFT-2099"
         )
+
+    def test_source_lines_name_the_place_of_each_type(self, cli: Cli, tmp_path: Path) -> None:
+        text = f"{HANDSHAKE_TS}\nexport interface Box {{\n  side: string;\n}}\nexport type Boxes = Box[];\n"
+        (tmp_path / "schema.ts").write_text(text, "utf-8")
+        lines = text.splitlines()
+        options = ("2099-01-01", "--schema", tmp_path / "schema.ts", "--out", "src", "--package", "acme")
+        cli("generate", *options, "--source-lines")
+        written = "\n".join(path.read_text("utf-8") for path in Path("src/acme").glob("*.py"))
+        for name, words in {"class Box(": "interface Box ", "Boxes: ": "type Boxes "}.items():
+            number = next(index for index, line in enumerate(lines, 1) if words in line)
+            assert re.search(rf"^# schema\.ts:{number}\n{re.escape(name)}", written, re.MULTILINE)
+        assert "--source-lines" in written, "the command in the header repeats it"
+        cli("generate", *options, "--source-lines", "--check")
+        assert "# schema.ts:" in cli("generate", *options, "--check", expect=1).out
+
+    def test_a_name_in_the_schema_cannot_end_the_comment(self, cli: Cli, tmp_path: Path) -> None:
+        hostile = "Box\nimport os  # "
+        definitions = {**HANDSHAKE, hostile: {"type": "object", "properties": {"x": {"type": "string"}}}}
+        (tmp_path / "schema.json").write_text(json.dumps({"$defs": definitions}), "utf-8")
+        options = ("2099-01-01", "--schema", tmp_path / "schema.json", "--out", "src", "--package", "acme")
+        cli("generate", *options, "--source-lines")
+        for path in Path("src/acme").glob("*.py"):
+            assert not re.search(r"^import os\b", path.read_text("utf-8"), re.MULTILINE)
 
     def test_both_schema_files_may_be_given(self, cli: Cli, schema: str) -> None:
         Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")

@@ -31,6 +31,7 @@ schema = ["schema.json", "https://example.com/schema.ts"]
 out = "src"
 package = "acme.mcp"
 templates = "shapes"
+source_lines = true
 baseline = "accepted.toml"
 """
     project(tmp_path, table)
@@ -42,6 +43,7 @@ baseline = "accepted.toml"
         out=tmp_path / "src",
         package="acme.mcp",
         templates=tmp_path / "shapes",
+        source_lines=True,
         baseline=tmp_path / "accepted.toml",
     )
 
@@ -54,6 +56,7 @@ baseline = "accepted.toml"
         ("out = ''", "out: must be a non-empty string"),
         ("revisions = [1]", "revisions: must be a non-empty string or a list of such strings"),
         ("schema = {}", "schema: must be a non-empty string or a list of such strings"),
+        ("source_lines = 'yes'", "source_lines: must be true or false"),
         ("package = 'a-b'", "package: 'a-b' cannot name a Python package"),
         ("x = ", "not valid TOML"),
         ("extra = 3", "extra: must be a table of paths and templates"),

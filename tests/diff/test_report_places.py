@@ -76,7 +76,7 @@ def test_a_pointer_into_json_has_a_line(pointer: str, line: int) -> None:
         ("/definitions/Tool", 3),
         ("/$defs/Tool/properties/name", 5),
         ("/$defs/Tool/properties/a~1b", 6),
-        ("/$defs/Tool/properties/a~1b/properties/inner", 6),
+        ("/$defs/Tool/properties/a~1b/properties/inner", 7),
         ("/$defs/Role", 11),
         ("/$defs/Tool/properties/gone", 3),
         ("/$defs/Gone", 1),

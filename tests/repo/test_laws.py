@@ -42,7 +42,7 @@ NODES = {
     *(nodes.FromImport, nodes.Macro, nodes.Call, nodes.Keyword, nodes.Concat),
 }
 """What a template is made of: it repeats, tests flags, inserts and includes; it has no arithmetic and no state."""
-FILTERS = {"attribute", "docstring", "groupby", "join", "map", "repr", "string", "summary", "trim"}
+FILTERS = {"attribute", "comment", "docstring", "groupby", "join", "map", "repr", "string", "summary", "trim"}
 SPELLERS = ("codegen/mcp_bindgen/emit", "codegen/mcp_bindgen/bridge", "codegen/mcp_bindgen/tool_clients")
 SPELLING = ("spelling.py",)
 """The module that spells types, names and constants."""

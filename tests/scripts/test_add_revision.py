@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from scripts.add_revision import without_prose
 
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.ingest.places import by_path, typescript_places
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.load import load_released
-from support.official import official_schema, seed_typescript
+from support.official import official_schema, official_typescript, seed_typescript
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,6 +32,13 @@ def test_the_shipped_structure_is_that_of_the_official_file(revision: str) -> No
     assert without_prose(official) == shipped
 
 
+@pytest.mark.parametrize("revision", released())
+def test_the_shipped_lines_are_those_of_the_official_file(revision: str) -> None:
+    document = read_typescript(official_typescript(revision).read_text("utf-8"), "schema.ts", Diagnostics())
+    shipped = json.loads((ROOT / "schema" / revision / "lines.json").read_bytes())
+    assert {path: where.line for path, where in by_path(typescript_places(document)).items()} == shipped
+
+
 def test_a_property_named_description_is_kept() -> None:
     node: dict[str, Any] = {"description": "gone", "properties": {"description": {"title": "gone", "type": "string"}}}
     assert without_prose(node) == {"properties": {"description": {"type": "string"}}}
@@ -40,6 +50,8 @@ def test_add_writes_both_halves_and_the_row(tmp_path: Path) -> None:
     assert run("2024-11-05", official_schema("2024-11-05"), seed_typescript(), tmp_path) == 0
     written = json.loads((tmp_path / "2024-11-05" / "schema.json").read_bytes())
     assert written == json.loads((ROOT / "schema" / "2024-11-05" / "schema.json").read_bytes())
+    lines: dict[str, int] = json.loads((tmp_path / "2024-11-05" / "lines.json").read_bytes())
+    assert seed_typescript().read_text("utf-8").splitlines()[lines["Tool.name"] - 1].strip() == "name: string;"
     facts = json.loads((tmp_path / "2024-11-05" / "typescript.json").read_bytes())
     assert facts["revision"] == "2024-11-05"
     assert [row["revision"] for row in json.loads((tmp_path / "revisions.json").read_bytes())] == ["2024-11-05"]

@@ -22,6 +22,11 @@ def official_schema(revision: str) -> Path:
     return _take(f"upstream/{revision}/schema.json")
 
 
+def official_typescript(revision: str) -> Path:
+    """Return the official schema.ts of a revision."""
+    return _take(f"upstream/{revision}/schema.ts")
+
+
 def seed_typescript() -> Path:
     """Return a real schema.ts: revision 2024-11-05 as first published."""
     return _take(f"seeds/{_SEED}")
@@ -36,7 +41,8 @@ def expected() -> dict[str, Path]:
     """Return the path of every official file that tests use, by a short name."""
     folder = upstream()
     revisions = sorted(path.parent.name for path in (_REPOSITORY / "schema").glob("*/schema.json"))
-    schemas = {f"upstream/{revision}/schema.json": folder / revision / "schema.json" for revision in revisions}
+    halves = [f"{revision}/{kind}" for revision in revisions for kind in ("schema.json", "schema.ts")]
+    schemas = {f"upstream/{half}": folder / half for half in halves}
     return {**schemas, f"seeds/{_SEED}": folder.parent / "seeds" / _SEED}
 
 

@@ -14,7 +14,8 @@ from typing import Any, cast
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.json_schema import dump, json_schema, reference
 from mcp_bindgen.ingest.json_text import parse_json
-from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.places import by_path, typescript_places
+from mcp_bindgen.ingest.revisions import LINES, released
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import facts_from_document
@@ -43,7 +44,8 @@ def add(revision: str, schema_json: SourceText | None, schema_ts: SourceText, sc
     schema_json = schema_json or _made(revision, schema_ts)
     official = parse_json(schema_json.data, schema_json.name, diagnostics)
     text = decode(schema_ts)
-    facts = facts_from_document(read_typescript(text, schema_ts.name, diagnostics), text)
+    read = read_typescript(text, schema_ts.name, diagnostics)
+    facts = facts_from_document(read, text)
     diagnostics.raise_errors()
     halves = {
         "schema.json": json.dumps(without_prose(cast(dict[str, Any], official)), indent=2, ensure_ascii=False) + "\n",
@@ -53,7 +55,8 @@ def add(revision: str, schema_json: SourceText | None, schema_ts: SourceText, sc
     protocol = load_sources([_shipped(name, text) for name, text in halves.items()], revision, notes)
     folder = schema / revision
     folder.mkdir(exist_ok=True)
-    for name, content in halves.items():
+    lines = {path: where.line for path, where in by_path(typescript_places(read)).items()}
+    for name, content in {**halves, LINES: json.dumps(lines, indent=0) + "\n"}.items():
         (folder / name).write_text(content, "utf-8")
     index = schema / "revisions.json"
     rows: list[dict[str, str]] = json.loads(index.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""`mcp-bindgen export`: the protocol as documents, as JSON Schema, OpenRPC, or a page for people."""
+"""`mcp-bindgen export`: the protocol as documents: JSON Schema, OpenRPC, the representation, or a page for people."""
 
 import shlex
 from itertools import pairwise
@@ -60,6 +60,30 @@ def export_openrpc(
     answer_document(dump(openrpc(options.load(revision, schema=schema, quiet=quiet, verbose=verbose))), output)
 
 
+def export_ir(
+    *,
+    revision: RevisionArgument = None,
+    schema: options.SchemaOption = None,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="Write the JSON Schema of the document instead.")
+    ] = False,
+    output: options.OutputOption = None,
+    quiet: options.QuietOption = False,
+    verbose: options.VerboseOption = False,
+) -> None:
+    """Write what the compiler knows of a revision as JSON, for a generator in any language.
+
+    Each definition and property has its file and line.
+    """
+    from mcp_bindgen.emit.json_schema import dump
+    from mcp_bindgen.export.ir import ir, schema_path
+
+    if json_schema:
+        answer_document(schema_path().read_text("utf-8"), output)
+        return
+    answer_document(dump(ir(options.load(revision, schema=schema, quiet=quiet, verbose=verbose))), output)
+
+
 def export_reference(
     *,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")],
@@ -105,4 +129,5 @@ def export_reference(
 task = Task(app=export, prefix="mcp-bindgen export")
 task.add(export_json_schema, "Write JSON Schema.", "json-schema --method tools/call --part result", _PAGE)
 task.add(export_reference, "Write a page to browse.", "reference --out protocol.html", _PAGE)
+task.add(export_ir, "Write the representation.", "ir 2025-11-25 --output ir.json", "docs/ir.md")
 task.add(export_openrpc, "Write an OpenRPC document.", "openrpc 2026-07-28 --output openrpc.json", _PAGE)

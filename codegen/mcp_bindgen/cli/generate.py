@@ -33,6 +33,9 @@ def generate(
     package: Annotated[str | None, typer.Option(metavar="NAME", help="The package to write, such as acme.mcp.")] = None,
     templates: options.TemplatesOption = None,
     extension: options.ExtensionOption = None,
+    source_lines: Annotated[
+        bool, typer.Option("--source-lines", help="Write the place of each type in the schema above it.")
+    ] = False,
     check: options.CheckOption = False,
     strict: options.StrictOption = False,
     quiet: options.QuietOption = False,
@@ -45,7 +48,12 @@ def generate(
     [tool.mcp-bindgen] in pyproject.toml. A folder is replaced only if all its files were generated.
     """
     asked = Settings(
-        revisions=tuple(revisions or ()), schema=tuple(schema or ()), out=out, package=package, templates=templates
+        revisions=tuple(revisions or ()),
+        schema=tuple(schema or ()),
+        out=out,
+        package=package,
+        templates=templates,
+        source_lines=source_lines,
     )
     request = settle(asked, find_settings(Path.cwd()), extension)
     run = Run(request, [read_source(place) for place in request.schema], Diagnostics(strict=strict))

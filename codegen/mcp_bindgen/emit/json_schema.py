@@ -95,7 +95,7 @@ class Schemas:
                 return {"not": {}}
             case Primitive(kind=kind, bounds=bounds, format=format_, known=known):
                 annotations = {"format": format_, "examples": list(known)}
-                return {"type": kind.value, **_assertions(bounds), **{k: v for k, v in annotations.items() if v}}
+                return {"type": kind.value, **assertions(bounds), **{k: v for k, v in annotations.items() if v}}
             case Literal(values=(value,)):
                 return {"const": value}
             case Literal(values=values):
@@ -103,9 +103,9 @@ class Schemas:
             case Ref(name=name):
                 return {"$ref": reference(name, self.root)}
             case ListOf(item=item, bounds=bounds):
-                return {"type": "array", **self._members("items", item), **_assertions(bounds)}
+                return {"type": "array", **self._members("items", item), **assertions(bounds)}
             case MapOf(value=value, bounds=bounds):
-                return {"type": "object", **self._members("additionalProperties", value), **_assertions(bounds)}
+                return {"type": "object", **self._members("additionalProperties", value), **assertions(bounds)}
             case Union(members=members):
                 return {"anyOf": [self.schema(member) for member in members]}
 
@@ -120,7 +120,8 @@ class Schemas:
         return {keyword: value for keyword, value in said.items() if value}
 
 
-def _assertions(bounds: Bounds) -> dict[str, Any]:
+def assertions(bounds: Bounds) -> dict[str, Any]:
+    """Return bounds as keywords of JSON Schema."""
     return {_camel(name): value for name, value in bounds_of(bounds).items()}
 
 

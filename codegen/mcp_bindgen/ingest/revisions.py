@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
+from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.paths import shipped
+
+LINES = "lines.json"
+"""The file with the lines of the official schema.ts: each definition and property by its path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +47,10 @@ def shipped_source(revision: str, kind: SourceKind) -> SourceText:
     file = "schema.json" if kind is SourceKind.JSON_SCHEMA else "typescript.json"
     path = shipped("schema") / revision / file
     return SourceText(name=f"schema/{revision}/{file}", kind=kind, data=path.read_bytes())
+
+
+def shipped_places(revision: str) -> dict[str, Location]:
+    """Return the places of a released revision's definitions and properties in its official schema.ts, by path."""
+    lines: Mapping[str, int] = json.loads((shipped("schema") / revision / LINES).read_text("utf-8"))
+    source = f"schema/{revision}/{SourceKind.TYPESCRIPT.value}"
+    return {path: Location(source=source, line=line) for path, line in lines.items()}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar, overload
 
+from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ir.nodes import (
     Alias,
     AllOf,
@@ -14,6 +15,7 @@ from mcp_bindgen.ir.nodes import (
     MapOf,
     Object,
     Primitive,
+    Protocol,
     Ref,
     Shape,
     Struct,
@@ -135,3 +137,16 @@ def lineage(name: str, definitions: Mapping[str, Definition]) -> tuple[str, ...]
         pending += [base for base in bases if base not in found]
         found.update(dict.fromkeys(bases))
     return tuple(found)
+
+
+def place_of(protocol: Protocol, definition: Definition, wire_name: str = "") -> Location | None:
+    """Return the place of a definition, or of a property of it, which may be inherited; None if it is unknown.
+
+    The place of something that a file does not declare by itself, such as a computed type, is that of what holds it.
+    """
+    places, property_ = protocol.places(), f".{wire_name}" if wire_name else ""
+    path = (definition.holder if isinstance(definition, Struct) else "") or definition.name
+    owners = (path, *lineage(definition.name, protocol.definitions)) if wire_name else (path,)
+    holders = (path.rsplit(".", number)[0] for number in range(path.count(".") + 1))
+    paths = (*(owner + property_ for owner in owners), *holders)
+    return next((places[each] for each in paths if each in places), None)

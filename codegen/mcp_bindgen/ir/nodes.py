@@ -4,7 +4,7 @@ In the IR every object has a name, and every inheritance is resolved (`TypeRef`)
 intersections and inline objects besides.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias
@@ -349,7 +349,8 @@ class Protocol:
     stands for required members of results that are absent (``CallToolResult.resultType``). `dialect` and `container`
     are what its schema.json calls itself and where it keeps its definitions; both are empty without a schema.json.
     `glossed` names what docs.toml describes because the input does not: definitions, members, constants.
-    `schema` is its schema.json as given, or empty; `forms` is a cache of `ir.leaves`.
+    `schema` is its schema.json as given, or empty; `forms` is a cache of `ir.leaves`. `places` finds the definitions
+    and properties in the sources, by path (``Tool.inputSchema.type``); `ir.names.place_of` looks them up.
     """
 
     revision: str
@@ -365,6 +366,7 @@ class Protocol:
     container: str = ""
     glossed: frozenset[str] = frozenset()
     schema: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+    places: Callable[[], Mapping[str, Location]] = field(default=dict[str, Location], compare=False, repr=False)
     forms: dict[str, tuple[TypeRef, ...]] = field(
         default_factory=dict[str, tuple[TypeRef, ...]], init=False, compare=False, repr=False
     )

@@ -1,17 +1,14 @@
 """Find the line of a file that a JSON pointer refers to, so that annotations appear next to the change."""
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from mcp_bindgen.diagnostics import Location, escape_pointer
-from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.diagnostics import Diagnostics, Location, escape_pointer
+from mcp_bindgen.ingest.places import json_lines, typescript_places
+from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
+from mcp_bindgen.ingest.typescript import read_typescript
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],\n]|[^\s{}\[\],:"]+')
 _CONTAINERS = {"definitions": "$defs", "$defs": "definitions"}
-_DECLARATION = re.compile(r"^\s*(?:export\s+)?(?:declare\s+)?(?:interface|type|class|const|enum)\s+(\w+)")
-_MEMBER = re.compile(r"^\s+(?:readonly\s+)?[\"'\[]?([^\s\"'\]?:]+)[\"'\]]?\??\s*:")
 
 
 class SourceFile:
@@ -44,54 +41,16 @@ class SourceFile:
 
     @cached_property
     def _lines(self) -> Mapping[str, int]:
-        text = self._source.data.decode("utf-8-sig", "replace")
-        lines = _json_lines if self._source.kind is SourceKind.JSON_SCHEMA else _typescript_lines
+        is_json = self._source.kind is SourceKind.JSON_SCHEMA
         found: dict[str, int] = {}
-        for pointer, line in lines(text):
+        for pointer, line in json_lines(decode(self._source)) if is_json else _typescript_lines(self._source):
             found.setdefault(pointer, line)
         return found
 
 
-def _json_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Iterate over the pointers of a JSON text that is known to be valid, each with its line."""
-    line = 1
-    stack: list[tuple[str, bool]] = []
-    here, index, is_key = "", [0], False
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        if token == "\n":
-            line += 1
-            continue
-        if token in "]}":
-            here = stack.pop()[0] if stack else ""
-            index.pop()
-            continue
-        if token == ",":
-            here, is_object = stack[-1] if stack else ("", False)
-            index[-1] += 1
-            is_key = is_object
-            continue
-        if is_key:
-            here = f"{stack[-1][0]}/{escape_pointer(json.loads(token))}"
-            yield here, line
-            is_key = False
-            continue
-        if stack and not stack[-1][1]:
-            here = f"{stack[-1][0]}/{index[-1]}"
-            yield here, line
-        if token in "{[":
-            stack.append((here, token == "{"))
-            index.append(0)
-            is_key = token == "{"
-
-
-def _typescript_lines(text: str) -> Iterator[tuple[str, int]]:
+def _typescript_lines(source: SourceText) -> Iterator[tuple[str, int]]:
     """Iterate over the declarations of a schema.ts and their members, by their JSON pointers in schema.json."""
-    name = ""
     yield "/definitions", 1
-    for number, line in enumerate(text.splitlines(), 1):
-        if found := _DECLARATION.match(line):
-            name = found[1]
-            yield f"/definitions/{name}", number
-        elif name and (member := _MEMBER.match(line)):
-            yield f"/definitions/{name}/properties/{escape_pointer(member[1])}", number
+    for path, where in typescript_places(read_typescript(decode(source), source.name, Diagnostics())):
+        if where.line is not None:
+            yield "/definitions/" + "/properties/".join(map(escape_pointer, path)), where.line

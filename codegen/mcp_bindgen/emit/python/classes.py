@@ -8,7 +8,7 @@ from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, PAGE, Speller, constant, either
 from mcp_bindgen.ir.facts import admits_null
 from mcp_bindgen.ir.history import NO_HISTORY, History
-from mcp_bindgen.ir.names import closure, references
+from mcp_bindgen.ir.names import closure, place_of, references
 from mcp_bindgen.ir.nodes import Definition, Field, Primitive, Protocol, Struct, TypeRef
 from mcp_bindgen.ir.spell import is_any
 
@@ -88,6 +88,7 @@ class ClassViews:
             link=self._link(definition),
             is_deprecated=definition.deprecated,
             history=self._history.noted(name),
+            where=place_of(self._protocol, definition),
         )
 
     def _class(self, struct: Struct, pending: Collection[str]) -> views.Class:
@@ -103,6 +104,7 @@ class ClassViews:
             link=self._link(struct),
             is_deprecated=struct.deprecated,
             history=self._history.noted(struct.name),
+            where=place_of(self._protocol, struct),
             is_closed=struct.extra is None,
             extra=self._speller.annotation(struct.extra) if struct.extra is not None and states_extra else None,
             fields=tuple(field for field in fields if field.wire_name in own),
@@ -146,6 +148,7 @@ class ClassViews:
             doc=field.doc,
             is_deprecated=field.deprecated,
             history=self._history.noted_property(struct.name, field.wire_name),
+            where=place_of(self._protocol, struct, field.wire_name),
         )
 
     def _is_forward(self, type_: TypeRef, pending: Collection[str]) -> bool:

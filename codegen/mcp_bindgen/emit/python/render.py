@@ -52,6 +52,11 @@ def docstring(paragraphs: str, indent: int = 0) -> str:
     return "\n".join([escaped[0], *rest, margin])
 
 
+def comment(value: object) -> str:
+    """Return a value as the text of a comment, which it cannot end."""
+    return printable(str(value)).replace("\n", "\\n")
+
+
 def summary(paragraphs: str) -> str:
     """Return the first paragraph of documentation on one line."""
     return " ".join(paragraphs.strip().partition("\n\n")[0].split())
@@ -170,7 +175,7 @@ class Templates:
             keep_trailing_newline=True,
         )
         filters: Any = self._environment.filters
-        filters.update(docstring=docstring, summary=summary, join=_join, repr=_repr)
+        filters.update(comment=comment, docstring=docstring, summary=summary, join=_join, repr=_repr)
 
     def render(self, pages: Iterable[Page], header: Sequence[str]) -> dict[str, str]:
         """Render pages to text by path: the header as a comment, then the output of their templates.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.ir.history import Lifetime
 from mcp_bindgen.ir.nodes import TypeRef
@@ -27,6 +28,7 @@ class Field:
         doc: its documentation; may be empty.
         is_deprecated: whether this revision deprecates it.
         history: since when it exists, and until when, where that is not as for its class.
+        where: its place in the schema: `source`, `line`, `column` and `pointer`; None if it is unknown.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Field:
     doc: str
     is_deprecated: bool
     history: Lifetime
+    where: Location | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,7 @@ class Class:
         link: the page that specifies it; may be empty.
         is_deprecated: whether this revision deprecates it.
         history: since when it exists (empty in the oldest revision), until when, and what replaces it.
+        where: its place in the schema, as that of a field.
         is_closed: whether the schema forbids properties that it does not declare.
         extra: the type of undeclared properties, if they have one; otherwise None.
         fields: the fields that it does not inherit, in the order of the schema.
@@ -73,6 +77,7 @@ class Class:
     link: str
     is_deprecated: bool
     history: Lifetime
+    where: Location | None
     is_closed: bool
     extra: Expression | None
     fields: tuple[Field, ...]
@@ -96,6 +101,7 @@ class Alias:
         link: the page that specifies it; may be empty.
         is_deprecated: whether this revision deprecates it.
         history: as that of a class.
+        where: as that of a class.
         kind: ``alias``.
     """
 
@@ -109,6 +115,7 @@ class Alias:
     link: str
     is_deprecated: bool
     history: Lifetime
+    where: Location | None
     kind: str = "alias"
 
 

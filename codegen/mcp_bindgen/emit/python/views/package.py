@@ -42,6 +42,7 @@ class Package:
         server: what a server sends and answers.
         decorators: the decorators of an `App`; empty if the revision has nothing for them.
         exports: everything that the package exports, by name.
+        has_source_lines: whether the place of each class and alias in the schema is a comment.
         kind: ``revision``.
     """
 
@@ -61,6 +62,7 @@ class Package:
     server: Side
     decorators: tuple[Decorator, ...]
     exports: tuple[Export, ...]
+    has_source_lines: bool = False
     kind: str = "revision"
 
     @property
@@ -107,6 +109,7 @@ class Extension:
         filters: the class of what it adds to the filter in a message, by method.
         settings: the class of its settings; empty if it has none.
         exports: everything that the package exports, by name.
+        has_source_lines: whether the place of each class and alias in the schema is a comment.
         kind: ``extension``.
     """
 
@@ -125,6 +128,7 @@ class Extension:
     filters: Mapping[str, str]
     settings: str
     exports: tuple[Export, ...]
+    has_source_lines: bool = False
     kind: str = "extension"
 
     @property
