@@ -189,7 +189,7 @@ class TestReport:
         lines = done.stderr.decode().splitlines()
         assert len(lines) < 2_010
         assert lines[-2:] == [
-            "proxy: 9,000 more broken messages were not reported",
+            "proxy: 9,000 more messages were not reported",
             "proxy: 10000 messages, 10,000 broken; the server exited with status 0",
         ]
 

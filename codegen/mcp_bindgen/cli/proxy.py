@@ -2,7 +2,7 @@
 
 The report has a line for each place at which a message breaks the protocol, and the beginning of the message. As JSON
 it has an object on a line for each message: ``at`` (seconds since 1970), ``sender``, ``revision``, ``method``, ``id``,
-``findings`` (each with ``pointer`` and ``reason``) and ``message``, its first characters.
+``findings`` (each with ``pointer``, ``reason`` and ``warning``) and ``message``, its first characters.
 """
 
 import os
@@ -89,9 +89,10 @@ def proxy(
         else:
             passed = run_proxy(words, report.tell, take)
         if not passed.is_stuck:
-            report.end(passed.broken)
+            report.end()
+            warned = f", {count(passed.warned, 'warning')}" if passed.warned else ""
             left = f", {passed.unjudged:,} not judged" if passed.unjudged else ""
-            report.note(f"{count(passed.messages, 'message')}, {passed.broken:,} broken{left}; {passed.ended}")
+            report.note(f"{count(passed.messages, 'message')}, {passed.broken:,} broken{warned}{left}; {passed.ended}")
         if recorder is not None:
             recorder.close()
     if fail and passed.broken:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import InputError
-from mcp_bindgen.json_values import NOT_JSON, is_object, json_value
+from mcp_bindgen.json_values import NOT_JSON, as_object, is_list, is_object, json_value
 from mcp_bindgen.live.bindings import packages_of, revisions
 from mcp_bindgen.live.proxy import Record, Tally, Tell
 from mcp_runtime.core.protocol import jsonrpc
@@ -15,7 +15,7 @@ from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.modern import is_modern
 from mcp_runtime.core.transports.http.events import HttpLimits
 from mcp_runtime.core.transports.http.server.access import Application
-from mcp_runtime.core.transports.http.server.asgi import HttpRequest
+from mcp_runtime.core.transports.http.server.asgi import Disconnected, HttpRequest, watch
 from mcp_runtime.core.transports.http.server.checks import SESSION, read_body
 from mcp_runtime.observe.observer import Observer
 
@@ -131,12 +131,22 @@ class UrlRelay(HttpRelay):
             except httpx2.HTTPError as error:
                 await unreachable(request, f"the server cannot be reached: {type(error).__name__}")
                 return
+            passing = asyncio.ensure_future(self._back(response, observer, request, body))
+            # A client that disconnects cancels its request (2026-07-28, basic/transports/streamable-http).
+            leaving = asyncio.ensure_future(watch(request.receive, lambda: None))
             try:
-                await self._back(response, observer, request)
+                await asyncio.wait((passing, leaving), return_when=asyncio.FIRST_COMPLETED)
+                if not passing.done():
+                    raise Disconnected
+                await passing
             finally:
+                passing.cancel()
+                leaving.cancel()
                 await response.aclose()
 
-    async def _back(self, response: "httpx2.Response", observer: Observer | None, reply: HttpRequest) -> None:
+    async def _back(
+        self, response: "httpx2.Response", observer: Observer | None, reply: HttpRequest, body: bytes
+    ) -> None:
         headers = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in _HOP]
         if (session := dict(headers).get(SESSION)) and observer and len(self._sessions) < MAX_SESSIONS:
             self._sessions.setdefault(session, observer)
@@ -150,7 +160,8 @@ class UrlRelay(HttpRelay):
                 yield chunk
 
         async for text in _events(passed()) if is_stream else _whole(passed()):
-            self.judge(observer, Side.SERVER, text)
+            if response.is_success or not _only_explains(text, body):
+                self.judge(observer, Side.SERVER, text)
         await reply.write(None, b"", is_last=True)
 
     def _observer(self, session: bytes, body: bytes) -> Observer | None:
@@ -162,6 +173,13 @@ class UrlRelay(HttpRelay):
             return self.follow(is_session=False)
         begins = is_object(value) and value.get("method") == "initialize"
         return self.follow(is_session=begins) if begins or is_modern(value) else None
+
+
+def _only_explains(text: bytes, body: bytes) -> bool:
+    """Whether an error explains an HTTP status, and names no request: its id may be absent, null or any text."""
+    answer, sent = as_object(json_value(text)), json_value(body or b"null")
+    ids = [as_object(each).get("id") for each in (sent if is_list(sent) else [sent])]
+    return "error" in answer and (answer.get("id") is None or answer["id"] not in ids)
 
 
 def listening(app: Any, port: int) -> "tuple[uvicorn.Server, Callable[[], Coroutine[Any, Any, None]], str]":

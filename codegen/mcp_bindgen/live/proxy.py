@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 GRACE: Final = 2.0
 """The grace period, in seconds: for a server to exit after its client has left, and again after it was terminated."""
+HURRY: Final = 0.4
+"""The same once the proxy was terminated: after two seconds it is killed itself, which would leave the server."""
 POLL: Final = 0.2
 """The interval, in seconds, of checks whether the client still exists after it closed its end."""
 PATIENCE: Final = 5.0
@@ -46,6 +48,7 @@ class Tally:
     Attributes:
         messages: how many messages passed.
         broken: how many of them violate the protocol.
+        warned: how many others do what the protocol advises against.
         unjudged: how many of them were not judged.
         ended: how the server ended, in words.
         is_stuck: whether the report is no longer being read.
@@ -56,7 +59,7 @@ class Tally:
         self._record = record
         self._numbers: WeakKeyDictionary[Observer, int] = WeakKeyDictionary()
         self._conversations = 0
-        self.messages = self.broken = self.unjudged = 0
+        self.messages = self.broken = self.warned = self.unjudged = 0
         self.ended = ""
         self.is_stuck = False
 
@@ -69,8 +72,10 @@ class Tally:
             self.found(text, found)
 
     def found(self, text: bytes, found: "Sequence[Finding]") -> None:
-        """Take a message that violates the protocol."""
-        self.broken += 1
+        """Take a message that violates the protocol, or does what it advises against."""
+        is_broken = not all(each.is_warning for each in found)
+        self.broken += is_broken
+        self.warned += not is_broken
         self._tell(text, found)
 
     def _number(self, observer: "Observer | None") -> int:
@@ -160,6 +165,12 @@ async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Tal
     copies: Copies[Side] = Copies()
     watcher = Watcher(copies, tell, record)
     loop, over, left = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+    grace = GRACE
+
+    def stop() -> None:
+        nonlocal grace
+        grace = HURRY
+        over.set()
 
     def client_left(_: bool) -> None:
         loop.call_soon_threadsafe(left.set)
@@ -168,7 +179,7 @@ async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Tal
         loop.call_soon_threadsafe(over.set)
 
     # Before starting a server that could be left running.
-    with on_signals(loop, over.set, lambda: None):
+    with on_signals(loop, stop, lambda: None):
         try:
             child = Child(words, env=dict(os.environ), cwd=None, capture=False)
         except TransportError as error:
@@ -180,8 +191,8 @@ async def _run(words: tuple[str, ...], tell: Tell, record: Record | None) -> Tal
         leaving = asyncio.create_task(_gone(left, over))
         await over.wait()
         leaving.cancel()
-        await _end(child)
-    pumps[1].join(GRACE)
+        await _end(child, grace)
+    pumps[1].join(grace)
     copies.close()
     await asyncio.to_thread(watcher.finish)
     if watcher.defect is not None:
@@ -221,12 +232,12 @@ def _is_unread(fd: int) -> bool:
     return True
 
 
-async def _end(child: "Child") -> None:
+async def _end(child: "Child", grace: float) -> None:
     """Terminate a server that does not exit by itself."""
     if child.exited.done() and await child.wait_gone(0.1):
         return
     for stop in (child.terminate, child.kill):
-        if await child.wait_gone(GRACE):
+        if await child.wait_gone(grace):
             return
         stop()
-    await child.wait_gone(GRACE)
+    await child.wait_gone(grace)

@@ -45,10 +45,10 @@ class Report:
             spell: Callable[..., Iterator[str]] = self._spelled_json if self._as_json else self._spelled
             self._write("\n".join(spell(text, findings)))
 
-    def end(self, broken: int) -> None:
-        """Tell how many were not reported."""
-        if broken > MAX_REPORTED:
-            self.note(f"{broken - MAX_REPORTED:,} more broken messages were not reported")
+    def end(self) -> None:
+        """Report how many more there are."""
+        if self._told > MAX_REPORTED:
+            self.note(f"{self._told - MAX_REPORTED:,} more messages were not reported")
 
     def note(self, text: str) -> None:
         """Tell people something, in a report for people."""
@@ -61,7 +61,8 @@ class Report:
             parts += [str(finding.method)] if finding.method is not None else []
             parts += [f"id {json.dumps(finding.id)}"] if finding.id is not None else []
             of = f" ({finding.revision})" if finding.revision else ""
-            yield self._masked(f"{', '.join(parts)}: {finding.pointer or '/'}: {finding.reason}{of}")
+            mark = "warning: " if finding.is_warning else ""
+            yield self._masked(f"{mark}{', '.join(parts)}: {finding.pointer or '/'}: {finding.reason}{of}")
         if shown := self._shown(text):
             yield f"    {shown}"
 
@@ -75,7 +76,11 @@ class Report:
                 "method": None if first.method is None else self._masked(first.method),
                 "id": self._masked(first.id) if isinstance(first.id, str) else first.id,
                 "findings": [
-                    {"pointer": self._masked(finding.pointer), "reason": self._masked(finding.reason)}
+                    {
+                        "pointer": self._masked(finding.pointer),
+                        "reason": self._masked(finding.reason),
+                        "warning": finding.is_warning,
+                    }
                     for finding in findings
                 ],
                 "message": self._shown(text),

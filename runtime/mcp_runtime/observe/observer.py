@@ -13,6 +13,7 @@ from mcp_runtime.core.protocol.calls import check_batch
 from mcp_runtime.core.protocol.dispatch import Side, State
 from mcp_runtime.core.protocol.jsonrpc import Fault, Id, is_array, is_object
 from mcp_runtime.core.protocol.modern import is_modern
+from mcp_runtime.core.protocol.names import INITIALIZE
 from mcp_runtime.core.protocol.rules import Broken
 from mcp_runtime.observe.judge import Judge
 from mcp_runtime.observe.talk import LegacyTalk, ModernTalk, Talk
@@ -47,6 +48,7 @@ class Finding:
         id: its id; None if it has none.
         pointer: the location in the message, as a JSON pointer; empty for the whole message.
         reason: what is wrong there. It may quote the message, made printable and clipped.
+        is_warning: whether the specification only advises against it (SHOULD NOT).
     """
 
     sender: Side
@@ -55,6 +57,7 @@ class Finding:
     id: Id | None
     pointer: str
     reason: str
+    is_warning: bool = False
 
 
 class Observer:
@@ -156,9 +159,11 @@ class Observer:
         checked = talk.take(sender, value, message, in_batch=in_batch)
         if checked.judge is None and checked.method:
             self.unjudged += talk.is_unknown
+        revision = checked.judge.binding.revision if checked.judge is not None else talk.revision
         for broken in checked.broken:
-            revision = checked.judge.binding.revision if checked.judge is not None else talk.revision
             yield _finding(sender, revision, broken, checked.method, value.get("id"))
+        for broken in checked.warnings:
+            yield replace(_finding(sender, revision, broken, checked.method, value.get("id")), is_warning=True)
 
     def _talk(self, sender: Side, value: Mapping[str, Any]) -> Talk:
         """Return the conversation that a message belongs to: both eras may share one line."""
@@ -166,6 +171,8 @@ class Observer:
             return self._answered(sender, value.get("id"))
         if is_modern(value) and sender is Side.CLIENT:
             return self._modern
+        if value["method"] == INITIALIZE and not self._modern.is_spoken:
+            return self._legacy  # after a probe that the server did not answer, or answered with an error
         if "id" not in value and self._modern.knows(sender, value):
             return self._modern
         return self._begun()

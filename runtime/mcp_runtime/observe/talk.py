@@ -52,11 +52,13 @@ class Checked:
         method: its method; for an answer, that of the request; None if unknown.
         judge: the checks of its revision; None if the revision is unknown.
         broken: what is wrong with it.
+        warnings: what the specification advises against.
     """
 
     method: str | None
     judge: Judge | None
     broken: list[Broken] = field(default_factory=list[Broken])
+    warnings: list[Broken] = field(default_factory=list[Broken])
 
 
 class Talk(ABC):
@@ -95,7 +97,12 @@ class Talk(ABC):
         checked = Checked(method=self._method(message, asked), judge=self._judge(message, asked))
         receiver = self.ends[sender.other]
         event = receiver.receive_message(value, None, Batch() if in_batch else None)
-        if isinstance(event, Fault):
+        if isinstance(event, Fault) and self._is_early(sender, message):
+            # 2025-11-25, basic/lifecycle, "Initialization": SHOULD NOT
+            reason = "before notifications/initialized, a server should send only pings and log messages"
+            checked.warnings.append(Broken("/method", reason))
+            checked.broken += self._judged(sender, value, message, asked, checked.judge)
+        elif isinstance(event, Fault):
             if not (isinstance(message, Failure) and message.id is None):
                 checked.broken.append(Broken(event.pointer, event.reason))
         else:
@@ -111,6 +118,11 @@ class Talk(ABC):
             receiver.incoming.pop(next(iter(receiver.incoming)))
         self._learn(sender, message, asked)
         return checked
+
+    def _is_early(self, sender: Side, message: Message) -> bool:
+        """Whether a server sends a request before its client has sent notifications/initialized."""
+        is_between = self.ends[Side.CLIENT].state is State.INITIALIZED
+        return is_between and sender is Side.SERVER and isinstance(message, Request)
 
     def _sent(self, sender: Side, message: Message, judge: Judge | None) -> Broken | None:
         """Record what an end has sent; return what is wrong with it."""
@@ -233,10 +245,15 @@ class LegacyTalk(Talk):
 
 
 class ModernTalk(Talk):
-    """Stateless requests."""
+    """Stateless requests.
+
+    Attributes:
+        is_spoken: whether the server has answered one with a result.
+    """
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         super().__init__(judges)
+        self.is_spoken = False
         self._server: Mapping[str, Any] | None = None
         for end in self.ends.values():
             end.begin_modern()
@@ -323,6 +340,7 @@ class ModernTalk(Talk):
                 yield Broken(place, f"needs the capability {needed}, which the request did not declare")
 
     def _learn(self, sender: Side, message: Message, asked: Asked | None) -> None:
+        self.is_spoken = self.is_spoken or (asked is not None and isinstance(message, Result))
         if isinstance(message, Request) and sender is Side.CLIENT:
             revision: Any = _meta(message.params).get(modern.VERSION)
             if isinstance(revision, str):

@@ -118,7 +118,7 @@ DISPATCH: Final[Mapping[Side, Mapping[str, tuple[Action, Action, Action, Action,
         names.NOTIFICATIONS_CANCELLED:   (A.CANCEL,     A.CANCEL,     A.CANCEL,     A.CANCEL,     A.CANCEL),
         names.NOTIFICATIONS_PROGRESS:    (A.PROGRESS,   A.PROGRESS,   A.PROGRESS,   A.PROGRESS,   A.PROGRESS),
         names.NOTIFICATIONS_MESSAGE:     (A.DELIVER,    A.DELIVER,    A.DELIVER,    A.DELIVER,    A.DELIVER),
-        NOTIFICATION:                    (A.REFUSE,     A.REFUSE,     A.REFUSE,     A.DELIVER,    A.DELIVER),
+        NOTIFICATION:                    (A.REFUSE,     A.REFUSE,     A.DELIVER,    A.DELIVER,    A.DELIVER),
     },
 }
 # fmt: on
