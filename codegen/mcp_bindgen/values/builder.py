@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_bindgen.ir.facts import admits
-from mcp_bindgen.ir.leaves import is_json_schema, leaves
+from mcp_bindgen.ir.leaves import forms, is_json_schema, leaves
 from mcp_bindgen.ir.nodes import Bounds, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Scalar, Struct, TypeRef
+from mcp_bindgen.ir.spell import spell
 
 MAX_LENGTH = 10_000
 """The longest list or string that is tried, in items or characters."""
@@ -89,7 +90,11 @@ class Builder:
         step, rest = way[0], way[1:]
         options = list(leaves(type_, self._protocol))
         if step.kind == "member":
-            chosen = [leaf for leaf in options if isinstance(leaf, Ref) and leaf.name == step.name]
+            named = {
+                leaf.name if isinstance(leaf, Ref) else spell(leaf): leaf
+                for leaf in (*options, *forms(type_, self._protocol))
+            }
+            chosen = [named[step.name]] if step.name in named else []
             # If this side has no form of that name, use any form that the rest of the path leads through.
             for leaf in chosen or options:
                 yield from self.along(leaf, rest)

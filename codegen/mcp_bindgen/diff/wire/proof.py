@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from jsonschema import ValidationError
 
@@ -20,6 +20,7 @@ MAX_HINTS = 10
 _STRING = re.compile(r'"([^"\\]*)"')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _Value = TypeVar("_Value")
+Place: TypeAlias = Sequence[str | int]
 
 
 class Proof(NamedTuple, Generic[_Value]):
@@ -43,7 +44,7 @@ def prove(
     return Proof(False, None, sent)
 
 
-def repairs(value: Any, place: Sequence[str | int], others: Iterable[Any], there: Sequence[str | int]) -> Iterator[Any]:
+def repairs(value: Any, place: Place, others: Iterable[Any], there: Place) -> Iterator[Any]:
     """Iterate over copies of a value whose content at a place is left out, or replaced by that of other values."""
     yield _put(value, place, None, there, leave_out=True)
     for other in others:
@@ -51,7 +52,25 @@ def repairs(value: Any, place: Sequence[str | int], others: Iterable[Any], there
         yield _put(value, place, found, there, leave_out=not is_there)
 
 
-def at(value: Any, place: Sequence[str | int]) -> tuple[bool, Any]:
+def put(value: Any, place: Place, found: Any) -> Any:
+    """Return a copy of a value with other content at a place that it has."""
+    return _put(value, place, found, place, leave_out=False) if place else found
+
+
+def completed(value: Any, place: Place, other: Any, there: Place) -> Any:
+    """Return a value with the properties of another one beside the way to a place, where it lacks them."""
+    if is_list(value) and is_list(other) and other and place:
+        return [completed(part, place[1:], other[0], there[1:]) for part in value]
+    if not is_object(value) or not is_object(other) or not place:
+        return value
+    key, was = place[0], there[0]
+    whole = {**{name: part for name, part in other.items() if name not in (key, was)}, **value}
+    if key in value and was in other:
+        whole[str(key)] = completed(value[str(key)], place[1:], other[str(was)], there[1:])
+    return whole
+
+
+def at(value: Any, place: Place) -> tuple[bool, Any]:
     """Return whether a value has content at a place, and that content."""
     for step in place:
         try:
@@ -61,7 +80,7 @@ def at(value: Any, place: Sequence[str | int]) -> tuple[bool, Any]:
     return True, value
 
 
-def _put(value: Any, place: Sequence[str | int], found: Any, there: Sequence[str | int], *, leave_out: bool) -> Any:
+def _put(value: Any, place: Place, found: Any, there: Place, *, leave_out: bool) -> Any:
     key, *rest = place
     if is_list(value):
         if not rest:
@@ -85,7 +104,7 @@ def hints_in(*readings: str) -> tuple[float | str, ...]:
 
 def are_about(errors: Iterable[ValidationError], way: tuple[Step, ...]) -> bool:
     """Whether one of the errors, including those in branches of a union, concerns the end of a path."""
-    return any(_is_about(error, way) for error in _all(errors))
+    return any(is_about(error, way) for error in _all(errors))
 
 
 def _all(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
@@ -94,8 +113,8 @@ def _all(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
         yield from _all(error.context or ())
 
 
-def _is_about(error: ValidationError, way: tuple[Step, ...]) -> bool:
-    """Whether an error is at the end of the path or below it, or at the object that lacks or rejects the property."""
+def is_about(error: ValidationError, way: tuple[Step, ...]) -> bool:
+    """Whether an error itself is at the end of a path or below, or at the object that lacks or rejects the property."""
     there = path(way)
     at = list(error.absolute_path)
     if at[: len(there)] == there:

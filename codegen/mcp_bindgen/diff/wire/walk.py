@@ -27,8 +27,9 @@ from mcp_bindgen.diff.types.scalars import bound_sites
 from mcp_bindgen.diff.wire.gates import needs_of_form
 from mcp_bindgen.diff.wire.spot import Spot, through
 from mcp_bindgen.ir.leaves import forms, is_json_schema, members, rest_of, selectors
-from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Ref, Struct, TypeRef, Union
 from mcp_bindgen.ir.spell import is_never, spell
+from mcp_bindgen.values.builder import Step
 
 MAX_VISITS = 8
 """How often the same two types are compared at one property, where aliases may be recursive."""
@@ -341,7 +342,7 @@ class Walk:
 
 def needing(spot: Spot, form: TypeRef, protocol: Protocol) -> Spot:
     """Return the spot of a form that only one side has, with the capabilities that its required properties need."""
-    within = replace(spot.member(form, form), before=spot.before, after=spot.after)
+    within = replace(spot, way=(*spot.way, Step("member", form.name if isinstance(form, Ref) else spell(form))))
     within = replace(within, needs=spot.needs | needs_of_form(spot.after.place, spell(form)))
     struct = protocol.resolve(form)
     if not isinstance(struct, Struct):

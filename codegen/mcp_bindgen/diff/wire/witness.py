@@ -5,16 +5,32 @@ sender's schema allows, and validated by `jsonschema` against the schemas of bot
 if the receiver's objection goes away once the value at that place is put back.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
+
+from jsonschema import ValidationError
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair
 from mcp_bindgen.diff.rules.properties import PROPERTY_MOVED
 from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.exchange import Exchange, Message
-from mcp_bindgen.diff.wire.proof import MAX_CANDIDATES, Proof, are_about, hints_in, path, prove, repairs, turned
+from mcp_bindgen.diff.wire.proof import (
+    MAX_CANDIDATES,
+    Proof,
+    are_about,
+    completed,
+    hints_in,
+    is_about,
+    path,
+    prove,
+    put,
+    repairs,
+    turned,
+)
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.values.builder import Step
 
@@ -68,46 +84,100 @@ class Witnesses:
         ways = tuple(map(turned, way)), way
         sent, taken = ways if from_old else ways[::-1]
         hints = hints_in(finding.old, finding.new)
-
-        def refuses(message: Message) -> bool:
-            if finding.is_about_method:
-                return not (receiver.takes_frame(carrier, message) and receiver.errors(carrier, message) == [])
-            return _refuses(receiver, carrier, message, () if finding.rule in _ELSEWHERE else (sent, taken), hints)
-
-        candidates = sender.messages(carrier, sent, hints)
-        return prove(candidates, sends=lambda message: sender.sends(carrier, message), refuses=refuses)
+        objection = _Objection(receiver, carrier, sent, taken, hints)
+        if finding.is_about_method:
+            reasons = [objection.is_to_frame]
+        elif finding.rule in _ELSEWHERE:
+            reasons = [objection.is_to_message]
+        else:
+            reasons = [objection.is_to_place_alone, objection.is_to_place]
+        tried = 0
+        for refuses in reasons:
+            candidates = objection.completed(sender.messages(carrier, sent, hints), is_first=refuses is reasons[0])
+            proof = prove(candidates, sends=lambda message: sender.sends(carrier, message), refuses=refuses)
+            if proof.is_found:
+                return proof
+            tried = max(tried, proof.sent)
+        return Proof(False, None, tried)
 
     def _embeds(self, carrier: Carrier) -> bool:
         return self._old.embeds(carrier) or self._new.embeds(carrier)
 
 
-def _refuses(
-    receiver: Exchange,
-    carrier: Carrier,
-    message: Message,
-    ways: tuple[tuple[Step, ...], ...],
-    hints: tuple[float | str, ...],
-) -> bool:
-    """Whether a receiver rejects what a message carries because of the end of the path, as each side names it."""
-    if not ways:
-        return bool(receiver.errors(carrier, message))
-    sent, taken = ways
-    form = taken[0].name if taken and taken[0].kind == "member" else ""
-    errors = receiver.errors(carrier, message, form)
-    if not errors:
-        return False
-    is_there = are_about(errors, sent)
-    if message.is_left_out or not path(sent):
-        return is_there
-    others = list(islice(receiver.messages(carrier, taken, hints), MAX_REPAIRS))
-    payloads = (other.payload() for other in others)
-    for repaired in repairs(message.payload(), path(sent), payloads, path(taken)):
-        left = receiver.errors(carrier, Message(repaired, (), message.form), form)
-        if left is not None and (not left or (is_there and not are_about(left, sent))):
+class _Objection:
+    """What a receiver rejects of a message at the end of a path, which each side names in its own way."""
+
+    def __init__(
+        self,
+        receiver: Exchange,
+        carrier: Carrier,
+        sent: tuple[Step, ...],
+        taken: tuple[Step, ...],
+        hints: tuple[float | str, ...],
+    ) -> None:
+        self._receiver, self._carrier, self._sent = receiver, carrier, sent
+        self._place, self._there = path(sent), path(taken)
+        self._form = taken[0].name if taken and taken[0].kind == "member" else ""
+        self._others = list(islice(receiver.messages(carrier, taken, hints), MAX_REPAIRS))
+
+    @cached_property
+    def _accepted(self) -> Message | None:
+        return next((other for other in self._others if self._errors(other) == []), None)
+
+    def _errors(self, message: Message) -> list[ValidationError] | None:
+        return self._receiver.errors(self._carrier, message, self._form)
+
+    def completed(self, messages: Iterable[Message], *, is_first: bool) -> Iterator[Message]:
+        """Iterate over messages with all else that the receiver requires; at first, also as they are."""
+        for message in messages:
+            if is_first:
+                yield message
+            if self._accepted is None or message.is_left_out or not self._place:
+                payload = message.payload()
+            else:
+                payload = completed(message.payload(), self._place, self._accepted.payload(), self._there)
+            if not is_first or payload != message.payload():
+                yield replace(message, frame=put(message.frame, message.path, payload))
+
+    def is_to_frame(self, message: Message) -> bool:
+        """Whether the receiver rejects a message, or has no such message."""
+        taken = self._receiver.takes_frame(self._carrier, message)
+        return not taken or self._receiver.errors(self._carrier, message) != []
+
+    def is_to_message(self, message: Message) -> bool:
+        """Whether the receiver rejects a message."""
+        return bool(self._receiver.errors(self._carrier, message))
+
+    def is_to_place_alone(self, message: Message) -> bool:
+        """Whether the receiver rejects a message that it accepts once the value at the place is put back."""
+        errors = self._errors(message)
+        if not errors or not all(are_about((error,), self._sent) or _may_be_about_more(error) for error in errors):
+            return False
+        if message.is_left_out or not self._place:
+            return are_about(errors, self._sent)
+        if any(self._errors(repaired) == [] for repaired in self._repaired(message)):
             return True
-    # Nothing can be put back where the receiver accepts no value at all.
-    is_only_there = all(are_about((error,), sent) for error in errors)
-    return is_only_there and not any(receiver.errors(carrier, other, form) == [] for other in others)
+        # Nothing can be put back where the receiver accepts no value at all.
+        return self._accepted is None and all(are_about((error,), self._sent) for error in errors)
+
+    def is_to_place(self, message: Message) -> bool:
+        """Whether the receiver rejects the value at the place, beside others that its sender cannot avoid."""
+        errors = self._errors(message) or []
+        others = [error.absolute_path for error in errors if not is_about(error, self._sent)]
+        if len(others) == len(errors) or message.is_left_out or not self._place:
+            return False
+        left = (self._errors(repaired) for repaired in self._repaired(message))
+        return any(each and [error.absolute_path for error in each] == others for each in left)
+
+    def _repaired(self, message: Message) -> Iterator[Message]:
+        payloads = (other.payload() for other in self._others)
+        for payload in repairs(message.payload(), self._place, payloads, self._there):
+            yield Message(payload, (), message.form)
+
+
+def _may_be_about_more(error: ValidationError) -> bool:
+    """Whether an error may be about a value inside the one that it names."""
+    return error.validator not in ("required", "additionalProperties")
 
 
 def _reason(tried: int) -> str:
