@@ -16,10 +16,10 @@ from mcp_runtime.host import allow_all
 async def main(question: str) -> None:
     logging.disable(logging.WARNING)  # one of the servers does not exist
     async with Host.from_mapping(SERVERS, Client, policy=allow_all) as host:
-        view = host.view().search(question, most=3)
+        view = host.view().search(question, limit=3)
         for tool in view.for_anthropic():
             print(f"{tool['name']}: {tool['description'].partition(chr(10))[0]}")
-        print(f"{view.left_out} others")
+        print(f"{view.omitted} others")
 
 
 if __name__ == "__main__":

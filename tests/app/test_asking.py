@@ -68,13 +68,13 @@ async def test_a_filled_in_form_becomes_an_object_of_the_model(version: Any) -> 
     async with testing.connect(planning(version), elicit=[{"team": "ops", "days": 2.0}, "decline", "cancel"]) as client:
         texts = [text_of(await client.call_tool(name="plan")) for _ in range(3)]
         assert texts == ['{"team":"ops","days":2,"urgent":false,"size":"small"}', "DECLINED", "CANCELLED"]
-        schema = testing.heard_by(client).asked[0].requested_schema.model_dump(mode="json")
+        schema = testing.received(client).asked[0].requested_schema.model_dump(mode="json")
         assert schema["required"] == ["team"]
         assert schema["properties"]["team"]["description"] == "The person or team responsible."
 
 
 def form_asked(client: Any) -> dict[str, Any]:
-    found: dict[str, Any] = testing.heard_by(client).asked[0].requested_schema.model_dump(mode="json")["properties"]
+    found: dict[str, Any] = testing.received(client).asked[0].requested_schema.model_dump(mode="json")["properties"]
     return found
 
 
@@ -177,5 +177,5 @@ async def test_the_clients_model_generates_text(version: Any) -> None:
     app.tool()(poem)
     async with testing.connect(app, sample=["Roses."]) as client:
         assert text_of(await client.call_tool(name="poem")) == "Roses."
-        [asked] = testing.heard_by(client).asked
+        [asked] = testing.received(client).asked
         assert (asked.messages[0].content.text, asked.system_prompt, asked.max_tokens) == ("A poem.", "Be brief.", 1000)

@@ -48,7 +48,7 @@ async def test_a_typed_client_in_one_line() -> None:
 
 async def test_everything_sent_before_an_answer_is_recorded() -> None:
     async with testing.connect(asking_app()) as client:
-        heard = testing.heard_by(client)
+        heard = testing.received(client)
         await client.call_tool(name="work", meta=mcp.RequestParamsMeta(progress_token="t"))
         [log] = heard.logs
         assert (log.level, log.data, log.logger) == ("debug", {"step": 1}, "work")
@@ -68,7 +68,7 @@ async def test_a_script_answers_for_the_user_and_the_model() -> None:
         texts = [text_of(await client.call_tool(name="form")) for _ in forms]
         assert texts == ["accept {'team': 'a'}", "decline None", "cancel None", "accept {'team': 'Which team?'}"]
         assert text_of(await client.call_tool(name="poem")) == "Roses."
-        assert [type(params).__name__ for params in testing.heard_by(client).asked][-1] == "CreateMessageRequestParams"
+        assert [type(params).__name__ for params in testing.received(client).asked][-1] == "CreateMessageRequestParams"
 
 
 async def test_a_server_that_asks_too_often_fails_the_test() -> None:
@@ -107,7 +107,7 @@ async def test_the_client_may_be_of_another_revision(client_class: Any) -> None:
     async with testing.connect(asking_app(), client_class) as client:
         assert client.connection.revision == client_class.__binding__.revision
         assert text_of(await client.call_tool(name="work")).startswith("done")
-        assert testing.heard_by(client).logs[0].data == {"step": 1}
+        assert testing.received(client).logs[0].data == {"step": 1}
 
 
 async def test_the_modern_era_is_tested_in_the_same_way() -> None:
@@ -121,8 +121,8 @@ async def test_the_modern_era_is_tested_in_the_same_way() -> None:
 
     async with testing.connect(app, elicit=["decline"]) as client:
         assert text_of(await client.call_tool(name="form")) == "decline"
-        assert [log.data for log in testing.heard_by(client).logs] == ["asking_app"]
-        assert [params.message for params in testing.heard_by(client).asked] == ["Sure?"]
+        assert [log.data for log in testing.received(client).logs] == ["asking_app"]
+        assert [params.message for params in testing.received(client).asked] == ["Sure?"]
 
 
 async def test_roots_are_answered_and_conflicting_options_are_refused() -> None:
@@ -142,4 +142,4 @@ async def test_roots_are_answered_and_conflicting_options_are_refused() -> None:
             pass
     async with connect_memory(app) as peer:
         with pytest.raises(LookupError):
-            testing.heard_by(await mcp.Client.open(peer))
+            testing.received(await mcp.Client.open(peer))

@@ -244,7 +244,7 @@ def test_sarif_has_every_line(cli: Cli, app: Path) -> None:
 
 
 def test_marks_writes_stubs_in_which_changes_are_deprecated(cli: Cli, app: Path) -> None:
-    cli("impact", "--marks", "typings", *REVISIONS)
+    cli("impact", "--stubs", "typings", *REVISIONS)
     stub = (app / "typings" / "mcp_bindings" / "v2025_11_25" / "tools.pyi").read_text()
     assert "@deprecated('property-removed-optional: Tool.execution" in stub
     assert "give files or folders to check" in cli("impact", *REVISIONS, expect=2).err

@@ -43,8 +43,8 @@ def test_the_printed_command_starts_the_server_from_any_folder(server: Path, cli
 def test_an_entry_joins_those_that_a_configuration_has(server: Path, cli: Cli) -> None:
     mine: dict[str, Any] = {"command": "other", "args": []}
     Path("client.json").write_text(json.dumps({"theme": "dark", "mcpServers": {"other": mine, "shop": mine}}))
-    cli("install", server, "--env", "REGION=eu", "--into", "client.json")
-    cli("install", "https://mcp.example.com/mcp", "--name", "remote", "--into", "client.json")
+    cli("install", server, "--env", "REGION=eu", "--config", "client.json")
+    cli("install", "https://mcp.example.com/mcp", "--name", "remote", "--config", "client.json")
     written = json.loads(Path("client.json").read_text())
     assert written["theme"] == "dark"
     servers = written["mcpServers"]
@@ -54,7 +54,7 @@ def test_an_entry_joins_those_that_a_configuration_has(server: Path, cli: Cli) -
 
 
 def test_a_configuration_that_does_not_exist_is_made(server: Path, cli: Cli) -> None:
-    cli("install", server, "--key", "servers", "--into", "mcp.json")
+    cli("install", server, "--key", "servers", "--config", "mcp.json")
     assert [*json.loads(Path("mcp.json").read_text())["servers"]] == ["shop"]
 
 
@@ -68,7 +68,7 @@ def test_a_configuration_that_does_not_exist_is_made(server: Path, cli: Cli) -> 
 )
 def test_a_configuration_of_another_form_is_left_alone(server: Path, cli: Cli, text: str, expected: str) -> None:
     Path("client.json").write_text(text)
-    assert expected in cli("install", server, "--into", "client.json", expect=2).err
+    assert expected in cli("install", server, "--config", "client.json", expect=2).err
     assert Path("client.json").read_text() == text
 
 
@@ -97,7 +97,7 @@ def test_comments_of_a_configuration_are_kept(text: str, mark: str, cli: Cli, tm
     path.write_text(mark + text, "utf-8")
     before = _read(path)
     for _ in range(2):
-        cli("install", tmp_path / "srv.py", "--into", path)
+        cli("install", tmp_path / "srv.py", "--config", path)
     after, written = _read(path), path.read_text("utf-8")
     assert after["mcpServers"].pop("srv")["args"][-1] == str(tmp_path / "srv.py")
     before.get("mcpServers", {}).pop("srv", None)
@@ -111,7 +111,7 @@ def test_a_configuration_without_entries_gets_one(text: str, cli: Cli, tmp_path:
     (tmp_path / "srv.py").write_text("")
     path = tmp_path / "mcp.json"
     path.write_text(text, "utf-8")
-    cli("install", tmp_path / "srv.py", "--into", path)
+    cli("install", tmp_path / "srv.py", "--config", path)
     assert list(_read(path)["mcpServers"]) == ["srv"]
 
 
@@ -122,7 +122,7 @@ def test_what_is_not_a_configuration_is_refused_and_kept(text: str, cli: Cli, tm
     (tmp_path / "srv.py").write_text("")
     path = tmp_path / "mcp.json"
     path.write_text(text, "utf-8")
-    assert str(path) in cli("install", tmp_path / "srv.py", "--into", path, expect=2).err
+    assert str(path) in cli("install", tmp_path / "srv.py", "--config", path, expect=2).err
     assert path.read_text("utf-8") == text
 
 

@@ -61,20 +61,20 @@ class TestSeverity:
     @pytest.mark.parametrize("made_finding", [BREAKS_CLIENT, BREAKS_BOTH, BREAKS_NOBODY, GATED, finding(proven=False)])
     def test_without_a_role_the_severity_is_that_of_the_finding(self, made_finding: Finding) -> None:
         assert Options().severity(made_finding) is made_finding.severity
-        assert Options(assume_gates=True).severity(made_finding) is made_finding.gated_severity
+        assert Options(ignore_gated=True).severity(made_finding) is made_finding.gated_severity
 
     def test_a_gate_counts_only_if_it_is_assumed(self) -> None:
         assert "2002-02-02 client: compatible, 1 break, behind a capability" in page(reported(self.GATED))[2]
         assert page(reported(self.GATED, BREAKS_BOTH))[2].endswith(": 2 breaks, 1 of them behind a capability")
         assert any("; behind server.tasks" in line for line in page(reported(self.GATED)))
         assert reported(self.GATED).fails
-        assert not reported(self.GATED, options=Options(assume_gates=True)).fails
-        assert reported(BREAKS_SERVER, options=Options(assume_gates=True)).fails
+        assert not reported(self.GATED, options=Options(ignore_gated=True)).fails
+        assert reported(BREAKS_SERVER, options=Options(ignore_gated=True)).fails
 
     def test_a_gate_protects_only_its_pair(self) -> None:
         half = replace(BREAKS_BOTH, gates={Pair.NEW_CLIENT: "capability:server.tasks"})
-        assert Options(assume_gates=True).severity(half) is Severity.ERROR
-        assert Options(assume_gates=True, role=Role.SERVER).severity(half) is Severity.WARNING
+        assert Options(ignore_gated=True).severity(half) is Severity.ERROR
+        assert Options(ignore_gated=True, role=Role.SERVER).severity(half) is Severity.WARNING
 
     def test_an_override_decides(self) -> None:
         overridden = Options(severities={"property-added-required": Severity.INFO}, fail_on=Severity.WARNING)

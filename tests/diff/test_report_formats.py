@@ -66,7 +66,7 @@ REPORTS = {
     "nothing": reported(),
     "hostile": hostile_report(),
     "unproven": reported(finding(proven=False)),
-    "role": reported(GATED, MILD, options=Options(role=Role.SERVER, view=View.WIRE, fail_on=None, assume_gates=True)),
+    "role": reported(GATED, MILD, options=Options(role=Role.SERVER, view=View.WIRE, fail_on=None, ignore_gated=True)),
 }
 MODULES = (text, json_report, markdown, html, sarif, github, junit)
 
@@ -133,7 +133,7 @@ class TestJson:
         assert set(SCHEMA["$defs"]["finding"]["required"]) == set(SCHEMA["$defs"]["finding"]["properties"])
 
     def test_a_finding_has_gates_location_and_witnesses(self) -> None:
-        found = json_report.as_json(reported(GATED, file=FILE, options=Options(assume_gates=True)))["findings"][0]
+        found = json_report.as_json(reported(GATED, file=FILE, options=Options(ignore_gated=True)))["findings"][0]
         assert (found["severity"], found["ungated_severity"], found["gated_severity"]) == ("error", "error", "error")
         assert found["gates"] == {"old client, new server": "capability:server.x"}
         assert found["location"] == {"file": "a,b: 100%/schema.json", "line": 5}

@@ -26,7 +26,7 @@ def app() -> App[Any]:
 
 async def test_it_asks_the_user_and_the_model(app: App) -> None:
     async with testing.connect(app, elicit=["decline", {"reason": "fixed"}], sample=["Dark."]) as client:
-        heard = testing.heard_by(client)
+        heard = testing.received(client)
         refused = await client.call_tool(name="close_issue", arguments={"number": 1})
         assert (refused.is_error, text_of(refused)) == (True, "the user does not want to close it")
         closed = await client.call_tool(name="close_issue", arguments={"number": 1})

@@ -26,7 +26,7 @@ def view_of(*schemas: Any) -> View:
 
 
 def lowered(schema: Any, dialect: Dialect) -> Lowered:
-    return view_of(schema).lowered("s__t0", dialect)
+    return view_of(schema).converted("s__t0", dialect)
 
 
 @pytest.mark.slow

@@ -117,21 +117,21 @@ async def test_a_lost_server_comes_back_and_says_why_meanwhile(tmp_path: Path) -
         await host.servers["one"].ready(30)
         assert (await view.call("one__whoami", {})).text() == "1"
         marker = tmp_path / "died"
-        repeated = await view.call("one__die_once", {"path": str(marker)}, again=True)
+        repeated = await view.call("one__die_once", {"path": str(marker)}, retry=True)
         assert repeated.text() == "alive"
         marker.unlink()
         assert (await view.call("one__die_once", {"path": str(marker)})).is_error  # nobody allowed it
         await host.servers["one"].ready(30)
-        assert (await view.call("one__die", {}, again=True)).is_error  # the tool does not say that it may be repeated
+        assert (await view.call("one__die", {}, retry=True)).is_error  # the tool does not say that it may be repeated
 
 
 @pytest.mark.parametrize("client", [Client, legacy.Client])
 async def test_a_tool_that_a_call_adds_appears(client: type[Any]) -> None:
     async with host_of({"one": program("good", "1")}, client) as host:
-        before = host.tools()
+        before = host.catalogue
         assert (await host.view().call("one__grow", {})).text() == "grown"
-        await eventually(lambda: "one__more" in host.tools().tools)
-        assert host.tools().number > before.number
+        await eventually(lambda: "one__more" in host.catalogue)
+        assert host.catalogue.number > before.number
         assert "one__more" not in before.tools  # a snapshot
         assert (await host.view().call("one__more", {"q": "hi"})).text() == "hi"
 
@@ -154,12 +154,12 @@ async def test_lists_that_have_expired_are_fetched_again() -> None:
 
     entry_ = InMemory(name="s", command=("x",), make=Listing)
     async with Host([entry_], Client, options=ClientOptions(middleware=(count,)), policy=allow_all) as host:
-        before = host.tools().number
+        before = host.catalogue.number
         await asyncio.sleep(0.05)
-        host.tools()
+        _ = host.catalogue
         await eventually(lambda: listed == 2)
         await asyncio.sleep(0.05)
-        assert host.tools().number == before  # nothing else has changed
+        assert host.catalogue.number == before  # nothing else has changed
 
 
 async def test_a_lazy_host_connects_a_server_when_it_is_used() -> None:
@@ -273,17 +273,17 @@ async def test_tools_that_differ_from_the_lock_file_are_withheld(
 ) -> None:
     lock = tmp_path / "tools.lock.json"
     async with host_of({"s": program("good", "1")}) as host:
-        tools = [dict(tool.raw) for tool in host.tools().tools.values()]
+        tools = [dict(tool.raw) for tool in host.catalogue.values()]
     for tool in tools:
         if tool["name"] == "add":
             tool["description"] = "Something else."
     lock.write_text(json.dumps({"format": 1, "server": {}, "tools": tools}))
     async with host_of({"s": program("good", "1", lock=str(lock))}) as host:
         assert host.servers["s"].withheld == ("add",)
-        assert "s__add" not in host.tools().tools
+        assert "s__add" not in host.catalogue
         assert "mcp-bindgen tools check" in caplog.text
         host.servers["s"].accept("add")
-        await eventually(lambda: "s__add" in host.tools().tools)
+        await eventually(lambda: "s__add" in host.catalogue)
     lock.write_text("{")
     async with host_of({"s": program("good", "1", lock=str(lock))}) as host:
         assert f"{lock}: cannot be read" in (host.servers["s"].error or "")
@@ -355,7 +355,7 @@ async def test_no_call_reaches_a_wrong_server_in_whatever_order_things_happen(ca
                         pass
                 if dice.random() < 0.5:
                     await host.servers[tool.server].ready(60)
-                result = await view.call(tool.name, {}, again=dice.random() < 0.5)
+                result = await view.call(tool.name, {}, retry=dice.random() < 0.5)
                 seen["lost" if result.is_error else "answered"] += 1
                 assert result.is_error or result.text() == f"{tool.server} {tool.tool}"
     assert seen["answered"] > seen["lost"] > 0

@@ -37,21 +37,21 @@ async def test_a_server_with_a_hundred_thousand_tools_fails_alone() -> None:
     async with Host(entries, Client, policy=allow_all) as host:
         assert host.servers["endless"].error == "tools/list: more than 10000 tools"
         assert Endless.pages == 11
-        assert list(host.tools().tools) == ["good__hello"]
+        assert list(host.catalogue) == ["good__hello"]
 
 
 @pytest.mark.usefixtures("virtual_time")
 async def test_a_server_that_renames_its_tools_all_the_time_is_listed_once_a_second() -> None:
     app: App = app_of("s", {"t0": hello})
     async with Host([InMemory(name="s", command=("x",), make=lambda: app)], Client, policy=allow_all) as host:
-        old, before, began = host.view(), host.tools().number, asyncio.get_running_loop().time()
+        old, before, began = host.view(), host.catalogue.number, asyncio.get_running_loop().time()
         for number in range(1, 101):
             app.remove_tool(f"t{number - 1}")
             app.tool(f"t{number}", description="Does it.")(hello)
             await asyncio.sleep(0.1)
-            host.tools()
+            _ = host.catalogue
         passed = asyncio.get_running_loop().time() - began
-        assert 2 <= host.tools().number - before <= passed / MIN_REFRESH + 2
+        assert 2 <= host.catalogue.number - before <= passed / MIN_REFRESH + 2
         assert (await old.call("s__t0", {})).is_error  # its tool is gone, and no other one is called
         await asyncio.sleep(2 * MIN_REFRESH)
         assert [*host.view().tools] == ["s__t100"]

@@ -118,7 +118,7 @@ async def test_a_call_through_a_host_costs_little_more_than_through_its_client(
     tools = {f"t{number}": tool_of(number) for number in range(50)}
     entries = [InMemory(name=f"s{n}", command=("x",), make=partial(app_of, f"s{n}", tools)) for n in range(20)]
     async with Host(entries, Client, policy=allow_all) as host:
-        await eventually(lambda: len(host.tools().tools) == 1000)
+        await eventually(lambda: len(host.catalogue) == 1000)
         view, client = host.view(), host.servers["s7"].client
         await view.call("s7__t7", {"text": "hi"})
         through_host = await functions_called(view.call("s7__t7", {"text": "hi"}))

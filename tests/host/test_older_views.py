@@ -51,9 +51,9 @@ class Changed:
     async def change(self, *tools: dict[str, Any]) -> None:
         """Offer other tools, and wait until the host knows."""
         self.server.tools = list(tools)
-        offer = self.host.servers["s"].offer
+        offer = self.host.servers["s"].listing
         self.host.servers["s"].refresh()
-        await eventually(lambda: self.host.servers["s"].offer is not offer)
+        await eventually(lambda: self.host.servers["s"].listing is not offer)
 
     async def call(self, **arguments: Any) -> str:
         return (await self.view.call("s__t", arguments)).text()
@@ -131,5 +131,5 @@ async def test_a_call_is_not_repeated_with_a_tool_that_came_back_different() -> 
 
         it.server.ends = ends
         view: View = it.view
-        assert (await view.call("s__t", {}, again=True)).text() == "s__t has just changed."
+        assert (await view.call("s__t", {}, retry=True)).text() == "s__t has just changed."
         assert it.server.called == 1, "only the call whose answer was lost"

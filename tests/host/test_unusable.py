@@ -44,7 +44,7 @@ async def test_one_invalid_item_does_not_hide_the_others(kind: str, package: Any
     async with Host([in_memory(lambda: server_of(package, {kind: items}))], Client, policy=allow_all) as host:
         server = host.servers["s"]
         offer = {"resourceTemplates": "templates"}.get(kind, kind)
-        assert [item["name"] for item in getattr(server.offer, offer)] == names
+        assert [item["name"] for item in getattr(server.listing, offer)] == names
         assert [item.pointer for item in server.unusable[offer]] == pointers
         assert (server.state, server.error) == ("ready", None)
 
@@ -54,7 +54,7 @@ async def test_a_tool_whose_name_nobody_can_call_is_named(name: str) -> None:
     async with Host(
         [in_memory(lambda: server_of(v2025_06_18, {"tools": [GOOD, {**GOOD, "name": name}]}))], Client, policy=allow_all
     ) as host:
-        assert list(host.tools().tools) == ["s__good"]
+        assert list(host.catalogue) == ["s__good"]
         [line] = map(str, host.servers["s"].unusable["tools"])
         assert f"its name has {len(name)} characters" in line
 
@@ -68,7 +68,7 @@ class Circle(v2025_11_25.Server):
 
 async def test_a_cursor_that_repeats_keeps_the_tools_so_far() -> None:
     async with Host([in_memory(Circle)], Client, policy=allow_all) as host:
-        assert list(host.tools().tools) == ["s__good"]
+        assert list(host.catalogue) == ["s__good"]
         [line] = map(str, host.servers["s"].unusable["tools"])
         assert line.startswith("/nextCursor: ") and "a cursor was repeated" in line
 
@@ -76,7 +76,7 @@ async def test_a_cursor_that_repeats_keeps_the_tools_so_far() -> None:
 @pytest.mark.parametrize("make", [Circle, lambda: server_of(v2025_06_18, {"tools": [GOOD, BAD]})])
 async def test_a_strict_host_refuses_the_whole_list(make: Callable[[], Any]) -> None:
     async with Host([in_memory(make)], Client, strict=True, policy=allow_all) as host:
-        assert list(host.tools().tools) == []
+        assert list(host.catalogue) == []
         assert host.servers["s"].state == "failed"
 
 
@@ -85,7 +85,7 @@ async def test_a_locked_tool_that_cannot_be_read_is_withheld(tmp_path: Path) -> 
     lock.write_text(json.dumps({"tools": [GOOD, {**BAD, "inputSchema": {"type": "object"}}]}))
     make = lambda: server_of(v2025_06_18, {"tools": [GOOD, BAD, {**BAD, "name": "other"}]})  # noqa: E731
     async with Host([in_memory(make, lock=lock)], Client, policy=allow_all) as host:
-        assert list(host.tools().tools) == ["s__good"]
+        assert list(host.catalogue) == ["s__good"]
         assert host.servers["s"].withheld == ("bad",)
 
 
@@ -107,7 +107,7 @@ async def test_one_wrong_entry_fails_alone(wrong: Any) -> None:
     [entry] = parse({"mcpServers": {"bad": wrong}})
     good = in_memory(lambda: server_of(v2025_06_18, {"tools": [GOOD]}))
     async with Host([entry, good], Client, policy=allow_all) as host:
-        assert list(host.tools().tools) == ["s__good"]
+        assert list(host.catalogue) == ["s__good"]
         bad = host.servers["bad"]
         assert bad.state == "failed"
         assert (bad.error or "").startswith("configuration: /mcpServers/bad") and "\n" not in (bad.error or "")

@@ -1,4 +1,4 @@
-"""What editors show with the stubs of `impact --marks`: code that changes is struck through, with the rule on hover."""
+"""What editors show with the stubs of `impact --stubs`: code that changes is struck through, with the rule on hover."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def opened(name: str, project: Path) -> Generator[Editor]:
 def project(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write the stubs, and the settings of docs/impact.md."""
     monkeypatch.chdir(tmp_path)
-    cli("impact", "--marks", "typings", "--from", "2025-11-25", "--to", "2026-07-28")
+    cli("impact", "--stubs", "typings", "--from", "2025-11-25", "--to", "2026-07-28")
     (tmp_path / "pyproject.toml").write_text('[tool.ty.environment]\nextra-paths = ["./typings"]\n')
     (tmp_path / "app.py").write_text(APP)
     return tmp_path

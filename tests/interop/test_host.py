@@ -44,7 +44,7 @@ async def test_every_tool_keeps_the_rules_of_every_provider(tmp_path: Path, caps
     drawn = 0
     for name, tool in view.tools.items():
         for dialect in (openai.STRICT, openai.LOOSE, anthropic.RULES, gemini.RULES):
-            found = view.lowered(name, dialect)
+            found = view.converted(name, dialect)
             losses = {(loss.pointer, loss.keyword) for loss in found.losses}
             accepts, keeps = validator(found.schema), validator(without(modern(tool.input_schema), losses))
             dice = random.Random(name)

@@ -54,8 +54,8 @@ def diff(
     view: Annotated[
         ViewOption, typer.Option(help="Show changes in messages, changes in definitions and Python source, or all.")
     ] = "all",
-    assume_gates: Annotated[
-        bool, typer.Option("--assume-gates", help="Report breaks that need a declared capability as warnings.")
+    ignore_gated: Annotated[
+        bool, typer.Option("--ignore-gated", help="Report breaks that need a declared capability as warnings.")
     ] = False,
     fail_on: Annotated[
         FailOn, typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is or may be needed.")
@@ -78,7 +78,7 @@ def diff(
         view=None if view == "all" else View(view),
         role=role,
         peer=peer,
-        assume_gates=assume_gates,
+        ignore_gated=ignore_gated,
         fail_on=Severity(fail_on) if fail_on in [*Severity] else None,
         new_revision=fail_on == "new-revision",
         severities=known.severities,

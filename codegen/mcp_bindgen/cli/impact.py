@@ -39,7 +39,7 @@ def impact(
     new: Annotated[str, revision_option("The version to move to, given the same way.", "--to", metavar="NEW")],
     package: PackageOption = None,
     checker: Annotated[CheckerName, typer.Option(help="The type checker that infers types.")] = "ty",
-    marks: Annotated[
+    stubs: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write stubs that mark in an editor what changes, and check nothing."),
     ] = None,
@@ -64,17 +64,17 @@ def impact(
     from mcp_bindgen.impact.run import marks_of, packages_of, write_stubs
     from mcp_bindgen.impact.stubs import Stubs
 
-    if bool(paths) is bool(marks):
-        raise InputError.at("PATH" if paths else "impact", "give files or folders to check, or --marks DIR")
+    if bool(paths) is bool(stubs):
+        raise InputError.at("PATH" if paths else "impact", "give files or folders to check, or --stubs DIR")
     diagnostics = Diagnostics()
     with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
         changes = marks_of(compare(before, after, proven=False), before, after)
     packages = tuple(packages_of(package, find_settings(Path.cwd()), before.revision))
-    if marks:
-        write_stubs(Stubs(changes), marks, packages)
+    if stubs:
+        write_stubs(Stubs(changes), stubs, packages)
         if not quiet:
-            answer(f"wrote stubs of {', '.join(packages)} to {marks}")
+            answer(f"wrote stubs of {', '.join(packages)} to {stubs}")
         report(diagnostics, verbose=verbose, quiet=quiet)
         return
     gc.disable()  # All syntax trees are needed to the end: to look for garbage among them takes half of the time.

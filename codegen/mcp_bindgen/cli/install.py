@@ -22,7 +22,7 @@ def install(
         str, typer.Argument(metavar="FILE[:NAME]|URL", help="The server, as `run` takes it, or its URL.")
     ],
     name: Annotated[str, typer.Option(metavar="NAME", help="The server's name in the client.")] = "",
-    into: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the entry to this configuration.")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the entry to this configuration.")] = None,
     key: Annotated[str, typer.Option(metavar="KEY", help="The object that holds the servers.")] = "mcpServers",
     env: EnvOption = None,
 ) -> None:
@@ -33,11 +33,11 @@ def install(
     """
     usual_name, entry = (_remote if is_url(server) else _local)(server, env or [])
     entries = {name or usual_name: entry}
-    if into is None:
+    if config is None:
         answer_json({key: entries})
         return
-    write_file(into, with_entries(into, key, entries))
-    print(f"wrote {shown(into)} ({next(iter(entries))})", file=sys.stderr)
+    write_file(config, with_entries(config, key, entries))
+    print(f"wrote {shown(config)} ({next(iter(entries))})", file=sys.stderr)
 
 
 def _local(server: str, env: list[str]) -> tuple[str, dict[str, Any]]:

@@ -48,7 +48,7 @@ def write_stubs(stubs: Stubs, folder: Path, packages: Iterable[str], *, has_root
     Raises:
         InputError: the folder cannot be written.
     """
-    command = f"mcp-bindgen impact --marks {folder.name}"
+    command = f"mcp-bindgen impact --stubs {folder.name}"
     files = stubs.files(command)
     for package in packages:
         inner = files

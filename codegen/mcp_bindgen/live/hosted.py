@@ -42,7 +42,7 @@ async def _connected(entries: Any, timeout: float) -> dict[str, dict[str, Any]]:
     from mcp_runtime.host import Host, read_only
 
     async with Host(entries, Client, wait=2 * timeout, policy=read_only) as host:
-        tools = host.tools().tools.values()
+        tools = host.catalogue.values()
         return {
             name: {
                 "state": server.state,

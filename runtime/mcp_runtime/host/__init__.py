@@ -1,7 +1,7 @@
 """All servers of an agent behind one object, and their tools as a model's API takes them."""
 
 from mcp_runtime.host import dialects
-from mcp_runtime.host.catalogue import Catalogue, HostTool, Offer
+from mcp_runtime.host.catalogue import Catalogue, HostTool, ServerListing
 from mcp_runtime.host.config import ConfigurationError, ServerEntry
 from mcp_runtime.host.host import Host, HostFailed
 from mcp_runtime.host.policy import Decision, Policy, Refused, ToolCall, allow_all, ask_unless_read_only, read_only
@@ -20,10 +20,10 @@ __all__ = [
     "HostServer",
     "HostSkill",
     "HostTool",
-    "Offer",
     "Policy",
     "Refused",
     "ServerEntry",
+    "ServerListing",
     "ServerUnavailable",
     "ToolCall",
     "View",

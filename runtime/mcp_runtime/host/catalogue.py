@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 from types import MappingProxyType
@@ -86,7 +86,7 @@ class HostTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class ServerListing:
     """What one server offers, as it listed it.
 
     Attributes:
@@ -109,18 +109,27 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
-    """An immutable snapshot of what all servers offer.
+class Catalogue(Mapping[str, HostTool]):
+    """An immutable snapshot of what all servers offer: the tools by their name in it, sorted.
 
     Attributes:
         number: counts the snapshots of a host.
-        tools: the tools by their name in the catalogue, sorted.
-        offers: the lists of each server, by its name.
+        tools: the same tools.
+        listings: the lists of each server, by its name.
     """
 
     number: int
     tools: Mapping[str, HostTool] = field(default_factory=lambda: MappingProxyType({}))
-    offers: Mapping[str, Offer] = field(default_factory=lambda: MappingProxyType({}))
+    listings: Mapping[str, ServerListing] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __getitem__(self, name: str) -> HostTool:
+        return self.tools[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tools)
+
+    def __len__(self) -> int:
+        return len(self.tools)
 
 
 def tool_of(server: str, raw: Mapping[str, Any], *, is_trusted: bool = False) -> HostTool:
@@ -132,16 +141,18 @@ def tool_of(server: str, raw: Mapping[str, Any], *, is_trusted: bool = False) ->
     )
 
 
-def catalogue_of(number: int, offers: Mapping[str, Offer]) -> Catalogue:
-    """Return the snapshot of these offers."""
+def catalogue_of(number: int, listings: Mapping[str, ServerListing]) -> Catalogue:
+    """Return the snapshot of these listings."""
     found = [
-        tool_of(server, raw, is_trusted=offer.is_trusted) for server, offer in offers.items() for raw in offer.tools
+        tool_of(server, raw, is_trusted=listing.is_trusted)
+        for server, listing in listings.items()
+        for raw in listing.tools
     ]
     tools = {tool.name: tool for tool in sorted(found, key=lambda tool: tool.name)}
-    return Catalogue(number=number, tools=MappingProxyType(tools), offers=MappingProxyType(dict(offers)))
+    return Catalogue(number=number, tools=MappingProxyType(tools), listings=MappingProxyType(dict(listings)))
 
 
-def search(tools: Iterable[HostTool], words: str, most: int) -> list[HostTool]:
+def search(tools: Iterable[HostTool], words: str, limit: int) -> list[HostTool]:
     """Rank tools by how well their names and descriptions match words (BM25); those that share none are left out."""
     documents = [(tool, Counter(_words(f"{tool.name} {tool.name} {tool.description}"))) for tool in tools]
     lengths = [counts.total() for _, counts in documents]
@@ -157,7 +168,7 @@ def search(tools: Iterable[HostTool], words: str, most: int) -> list[HostTool]:
         )
 
     ranked = [(score(counts, length), tool) for (tool, counts), length in zip(documents, lengths, strict=True)]
-    return [tool for points, tool in sorted(ranked, key=lambda one: (-one[0], one[1].name)) if points > 0][:most]
+    return [tool for points, tool in sorted(ranked, key=lambda one: (-one[0], one[1].name)) if points > 0][:limit]
 
 
 def _words(text: str) -> list[str]:

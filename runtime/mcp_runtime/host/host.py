@@ -161,27 +161,28 @@ class Host(Generic[ClientT]):
         """The servers by name."""
         return MappingProxyType(self._servers)
 
-    def tools(self) -> Catalogue:
-        """Return what all servers offer now. Lists that have expired are fetched again, for the next snapshot."""
+    @property
+    def catalogue(self) -> Catalogue:
+        """What all servers offer now; expired lists are fetched again, for the next snapshot."""
         if not self._is_current:
-            offers = {name: server.offer for name, server in self._servers.items()}
-            self._catalogue = catalogue_of(self._catalogue.number + 1, offers)
+            listings = {name: server.listing for name, server in self._servers.items()}
+            self._catalogue = catalogue_of(self._catalogue.number + 1, listings)
             self._is_current = True
         now = sources.now()
         for server in self._servers.values():
-            if server.offer.until < now:
+            if server.listing.until < now:
                 server.refresh()
         return self._catalogue
 
-    def view(self, allow: Sequence[str] = ("*",), deny: Sequence[str] = (), most: int | None = None) -> View:
+    def view(self, allow: Sequence[str] = ("*",), deny: Sequence[str] = (), limit: int | None = None) -> View:
         """Return the tools of the current catalogue that a model may use.
 
         Args:
             allow: which tools, as globs over their names: ``github__*``.
             deny: which of those not.
-            most: how many at the most; `View.left_out` counts the rest.
+            limit: how many at the most; `View.omitted` counts the rest.
         """
-        return view_of(self, self.tools(), allow, deny, most)
+        return view_of(self, self.catalogue, allow, deny, limit)
 
     async def use(self, name: str) -> HostServer[ClientT]:
         """Return a server, which is connected first if the host is lazy.

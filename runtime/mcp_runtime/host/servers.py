@@ -18,7 +18,7 @@ from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.host.calls import callable_tools
-from mcp_runtime.host.catalogue import Offer
+from mcp_runtime.host.catalogue import ServerListing
 from mcp_runtime.host.config import ConfigurationError, ServerEntry, read_regular
 from mcp_runtime.tools import CONTRACT, EndlessList, digest, list_items
 
@@ -37,7 +37,7 @@ _LISTS: Final[Mapping[str, tuple[str, str, str]]] = {
     **{area: (area, names.listing(area), area) for area in names.AREAS},
     "templates": ("resources", names.RESOURCES_TEMPLATES_LIST, "resourceTemplates"),
 }
-"""For each list of an `Offer`: the capability, the method, and the property of its result."""
+"""For each list of an `ServerListing`: the capability, the method, and the property of its result."""
 
 _log = logging.getLogger("mcp_runtime.host")
 
@@ -61,7 +61,7 @@ class HostServer(Generic[ClientT]):
         error: why it is not ready, or why a list could not be fetched; None if all is well.
         revision: the revision spoken with it; empty before.
         since: when the state changed last.
-        offer: what it offers: the latest lists that could be fetched.
+        listing: what it lists: the latest lists that could be fetched.
         withheld: the tools that differ from the lock file, or are locked and cannot be read.
         unusable: what it lists and what cannot be used, by list: ``tools``, ``templates``.
         as_tasks: the tools that must run as tasks, by their names on the server.
@@ -79,7 +79,7 @@ class HostServer(Generic[ClientT]):
         self.error: str | None = None
         self.revision = ""
         self.since = datetime.now(UTC)
-        self.offer = Offer(is_trusted=entry.is_trusted)
+        self.listing = ServerListing(is_trusted=entry.is_trusted)
         self.withheld: tuple[str, ...] = ()
         self.unusable: Mapping[str, tuple[Unusable, ...]] = {}
         self.as_tasks: frozenset[str] = frozenset()
@@ -169,12 +169,12 @@ class HostServer(Generic[ClientT]):
                 async with asyncio.timeout(self.entry.startup_timeout):
                     client = await self._open(self.entry, peer)
                     await stack.enter_async_context(self._noticing(client))
-                    offer = await self._fetch(client, Offer(is_trusted=self.entry.is_trusted))
+                    listing = await self._fetch(client, ServerListing(is_trusted=self.entry.is_trusted))
                 client.connection.on_close(self._lost)
                 self._client = client
                 self.revision = client.connection.revision
                 self._change("ready", None)
-                self._take(offer)
+                self._take(listing)
                 self._ready.set()
                 self._settled.set()
                 watching = asyncio.create_task(self._watch(client))
@@ -208,9 +208,9 @@ class HostServer(Generic[ClientT]):
             _log.warning("%s: %s", clipped(self.entry.name, 100), error)
         self.error = error
 
-    def _take(self, offer: Offer) -> None:
-        has_changed = offer != self.offer
-        self.offer = offer
+    def _take(self, listing: ServerListing) -> None:
+        has_changed = listing != self.listing
+        self.listing = listing
         if has_changed:
             self._on_change()
 
@@ -219,7 +219,7 @@ class HostServer(Generic[ClientT]):
         while True:
             await self._dirty.wait()
             self._dirty.clear()
-            self._take(await self._fetch(client, self.offer))
+            self._take(await self._fetch(client, self.listing))
             await asyncio.sleep(MIN_REFRESH)
 
     @asynccontextmanager
@@ -265,7 +265,7 @@ class HostServer(Generic[ClientT]):
         async for _ in changes:
             self._dirty.set()
 
-    async def _fetch(self, client: ClientT, old: Offer) -> Offer:
+    async def _fetch(self, client: ClientT, old: ServerListing) -> ServerListing:
         """Return the lists; a list that cannot be fetched stays as it was, and marks the offer as stale."""
         expiry = float("inf")
         unusable: dict[str, list[Unusable]] = {name: [] for name in _LISTS}

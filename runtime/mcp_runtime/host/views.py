@@ -45,23 +45,23 @@ class View:
 
     Attributes:
         tools: the tools by name.
-        left_out: how many more would match, but are too many.
+        omitted: how many more would match, but are too many.
         host: the `Host` that makes the calls.
     """
 
     tools: Mapping[str, HostTool]
-    left_out: int = 0
+    omitted: int = 0
     host: Any = field(repr=False)
 
-    def search(self, words: str, most: int = 10) -> "View":
+    def search(self, words: str, limit: int = 10) -> "View":
         """Return the view of the tools that fit some words best, in that order.
 
         Args:
             words: what the tools should be about.
-            most: how many at the most.
+            limit: how many at the most.
         """
-        found = search(self.tools.values(), words, most)
-        return replace(self, tools={tool.name: tool for tool in found}, left_out=len(self.tools) - len(found))
+        found = search(self.tools.values(), words, limit)
+        return replace(self, tools={tool.name: tool for tool in found}, omitted=len(self.tools) - len(found))
 
     def for_openai(
         self, *, strict: bool = True, api: Literal["responses", "chat"] = "responses"
@@ -83,7 +83,7 @@ class View:
         """Return the function declarations for Gemini."""
         return self._written(gemini.tool, gemini.RULES)
 
-    def lowered(self, name: str, dialect: Dialect) -> Lowered:
+    def converted(self, name: str, dialect: Dialect) -> Lowered:
         """Return the schema of a tool in a dialect, with a report of what it lost.
 
         Args:
@@ -101,7 +101,7 @@ class View:
         arguments: Mapping[str, Any] | str | None,
         *,
         options: CallOptions | None = None,
-        again: bool = False,
+        retry: bool = False,
     ) -> HostResult:
         """Make a call of a model. What the model, the policy or the server does wrong is in the result.
 
@@ -111,7 +111,7 @@ class View:
             name: the name of the tool, as the model gave it.
             arguments: its arguments, as the model gave them: an object, or the text of one.
             options: timeouts and progress of the call.
-            again: whether a call that its server lost is repeated once, if the tool says that this does no harm.
+            retry: whether a call that its server lost is repeated once, if the tool says that this does no harm.
         """
         if name not in self.tools:
             return _failed(name, f"There is no tool {clipped(name, 100)}.")
@@ -133,7 +133,7 @@ class View:
             return _failed(name, "The call was refused: the policy failed.", error)
         if isinstance(decided, str):
             return _failed(name, decided)
-        return await self._sent(tool, decided, options, again)
+        return await self._sent(tool, decided, options, retry)
 
     async def _checked(self, tool: HostTool, given: Any) -> dict[str, Any] | str:
         """Return arguments as the tool accepts them, or what is wrong with them."""
@@ -159,10 +159,10 @@ class View:
         return call.arguments if decision is True else "The call was refused."
 
     async def _sent(
-        self, tool: HostTool, arguments: Mapping[str, Any], options: CallOptions | None, again: bool
+        self, tool: HostTool, arguments: Mapping[str, Any], options: CallOptions | None, retry: bool
     ) -> HostResult:
         server = self.host.servers[tool.server]
-        is_repeatable = again and (tool.hint("readOnlyHint") or tool.hint("idempotentHint"))
+        is_repeatable = retry and (tool.hint("readOnlyHint") or tool.hint("idempotentHint"))
         # The tool may change while a person decides, or with the next process of its server.
         while self._current(tool) == tool:
             try:
@@ -181,7 +181,7 @@ class View:
 
     def _current(self, tool: HostTool) -> HostTool | None:
         """Return a tool as its server offers it now; None if it does not, or if the host withholds it."""
-        found: HostTool | None = self.host.tools().tools.get(tool.name)
+        found: HostTool | None = self.host.catalogue.get(tool.name)
         return found
 
     def _gone(self, tool: HostTool) -> HostResult:
@@ -191,10 +191,10 @@ class View:
         return _failed(tool.name, f"{tool.name} {'has just changed' if changed else 'is no longer offered'}.")
 
     def _written(self, tool: Callable[[str, str, Lowered], dict[str, Any]], dialect: Dialect) -> list[dict[str, Any]]:
-        return [tool(name, one.description, self.lowered(name, dialect)) for name, one in self.tools.items()]
+        return [tool(name, one.description, self.converted(name, dialect)) for name, one in self.tools.items()]
 
 
-def view_of(host: Any, catalogue: Catalogue, allow: Sequence[str], deny: Sequence[str], most: int | None) -> View:
+def view_of(host: Any, catalogue: Catalogue, allow: Sequence[str], deny: Sequence[str], limit: int | None) -> View:
     """Return the view of a catalogue; see `Host.view`."""
 
     def matches(tool: HostTool, patterns: Sequence[str]) -> bool:
@@ -202,8 +202,8 @@ def view_of(host: Any, catalogue: Catalogue, allow: Sequence[str], deny: Sequenc
         return any(fnmatchcase(tool.name, one) or fnmatchcase(spelled, one) for one in patterns)
 
     found = [tool for tool in catalogue.tools.values() if matches(tool, allow) and not matches(tool, deny)]
-    kept = found[:most]
-    return View(tools={tool.name: tool for tool in kept}, left_out=len(found) - len(kept), host=host)
+    kept = found[:limit]
+    return View(tools={tool.name: tool for tool in kept}, omitted=len(found) - len(kept), host=host)
 
 
 @lru_cache(maxsize=4_096)

@@ -2,7 +2,7 @@
 
 from mcp_runtime.observe.observer import Finding, Observer
 from mcp_runtime.testing.connect import Served, connect
-from mcp_runtime.testing.heard import Heard, heard_by
+from mcp_runtime.testing.heard import Heard, received
 from mcp_runtime.testing.issuer import Issuer
 
-__all__ = ["Finding", "Heard", "Issuer", "Observer", "Served", "connect", "heard_by"]
+__all__ = ["Finding", "Heard", "Issuer", "Observer", "Served", "connect", "received"]

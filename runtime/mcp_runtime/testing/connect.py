@@ -13,7 +13,7 @@ from mcp_runtime.core.handshake.client import Client, open_client
 from mcp_runtime.core.handshake.offer import check_handlers
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
-from mcp_runtime.core.settings import ClientOptions, Proceed
+from mcp_runtime.core.settings import ClientOptions, Extends, Proceed
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.testing.heard import Heard
 from mcp_runtime.testing.script import Script
@@ -41,6 +41,7 @@ def connect(
     roots: Sequence[Any] | None = None,
     handlers: Handlers | None = None,
     options: ClientOptions | None = None,
+    extensions: Sequence[Extends] = (),
 ) -> AbstractAsyncContextManager[ClientT]: ...
 @overload
 def connect(
@@ -52,6 +53,7 @@ def connect(
     roots: Sequence[Any] | None = None,
     handlers: Handlers | None = None,
     options: ClientOptions | None = None,
+    extensions: Sequence[Extends] = (),
 ) -> AbstractAsyncContextManager[ClientT]: ...
 @asynccontextmanager
 async def connect(
@@ -63,10 +65,11 @@ async def connect(
     roots: Sequence[Any] | None = None,
     handlers: Handlers | None = None,
     options: ClientOptions | None = None,
+    extensions: Sequence[Extends] = (),
 ) -> AsyncGenerator[Any]:
     """Connect a client to a server in the same process, for as long as the context lasts.
 
-    The client asks for every log message; `heard_by` returns them, and everything else the server sent.
+    The client asks for every log message; `received` returns them, and everything else the server sent.
 
     Args:
         server: an instance of a generated `Server` or `App`.
@@ -78,11 +81,13 @@ async def connect(
         roots: the roots that the server may ask for.
         handlers: answers the server's requests, instead of a script.
         options: the client's identity, and how its connection behaves.
+        extensions: what the client supports beyond the core, in addition to those of the options.
 
     Raises:
         AssertionError: the server asked more often, or less often, than there are answers.
         TypeError: the server is not an instance of a generated `Server`.
-        ValueError: both answers and handlers are given, or the revision has no such requests.
+        ValueError: both answers and handlers are given, or the revision has no such requests; or an extension extends
+            another revision.
         UnsupportedRevision: the server cannot be bridged to the revision of the client.
     """
     check_handlers(server, ServerHandlers)
@@ -94,7 +99,8 @@ async def connect(
     scripted = script.handlers()
     if scripted and handlers:
         raise ValueError("pass either handlers or scripted answers, not both")
-    chosen = _listening(options or ClientOptions(), heard, roots)
+    given_options = (options or ClientOptions()).extended(extensions, binding.revision)
+    chosen = _listening(given_options, heard, roots)
     async with connect_memory(server) as peer:
         made = await open_client(wanted, peer, handlers=handlers or scripted, options=chosen)
         heard.attach(made.connection)

@@ -79,7 +79,7 @@ class Heard:
         connection.features[_FEATURE] = self
 
 
-def heard_by(client: Stub) -> Heard:
+def received(client: Stub) -> Heard:
     """Return what a client from `connect` received.
 
     Args:
@@ -90,5 +90,5 @@ def heard_by(client: Stub) -> Heard:
     """
     found = client.connection.features.get(_FEATURE)
     if not isinstance(found, Heard):
-        raise LookupError("heard_by() needs a client from testing.connect()")
+        raise LookupError("received() needs a client from testing.connect()")
     return found

@@ -36,7 +36,7 @@ def as_json(report: Report) -> dict[str, Any]:
             "view": options.view.value if options.view else "all",
             "role": options.role.value if options.role else None,
             "peer": options.peer.value,
-            "assume_gates": options.assume_gates,
+            "ignore_gated": options.ignore_gated,
             "fail_on": options.fail_on.value if options.fail_on else None,
         },
         "story": [{"title": line.title, "names": list(line.names)} for line in report.story],

@@ -34,7 +34,7 @@ class Options:
     view: View | None = None
     role: Role | None = None
     peer: Peer = Peer.NEWER
-    assume_gates: bool = False
+    ignore_gated: bool = False
     fail_on: Severity | None = Severity.ERROR
     new_revision: bool = False
     severities: Mapping[str, Severity] = field(default_factory=dict[str, Severity])
@@ -68,7 +68,7 @@ class Options:
         if overridden or not finding.breaks:
             return overridden or finding.severity
         broken = self.broken(finding)
-        gated = self.assume_gates and set(broken) <= finding.gates.keys()
+        gated = self.ignore_gated and set(broken) <= finding.gates.keys()
         return Severity.ERROR if broken and not gated else Severity.WARNING
 
     def counts(self, severity: Severity) -> bool:
