@@ -62,10 +62,19 @@ FAMILIES: Final[Mapping[str, Make]] = {
     ),
     "big numbers": lambda n: _object(**_numbered(n, {"type": "number", "minimum": 10**300, "multipleOf": 1e-300})),
     "one big number": lambda n: _object(x={"type": "integer", "enum": [10**4000] * n}),
+    "references by anchor": lambda n: {
+        **_object(**{f"p{i}": {"$ref": f"#a{i}"} for i in range(n)}),
+        "$defs": {f"d{i}": {"$anchor": f"a{i}"} for i in range(n)},
+    },
+    "references by id": lambda n: {
+        **_object(**{f"p{i}": {"$ref": f"urn:a{i}"} for i in range(n)}),
+        "$defs": {f"d{i}": {"$id": f"urn:a{i}"} for i in range(n)},
+    },
+    "one long pattern": lambda n: _object(p0={"type": "string", "pattern": "(a|b?c*)+" + "[" * n + "]"}),
     "patterns": lambda n: _object(**_numbered(n, {"type": "string", "pattern": "(a{0,99}){0,99}$"})),
 }
 """Makes a schema with a number of parts, by the name of the family and form."""
-VALUE: Final[dict[str, Any]] = {"x": {}, "p0": "a" * 50, "p1": [[[]]], "p2": 1, "p3": [{}] * 60}
+VALUE: Final[dict[str, Any]] = {"x": {}, "p0": "a" * 100_000, "p1": [[[]]], "p2": 1, "p3": [{}] * 60}
 """Arguments that fit none of the schemas."""
 
 

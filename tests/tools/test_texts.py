@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.tool_clients.compare import compare
-from mcp_bindgen.tool_clients.keywords import pointer_of
+from mcp_bindgen.tool_clients.keywords import References
 from mcp_bindgen.tool_clients.shape import shape_of
 from tools.talking import contract, tool
 
@@ -145,7 +145,7 @@ def test_references_have_targets_and_types(kind: str) -> None:
     reference, more = REFERENCES[kind]
     schema = {"type": "object", "properties": {"n": {"$ref": reference}}, "required": ["n"], **more}
     shape = shape_of(schema, "In", set())
-    assert not shape.outside and pointer_of(schema, reference) is not None
+    assert not shape.outside and References(schema).pointer(reference) is not None
     assert any(each.get("properties", {}).get("v") for each in shape.definitions.values()), shape.definitions
     narrower: Any = copy.deepcopy(schema)
     for group in ("$defs", "definitions"):
@@ -160,7 +160,7 @@ def test_references_have_targets_and_types(kind: str) -> None:
 )
 def test_other_references_have_none(reference: Any) -> None:
     schema = {"type": "object", "properties": {"n": {"$ref": reference}}, "$defs": {"N": NODE}}
-    assert pointer_of(schema, reference) is None
+    assert References(schema).pointer(reference) is None
 
 
 @pytest.mark.parametrize("types", [["object"], ["object", "null"], "object", ["null", "object"]])

@@ -7,12 +7,13 @@ from typing import Any, Final
 from mcp_bindgen.json_values import as_list, as_object, is_list, is_object
 from mcp_bindgen.values.builder import MAX_LENGTH
 from mcp_bindgen.values.schema import Least, NoValue, plain_form, value_of
+from mcp_runtime.json_schema.meter import PEER_STEPS, Meter, TooManySteps, canonical, weight_of
 
 _TYPES: Final = ("string", "integer", "number", "boolean", "array", "object")
 
 
 class Validator:
-    """Validates values against a schema of somebody else, in little time.
+    """Validates values against a schema of somebody else; all together take little time.
 
     Attributes:
         unusable: why the schema cannot be used; empty if it can, as far as known.
@@ -25,15 +26,21 @@ class Validator:
         self.unusable = ""
         try:
             self._check = Check(schema, is_trusted=False)
+            self.restart()
         except UnusableSchema as error:
             self.unusable = str(error)
+
+    def restart(self) -> None:
+        """Count steps and time from the start."""
+        if self._check is not None:
+            self._check.restart()
 
     def mismatch(self, value: Any) -> str | None:
         """Return why a value is not valid, empty if it is, None if the schema cannot be used."""
         from mcp_runtime.json_schema.check import UnusableSchema
 
         try:
-            return None if self._check is None else str(self._check.find(value) or "")
+            return None if self._check is None else str(self._check.find_in(self._check.schema, value) or "")
         except UnusableSchema as error:
             self.unusable = str(error)
             return None
@@ -55,9 +62,10 @@ class Arguments:
         self.mismatch = Validator(schema).mismatch
         self._known = known or []
         self._properties: dict[str, dict[str, Any]] = {}
+        meter = Meter(PEER_STEPS)
         for name, each in as_object(schema.get("properties")).items():
             with suppress(NoValue):
-                self._properties[name] = plain_form(each, schema)
+                self._properties[name] = plain_form(each, schema, meter)
 
     @property
     def smallest(self) -> dict[str, Any] | None:
@@ -67,14 +75,22 @@ class Arguments:
     def valid(self) -> Iterator[dict[str, Any]]:
         """Yield different arguments that the schema accepts: the known ones, the smallest, and at each bound."""
         yield from self._known
-        with suppress(NoValue):
-            smallest = value_of(self._schema, Least())
-            tried = [smallest]
-            for name, each in self._properties.items():
-                tried += [{**as_object(smallest), name: value} for value in self._at_bounds(each)]
-            for index, each in enumerate(tried):
-                if each not in tried[:index] and is_object(each) and self.mismatch(each) == "":
+        tried: set[str] = set()
+        with suppress(NoValue, TooManySteps):
+            for each in self._tried(Meter(PEER_STEPS)):
+                if is_object(each) and (text := canonical(each)) not in tried and self.mismatch(each) == "":
+                    tried.add(text)
                     yield each
+
+    def _tried(self, meter: Meter) -> Iterator[Any]:
+        """Yield arguments that the schema may accept."""
+        smallest = value_of(self._schema, Least(), meter=meter)
+        yield smallest
+        size = weight_of(smallest)
+        for name, each in self._properties.items():
+            for value in self._at_bounds(each, meter):
+                meter.spend(1 + size // 16)
+                yield {**as_object(smallest), name: value}
 
     def invalid(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield arguments with one violation each, and what that is.
@@ -93,10 +109,10 @@ class Arguments:
             tried += [(f"with {name} {what}", {**base, name: value}) for what, value in _violations(each)]
         yield from ((what, each) for what, each in tried if self.mismatch(each))
 
-    def _at_bounds(self, schema: Mapping[str, Any]) -> Iterator[Any]:
+    def _at_bounds(self, schema: Mapping[str, Any], meter: Meter) -> Iterator[Any]:
         """Yield values at the bounds of the schema of a property."""
         with suppress(NoValue):
-            yield value_of(schema, Least(), self._schema)
+            yield value_of(schema, Least(), self._schema, meter)
         yield from as_list(schema.get("enum"))
         yield from (schema[key] for key in ("minimum", "maximum") if key in schema)
         sizes = (schema[key] for key in ("minLength", "maxLength") if isinstance(schema.get(key), int))

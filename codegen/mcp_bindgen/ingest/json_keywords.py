@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import unquote
+from warnings import catch_warnings
 
 from mcp_bindgen.diagnostics import Diagnostics, Location, escape_pointer
 from mcp_bindgen.ir.names import pascal, unique
@@ -112,7 +113,8 @@ def is_pattern(value: object) -> bool:
     if not isinstance(value, str):
         return True
     try:
-        re.compile(value)
+        with catch_warnings(action="ignore"):  # of sets that a future version may read differently
+            re.compile(value)
     except (re.error, RecursionError, OverflowError):
         return False
     return True

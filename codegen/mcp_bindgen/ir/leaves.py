@@ -74,9 +74,10 @@ def _forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
         return found
     rest = [leaf for leaf in found if not isinstance(leaf, Literal)]
     values = [value for leaf in found if isinstance(leaf, Literal) for value in leaf.each()]
-    if Literal(values=(None,)) in values:
+    distinct = set(values)
+    if Literal(values=(None,)) in distinct:
         rest.append(NULL)
-    if {Literal(values=(True,)), Literal(values=(False,))} <= set(values):
+    if {Literal(values=(True,)), Literal(values=(False,))} <= distinct:
         rest.append(Primitive(kind=Kind.BOOLEAN))
     scalars = [leaf for leaf in rest if isinstance(leaf, Primitive)]
     if Primitive(kind=Kind.NUMBER) in scalars:

@@ -16,6 +16,7 @@ from mcp_bindgen.live.bindings import own_package, package_of, revisions
 from mcp_bindgen.mock.exact import canonical, exact
 from mcp_bindgen.tool_clients.contract import GATED, Contract, Tool, read_contract
 from mcp_bindgen.values.schema import NoValue, value_of
+from mcp_runtime.json_schema.meter import PEER_STEPS, Meter
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
@@ -57,7 +58,9 @@ class Answers:
 
     def mismatch(self, tool: Tool, value: Any, schema: str = "inputSchema") -> str:
         """Return why a value is not valid; empty if it is, or if the schema cannot be used."""
-        return self._validator(tool, schema).mismatch(value) or ""
+        validator = self._validator(tool, schema)
+        validator.restart()
+        return validator.mismatch(value) or ""
 
     def result(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of a call, keyed by wire names."""
@@ -72,12 +75,13 @@ class Answers:
         return as_result(made)
 
     def _made(self, tool: Tool, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        validator = self._validator(tool, _OUTPUT_SCHEMA)
+        validator, meter = self._validator(tool, _OUTPUT_SCHEMA), Meter(PEER_STEPS)
+        validator.restart()
         reason = "no value was found that its output schema accepts"
         for attempt in range(ATTEMPTS):
             chance = Random(f"{self._seed} {attempt} {tool.name} {canonical(arguments)}")
             try:
-                made = value_of(tool.output_schema, chance)
+                made = value_of(tool.output_schema, chance, meter=meter)
                 if is_object(made) and validator.mismatch(made) == "":
                     return made, ""
             except NoValue as error:

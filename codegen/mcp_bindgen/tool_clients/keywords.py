@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -101,29 +102,51 @@ def nodes(node: Any, pointer: str = "") -> Iterator[tuple[str, Mapping[str, Any]
             yield from nodes(value, below)
 
 
-def pointer_of(root: Any, reference: object) -> str | None:
-    """Return the JSON pointer to what a reference inside a schema leads to; None if that is not in the schema.
+class References:
+    """The places in a schema that references lead to.
 
-    It may have escapes, name an ``$anchor``, or begin with an ``$id``, relative to that of the root.
+    Args:
+        root: the schema.
     """
-    if not isinstance(reference, str) or len(reference) > MAX_TEXT:
-        return None
-    name, _, fragment = reference.partition("#")
-    base, start = root.get("$id") if is_object(root) else None, ""
-    base = base if isinstance(base, str) else ""
-    if name and urljoin(base, name) != base.partition("#")[0]:
-        ids = ((pointer, node.get("$id")) for pointer, node in nodes(root))
-        wanted = urljoin(base, name)
-        found = next((at for at, id_ in ids if isinstance(id_, str) and urljoin(base, id_).rstrip("#") == wanted), None)
-        if found is None:
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        base = root.get("$id") if is_object(root) else None
+        self._base = base if isinstance(base, str) else ""
+
+    def pointer(self, reference: object) -> str | None:
+        """Return the JSON pointer to what a reference leads to; None if that is not in the schema.
+
+        It may have escapes, name an ``$anchor``, or begin with an ``$id``, relative to that of the root.
+        """
+        if not isinstance(reference, str) or len(reference) > MAX_TEXT:
             return None
-        start = found
-    fragment = unquote(fragment)
-    if fragment and not fragment.startswith("/"):
-        inner = nodes(find(root, start), start)
-        return next((at for at, node in inner if _is_anchored(node, fragment)), None)
-    return start + fragment if find(root, start + fragment) is not None else None
+        name, _, fragment = reference.partition("#")
+        start = ""
+        if name and (wanted := urljoin(self._base, name)) != self._base.partition("#")[0]:
+            if wanted not in self._ids:
+                return None
+            start = self._ids[wanted]
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            return next((at for at in self._anchors.get(fragment, ()) if f"{at}/".startswith(f"{start}/")), None)
+        return start + fragment if find(self._root, start + fragment) is not None else None
 
+    @cached_property
+    def _ids(self) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for pointer, node in nodes(self._root):
+            if isinstance(id_ := node.get("$id"), str) and len(id_) <= MAX_TEXT:
+                found.setdefault(urljoin(self._base, id_).rstrip("#"), pointer)
+        return found
 
-def _is_anchored(node: Mapping[str, Any], name: str) -> bool:
-    return any(node.get(keyword) == name for keyword in _ANCHORS) or f"#{name}" in (node.get("$id"), node.get("id"))
+    @cached_property
+    def _anchors(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for pointer, node in nodes(self._root):
+            named = [node.get(keyword) for keyword in _ANCHORS]
+            named += [id_[1:] for id_ in (node.get("$id"), node.get("id")) if isinstance(id_, str) and id_[:1] == "#"]
+            for name in named:
+                if isinstance(name, str):
+                    found.setdefault(name, []).append(pointer)
+        return found

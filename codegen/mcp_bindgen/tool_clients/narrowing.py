@@ -7,15 +7,9 @@ not send properties that its schema does not declare, unless the schema explicit
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from itertools import islice
 from typing import Any
-
-from jsonschema import ValidationError
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import Draft202012Validator, validator_for
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, escape_pointer
 from mcp_bindgen.diff.finding import Carrier, Travel
@@ -28,97 +22,28 @@ from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS
 from mcp_bindgen.ingest.json_schema import read_type
+from mcp_bindgen.ir.leaves import forms
 from mcp_bindgen.ir.nodes import Kind, Protocol, Ref, TypeRef, protocol_of
-from mcp_bindgen.ir.scalars import matcher
 from mcp_bindgen.ir.spell import opaque_facts
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.merge.build import build
-from mcp_bindgen.tool_clients.keywords import NAMED, is_annotation, nodes, pointer_of, texts
+from mcp_bindgen.tool_clients.keywords import NAMED, References, is_annotation, nodes, texts
 from mcp_bindgen.values.builder import Builder, Step
+from mcp_runtime.json_schema.check import Check, ExhaustedSchema, UnusableSchema
+from mcp_runtime.json_schema.meter import Meter, TooManySteps, weight_of
 
-MAX_STEPS = 20_000
-"""The maximum number of keywords that one validation evaluates."""
-MAX_ALL_STEPS = 2_000_000
-"""The maximum number of keywords in all validations by one schema, about a few seconds; later ones are undecided."""
-MAX_ERRORS = 50
-_UNBOUNDED = frozenset(("patternProperties", "unevaluatedItems", "unevaluatedProperties"))
-
-
-class Undecidable(Exception):
-    """The validity of a value cannot be decided, or not in reasonable time."""
-
-
-class Validity:
-    """Judges values by one schema, in the dialect that it names, 2020-12 if it names none.
-
-    Raises:
-        Undecidable: it is not a valid schema, or its dialect is unknown.
-    """
-
-    def __init__(self, schema: Any) -> None:
-        self._steps = self._all_steps = 0
-        plain = {name: value for name, value in schema.items() if name != "$schema"} if is_object(schema) else schema
-        dialect = schema.get("$schema") if is_object(schema) else None
-        known: Any = Draft202012Validator
-        if isinstance(dialect, str):
-            known = validator_for({"$schema": dialect}, default=Draft202012Validator)
-        keywords = {**known.VALIDATORS, "pattern": _pattern} | dict.fromkeys(_UNBOUNDED, _refuse)
-        try:
-            known.check_schema(plain)
-            bounded = _load("jsonschema.validators").extend(
-                known, {name: self._counted(keyword) for name, keyword in keywords.items()}
-            )
-            self._validator: Any = bounded(plain, registry=_load("jsonschema_specifications").REGISTRY)
-        except (SchemaError, RecursionError) as error:
-            raise Undecidable(f"not a valid schema: {type(error).__name__}") from None
-
-    def accepts(self, value: Any) -> bool:
-        """Whether a value is certainly valid."""
-        return self._errors(value, 1) == []
-
-    def errors(self, value: Any) -> list[ValidationError]:
-        """Return why a value is certainly invalid; empty if that is not certain."""
-        return self._errors(value, MAX_ERRORS) or []
-
-    def _errors(self, value: Any, limit: int) -> list[ValidationError] | None:
-        self._steps = 0
-        try:
-            return list(islice(self._validator.iter_errors(value), limit))
-        except Exception:  # Too many steps, a dangling reference, bounds other than numbers, and so on.
-            return None
-
-    def _counted(self, keyword: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-            self._steps += 1
-            self._all_steps += 1
-            if self._steps > MAX_STEPS or self._all_steps > MAX_ALL_STEPS:
-                raise Undecidable("too many steps")
-            return keyword(validator, value, instance, schema)
-
-        return counted
-
-
-def _load(name: str) -> Any:
-    """Import a part of the library without complete types."""
-    return import_module(name)
-
-
-def _refuse(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-    raise Undecidable("a keyword that is not evaluated")
-
-
-def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    matches = matcher(str(pattern))
-    if matches is None:
-        raise Undecidable("a pattern that has no linear algorithm")
-    if isinstance(instance, str) and not matches(instance):
-        yield ValidationError("pattern")
-
-
-MAX_SIZE = 200_000
-"""The maximum length of a schema that is compared in detail, in characters."""
-MAX_PAIRS = 2_000
-"""The maximum number of pairs of types in one comparison."""
+MAX_STEPS = 50_000
+"""The maximum number of steps of a comparison; each of the two validators may take as many."""
+MAX_SIZE = 250_000
+"""The maximum length of two schemas that are compared in detail, in characters."""
+_PAIR = 20
+"""How many steps it takes to compare two types."""
+_SORTED = 4
+"""How many pairs of members are looked at in one step before they are compared."""
+_COPIED = 200
+"""How many characters of names are copied in one step."""
+_PROOF = 100
+"""How many steps it takes to look for a proof."""
 
 _ROOT = Ref(name="Value")
 _START = Spot(before=root(_ROOT.name), after=root(_ROOT.name), carrier=Carrier("", "", Travel.TO_SERVER))
@@ -152,19 +77,20 @@ class Gap:
     why: str = ""
 
 
-def gaps(sender: Any, receiver: Any) -> list[Gap]:
+def gaps(sent_schema: Any, taken_schema: Any) -> list[Gap]:
     """Return where a receiver may refuse what a sender may send; nothing if it certainly never does."""
+    schemas = sent_schema, taken_schema
     try:
-        if meaning(sender) == meaning(receiver):
+        if meaning(sent_schema) == meaning(taken_schema):
             return []
-        if max(len(json.dumps(schema)) for schema in (sender, receiver)) > MAX_SIZE:
+        if sum(len(json.dumps(schema)) for schema in schemas) > MAX_SIZE:
             return [_unknown("the schemas are too large to be compared")]
-        return list(_Comparison(plain(sender, sender), plain(receiver, receiver)).gaps())
+        return list(_Comparison(*(plain(schema, References(schema)) for schema in schemas)).gaps())
     except InputError as error:
         return [_unknown(f"a schema cannot be read: {error.diagnostics.errors[0].message}")]
     except RecursionError:
         return [_unknown("the schemas are nested too deeply to be compared")]
-    except _TooLarge:
+    except TooManySteps:
         return [_unknown("there is too much to compare")]
 
 
@@ -212,21 +138,21 @@ def reworded(old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
                 yield f"{pointer}/{escape_pointer(name)}", was.get(name), is_.get(name)
 
 
-def plain(schema: Any, root: Any) -> Any:
+def plain(schema: Any, references: References) -> Any:
     """Return a schema that accepts the same values, spelled as the reader understands it best.
 
     It has no keywords that only annotate, and its references are pointers.
     """
     if not is_object(schema):
-        return [plain(part, root) for part in schema] if is_list(schema) else schema
+        return [plain(part, references) for part in schema] if is_list(schema) else schema
     found: dict[str, Any] = {}
     for name, value in schema.items():
         if name in NAMED and is_object(value):
-            found[name] = {key: plain(member, root) for key, member in value.items()}
-        elif name == "$ref" and (pointer := pointer_of(root, value)) is not None:
+            found[name] = {key: plain(member, references) for key, member in value.items()}
+        elif name == "$ref" and (pointer := references.pointer(value)) is not None:
             found[name] = f"#{pointer}"
         elif name not in _BASES and (name in ANNOTATIONS or not is_annotation(name)):
-            found[name] = plain(value, root) if name in _NESTED else value
+            found[name] = plain(value, references) if name in _NESTED else value
     return found
 
 
@@ -248,32 +174,34 @@ def read(schema: Any) -> Protocol:
     return protocol_of(definitions)
 
 
-class _TooLarge(Exception):
-    """A comparison exceeded its limit."""
+class _MeteredEquality(Equality):
+    """Compares the types of two schemas, and counts the steps."""
 
-
-class _BoundedEquality(Equality):
-    """Compares the types of two schemas up to a limit."""
-
-    _compared = 0
+    def __init__(self, old: Protocol, new: Protocol, meter: Meter) -> None:
+        super().__init__(old, new, exact=True)
+        self._meter = meter
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
-        self._compared += 1
-        if self._compared > MAX_PAIRS:
-            raise _TooLarge
+        self._meter.spend(_PAIR)
         return super().same(old, new)
+
+    def _forms(self, old: TypeRef, new: TypeRef) -> bool:
+        self._meter.spend(len(forms(old, self._old)) * len(forms(new, self._new)) // _SORTED)
+        return super()._forms(old, new)
 
 
 class _Comparison:
     def __init__(self, sender: Any, receiver: Any) -> None:
         self._schemas = sender, receiver
+        self._meter = Meter(MAX_STEPS)
+        self._meter.spend(weight_of(sender) + weight_of(receiver))
         self._old, self._new = read(closed(sender)), read(receiver)
-        self._judges: tuple[Validity, ...] = ()
+        self._checks: list[Check] | None = None
         self._found: dict[tuple[tuple[Step, ...], str, str], Rule] = {}
 
     def gaps(self) -> Iterator[Gap]:
         """Iterate over the gaps, place by place."""
-        sides = Sides(self._old, self._new, _BoundedEquality(self._old, self._new, exact=True))
+        sides = Sides(self._old, self._new, _MeteredEquality(self._old, self._new, self._meter))
         Walk(sides, self._see).types(_ROOT, _ROOT, _START)
         for pointer, text in self._loose():
             self._found.setdefault((_way(pointer), NOTHING, text), OPAQUE_CHANGED)
@@ -284,6 +212,7 @@ class _Comparison:
 
     def _see(self, site: object, spot: Spot) -> None:
         """Keep the findings that may make a receiver refuse something."""
+        self._meter.spend(_PAIR + sum(len(step.name) for step in spot.way) // _COPIED)
         for rule, (old, new) in judge(site):
             if (
                 rule is OPAQUE_CHANGED and new != NOTHING
@@ -295,21 +224,71 @@ class _Comparison:
     def _loose(self) -> Iterator[tuple[str, str]]:
         """Iterate over what the receiver says beyond its type, unless the sender says the same at the same place."""
         sender, receiver = self._schemas
-        stated = set(_facts(receiver, self._new))
+        stated = set(self._facts(receiver, self._new))
         if stated and not _is_rerouted(sender, receiver):
-            stated -= set(_facts(sender, read(sender)))
+            stated -= set(self._facts(sender, read(sender)))
         yield from ((pointer, text) for pointer, _, text in sorted(stated))
 
     def _proof(self, way: tuple[Step, ...], sent: str, taken: str) -> tuple[bool, Any]:
         """Look for a whole value that the sender's schema allows and the receiver's refuses."""
-        try:
-            allows, refuses = self._judges = self._judges or tuple(map(Validity, self._schemas))
-        except Undecidable:
+        if self._checks is None:
+            self._checks = list(_checks(self._schemas))
+        if not self._checks:
             return False, None
+        sender, receiver = self._checks
         steps = tuple(map(turned, way))
         candidates = Builder(self._old, hints_in(sent, taken)).along(_ROOT, steps)
-        proof = prove(candidates, sends=allows.accepts, refuses=lambda value: are_about(refuses.errors(value), steps))
+        try:
+            self._meter.spend(_PROOF)
+            proof = prove(
+                candidates,
+                sends=lambda value: _errors(sender, value) == [],
+                refuses=lambda value: are_about(_errors(receiver, value) or (), steps),
+            )
+        except (ExhaustedSchema, TooManySteps):
+            self._checks = []
+            return False, None
         return proof.is_found, proof.value
+
+    def _facts(self, schema: Any, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
+        """Iterate over what a schema says beyond its type: the pointer, the type accepted there, and the text."""
+        nevers: list[str] = []
+        for fact in opaque_facts(protocol):
+            if fact.accepted == Kind.NEVER:
+                nevers.append(fact.opaque.where.pointer)
+            else:
+                yield fact.opaque.where.pointer, fact.accepted, fact.opaque.text
+        for pointer, node in nodes(schema):
+            shaping = _SHAPING & node.keys()
+            is_joined = "allOf" in node or not any(shaping <= together or len(shaping) < 2 for together in _TOGETHER)
+            needed = [f"{pointer}/properties/{escape_pointer(name)}" for name in texts(node.get("required")) if nevers]
+            self._meter.spend(1 + len(needed) * len(nevers))
+            # The reader demands no property that cannot be there.
+            if is_joined or any(never.startswith(place) for never in nevers for place in needed):
+                self._meter.spend(weight_of(node))
+                yield pointer, "", meaning(node)
+
+
+def _checks(schemas: tuple[Any, Any]) -> Iterator[Check]:
+    """Iterate over the compiled schemas; nothing if one cannot be used."""
+    try:
+        yield from [Check(one if is_object(one) else {"allOf": [one]}, is_trusted=False) for one in schemas]
+    except UnusableSchema:
+        return
+
+
+def _errors(check: Check, value: Any) -> list[Any] | None:
+    """Return the errors of a value; None if they are not certain.
+
+    Raises:
+        ExhaustedSchema: it cannot be found out within bounds.
+    """
+    try:
+        return check.errors(value)
+    except ExhaustedSchema:
+        raise
+    except UnusableSchema:
+        return None
 
 
 def closed(schema: Any) -> Any:
@@ -326,23 +305,6 @@ def closed(schema: Any) -> Any:
     is_of_objects = "properties" in schema or types == "object" or (is_list(types) and "object" in types)
     is_whole = set(texts(schema.get("required"))) <= set(schema.get("properties") or ())
     return {"additionalProperties": False, **found} if is_of_objects and is_whole else found
-
-
-def _facts(schema: Any, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
-    """Iterate over what a schema says beyond its type: the pointer, the type that is accepted there, and the text."""
-    nevers: list[str] = []
-    for fact in opaque_facts(protocol):
-        if fact.accepted == Kind.NEVER:
-            nevers.append(fact.opaque.where.pointer)
-        else:
-            yield fact.opaque.where.pointer, fact.accepted, fact.opaque.text
-    for pointer, node in nodes(schema):
-        shaping = _SHAPING & node.keys()
-        is_joined = "allOf" in node or not any(shaping <= together or len(shaping) < 2 for together in _TOGETHER)
-        needed = [f"{pointer}/properties/{escape_pointer(name)}" for name in texts(node.get("required")) if nevers]
-        # The reader demands no property that cannot be there.
-        if is_joined or any(never.startswith(place) for never in nevers for place in needed):
-            yield pointer, "", meaning(node)
 
 
 def _is_rerouted(sender: Any, receiver: Any) -> bool:

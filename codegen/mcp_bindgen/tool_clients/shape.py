@@ -20,9 +20,9 @@ from mcp_bindgen.tool_clients.keywords import (
     MAX_NODES,
     MAX_TEXT,
     STRUCTURE,
+    References,
     are_of,
     is_choice,
-    pointer_of,
     texts,
 )
 from mcp_bindgen.tool_clients.names import MAX_NAME, alternative_words, class_word, unique
@@ -70,6 +70,7 @@ def shape_of(schema: Any, name: str, taken: set[str]) -> Shape:
 class _Shaper:
     def __init__(self, root: Any, name: str, taken: set[str]) -> None:
         self._root = root
+        self._references = References(root)
         self._taken = taken
         self._is_old = is_object(root) and "draft-0" in str(root.get("$schema"))  # Then `prefixItems` has no effect.
         self._names: dict[str, str] = {"#": name}
@@ -179,7 +180,7 @@ class _Shaper:
 
     def _target(self, reference: object) -> Any:
         """Return the schema that a reference leads to, None if it has no target or is external."""
-        pointer = pointer_of(self._root, reference)
+        pointer = self._references.pointer(reference)
         return None if pointer is None else find(self._root, pointer)
 
     def _siblings(self, schema: Schema) -> set[str]:

@@ -12,6 +12,8 @@ from mcp_bindgen.ir.spell import spell
 
 MAX_LENGTH = 10_000
 """The longest list or string that is tried, in items or characters."""
+MAX_PATTERN = 1_000
+"""The longest pattern, in characters, that is followed."""
 MAX_DEPTH = 20
 """The maximum depth of a value."""
 
@@ -255,13 +257,13 @@ class Builder:
 
 def matching(pattern: str) -> str:
     """Return a text that probably matches a pattern: it is validated later."""
-    text = _GROUP.sub(r"\1", _ANCHORS.sub("", pattern))
+    text = _GROUP.sub(r"\1", _ANCHORS.sub("", pattern[:MAX_PATTERN]))
     return "".join(_character(part[1]) * min(int(part[2] or 1), MAX_LENGTH) for part in _PART.finditer(text))
 
 
 def _character(part: str) -> str:
     """Return a character that a part of a pattern matches."""
-    if part.startswith("["):
+    if part.startswith("[") and part != "[":
         return "x" if part.startswith("[^") or part == "[]" else _CLASSES.get(part[1:3], part[1])
     return _CLASSES.get(part, part[-1])
 

@@ -12,19 +12,14 @@ from typing import Any, Final
 
 from mcp_bindgen.json_values import is_list, is_object
 from mcp_bindgen.values.builder import MAX_LENGTH, matching
+from mcp_runtime.json_schema.meter import MAX_LEVELS, Meter, TooManySteps, weight_of
 
 FULL_DEPTH: Final = 4
 """How deep objects have properties that are not required."""
-MAX_DEPTH: Final = 64
-"""How deep values, alternatives and references may be nested."""
-MAX_VALUES: Final = 2_000
+MAX_STEPS: Final = 2_000
 """How many schemas are visited for one value; in the second half of them, only for what is required."""
 MAX_ITEMS: Final = 1_000
 """The longest array."""
-LIGHT: Final = 100
-"""How many characters of a text count as much as a value."""
-MAX_PATTERN: Final = 1_000
-"""The longest pattern, in characters, that is followed."""
 NESTING: Final = frozenset(("$ref", "allOf", "anyOf", "items", "oneOf", "properties"))
 """The keywords of schemas that may not come to an end."""
 _WORDS: Final = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor", "indigo", "juniper")
@@ -75,35 +70,38 @@ class Least(Random):
         return a
 
 
-def value_of(schema: Any, chance: Random, root: Any = None) -> Any:
+def value_of(schema: Any, chance: Random, root: Any = None, meter: Meter | None = None) -> Any:
     """Return a value that a schema probably accepts.
 
     Args:
         schema: the JSON Schema.
         chance: makes the choices.
         root: what its references lead into; by default the schema itself.
+        meter: counts the steps of several values; by default those of this one.
 
     Raises:
         NoValue: it accepts nothing, or is too large or too deep.
     """
     with _malformed_has_no_value():
-        return _Builder(schema if root is None else root, chance).value(schema, 0)
+        return _Builder(schema if root is None else root, chance, meter).value(schema, 0)
 
 
-def plain_form(schema: Any, root: Any) -> dict[str, Any]:
+def plain_form(schema: Any, root: Any, meter: Meter | None = None) -> dict[str, Any]:
     """Return a schema without references and alternatives: what refers is replaced, the first alternative is taken.
 
     Raises:
         NoValue: it accepts nothing, or does not come to an end.
     """
     with _malformed_has_no_value():
-        return _Builder(root, Least()).resolved(schema, 0) if is_object(schema) else {}
+        return _Builder(root, Least(), meter).resolved(schema, 0) if is_object(schema) else {}
 
 
 @contextmanager
 def _malformed_has_no_value() -> Generator[None]:
     try:
         yield
+    except TooManySteps:
+        raise NoValue("the schema is too large, or its values are nested too deeply") from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise NoValue(f"the schema is malformed: {type(error).__name__}") from None
 
@@ -111,10 +109,11 @@ def _malformed_has_no_value() -> Generator[None]:
 class _Builder:
     """Builds one value."""
 
-    def __init__(self, root: Any, chance: Random) -> None:
+    def __init__(self, root: Any, chance: Random, meter: Meter | None) -> None:
         self._root = root
         self._chance = chance
-        self._left = MAX_VALUES
+        self._meter = meter or Meter(MAX_STEPS)
+        self._start = self._meter.used
         self._by_type: Mapping[str, Callable[[dict[str, Any], int], Any]] = {
             "object": self._object,
             "array": self._array,
@@ -126,9 +125,7 @@ class _Builder:
         }
 
     def value(self, schema: Any, depth: int) -> Any:
-        self._left -= 1
-        if depth > MAX_DEPTH or self._left < 0:
-            raise NoValue("the schema is too large, or its values are nested too deeply")
+        self._meter.spend(1, depth)
         if schema is False:
             raise NoValue("the schema accepts nothing")
         if not is_object(schema) or not schema:
@@ -146,16 +143,13 @@ class _Builder:
 
     def _taken(self, value: Any) -> Any:
         """Return a value of the schema's, which counts by its size."""
-        self._left -= 1 + (len(value) // LIGHT if isinstance(value, str) else 0)
-        inner: list[Any] = list(value.values()) if is_object(value) else value if is_list(value) else []
-        for each in inner:
-            self._taken(each)
+        self._meter.spend(weight_of(value))
         return value
 
     def resolved(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
         """Return a schema with its reference, its parts and one of its alternatives merged into it."""
         found = dict(schema)
-        for _ in range(MAX_DEPTH):
+        for _ in range(MAX_LEVELS):
             parts: list[Any] = []
             if (reference := found.pop("$ref", None)) is not None:
                 parts.append(self._at(str(reference)))
@@ -166,10 +160,8 @@ class _Builder:
             if not parts:
                 return found
             for part in parts:
-                self._left -= 1
+                self._meter.spend(1 + len(found) // 16)
                 found = _merged(found, part)
-            if self._left < 0:
-                break
         raise NoValue("the schema refers to itself without end")
 
     def _alternative(self, alternatives: list[Any], depth: int) -> Any:
@@ -190,8 +182,9 @@ class _Builder:
         required: list[str] = schema.get("required") or []
         others = schema.get("additionalProperties", True)
         found: dict[str, Any] = {}
+        self._meter.spend((len(properties) + len(required)) // 8)
         for name in dict.fromkeys((*properties, *required)):
-            is_roomy = depth < FULL_DEPTH and self._left > MAX_VALUES // 2
+            is_roomy = depth < FULL_DEPTH and self._meter.used - self._start < MAX_STEPS // 2
             if name in required or (is_roomy and self._chance.random() < 0.7):
                 found[name] = self.value(properties.get(name, others), depth + 1)
         for number in range(min(int(schema.get("minProperties") or 0), MAX_ITEMS) - len(found)):
@@ -215,7 +208,7 @@ class _Builder:
         least, pattern = min(int(schema.get("minLength") or 0), MAX_LENGTH), schema.get("pattern")
         form = _FORMATS.get(str(schema.get("format")))
         if isinstance(pattern, str):
-            text = matching(pattern[:MAX_PATTERN])
+            text = matching(pattern)
         else:
             text = self._chance.choice(_WORDS) if form is None else form.format(self._chance.randint(1, 28))
             text = text.ljust(least, "x")[: schema.get("maxLength")]

@@ -160,6 +160,19 @@ class Check:
         """
         return self._evaluator.find(value, part)
 
+    def errors(self, value: Any) -> list[Any]:
+        """Return the errors of the validation library, at most 20; none if a value matches the schema.
+
+        It counts on, like `find_in`.
+
+        Args:
+            value: the value.
+
+        Raises:
+            UnusableSchema: a reference cannot be resolved, or the schema is too expensive to evaluate.
+        """
+        return self._evaluator.errors(value, self.schema)
+
     def _until(self, seconds: float) -> float:
         return inf if self._is_trusted else thread_time() + seconds
 
@@ -240,12 +253,17 @@ class _Evaluator:
         self._validator = bounded(schema, registry=_registry())
 
     def find(self, value: Any, part: Any = None) -> Mismatch | None:
+        error = _load("jsonschema.exceptions").best_match(self.errors(value, part))
+        if error is None:
+            return None
+        return Mismatch(pointer=spell_pointer(tuple(error.absolute_path)), reason=clipped(error.message))
+
+    def errors(self, value: Any, part: Any = None) -> list[Any]:
         validator = self._validator if part is None else self._validator.evolve(schema=part)
-        exceptions = _load("jsonschema.exceptions")
         unresolvable: type[Exception] = _load("referencing.exceptions").Unresolvable
         try:
             self.meter.start(value, is_whole=part is None)
-            error = exceptions.best_match(islice(validator.iter_errors(value), _MAX_ERRORS))
+            return list(islice(validator.iter_errors(value), _MAX_ERRORS))
         except unresolvable as unresolved:
             reference = clipped(str(getattr(unresolved, "ref", "")), 100)
             raise UnusableSchema(f"a reference in the schema cannot be resolved: {reference}") from None
@@ -255,9 +273,6 @@ class _Evaluator:
             raise ExhaustedSchema(_TOO_SLOW) from None
         except (ArithmeticError, TypeError, ValueError) as broken:
             raise UnusableSchema(f"the schema cannot be evaluated: {clipped(str(broken), 100)}") from None
-        if error is None:
-            return None
-        return Mismatch(pointer=spell_pointer(tuple(error.absolute_path)), reason=clipped(error.message))
 
     def _counted(self, keyword: Callable[..., Any], name: str) -> Callable[..., Any]:
         meter = self.meter

@@ -15,6 +15,8 @@ MAX_STEPS: Final = 250_000
 """The maximum number of steps per validation by a schema of the program's own: one to two seconds."""
 PEER_STEPS: Final = 50_000
 """The maximum number of steps with a peer's schema."""
+MAX_LEVELS: Final = 64
+"""How deep values, alternatives and references may be nested where a schema is read."""
 _BLIND: Final = 16
 """After how many steps the clock is read again, which takes as long as a fifth of a step."""
 _PER_VALUE: Final = 8
@@ -38,7 +40,7 @@ class TooManySteps(Exception):
 
 
 class Meter:
-    """Counts the steps of one walk at a time.
+    """Counts the steps of one walk at a time, and bounds its depth.
 
     Args:
         max_steps: the maximum number of steps.
@@ -59,13 +61,15 @@ class Meter:
         self._left = self._look = self._max_steps
         self._until = until
 
-    def spend(self, steps: int) -> None:
-        """Count steps.
+    def spend(self, steps: int, depth: int = 0) -> None:
+        """Count steps at a depth.
 
         Raises:
-            TooManySteps: the maximum is exceeded.
+            TooManySteps: a maximum is exceeded.
         """
         self._left -= steps
+        if depth > MAX_LEVELS:
+            raise TooManySteps
         if self._left < self._look:
             self._look = self._left - _BLIND
             self.check()
@@ -113,7 +117,7 @@ class KeywordMeter(Meter):
             case "$ref" | "$dynamicRef" | "$recursiveRef":
                 # A pointer is followed; anything else is searched for in the whole schema.
                 is_pointer = isinstance(argument, str) and argument.startswith("#/")
-                steps = 10 + (argument.count("/") if is_pointer else self._size // 2)
+                steps = 10 + (argument.count("/") if is_pointer else self._size)
             case "enum" | "const" | "uniqueItems":
                 steps = 1 + self.weight(instance) // _COMPARED
             case "contains":

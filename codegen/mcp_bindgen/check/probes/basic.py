@@ -14,6 +14,8 @@ MAX_USED: Final = 3
 """The number of prompts and resources that are used."""
 PATIENCE: Final = 2.0
 """Seconds to wait for the answer to a use of a feature, which may take any time."""
+MAX_STEPS: Final = 150_000
+"""The maximum number of steps of looking at one schema."""
 MAX_SLOW: Final = 2
 """After how many features without an answer no more tools are called."""
 
@@ -135,16 +137,19 @@ async def server_info(context: Context) -> str | None:
 async def schemas(context: Context) -> str | None:
     """Look at the schemas of tools that name no dialect, or 2020-12."""
     from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
 
+    from mcp_runtime.json_schema.check import Check, UnusableSchema
+
+    dialect = Check(Draft202012Validator.META_SCHEMA, max_steps=MAX_STEPS)
     for tool in await context.listed("tools"):
         for key in ("inputSchema", "outputSchema"):
             schema, place = as_object(tool.get(key)), f"{tool.get('name')}.{key}"
+            if not schema or "2020-12" not in str(schema.get("$schema", "2020-12")):
+                continue
             try:
-                if schema and "2020-12" in str(schema.get("$schema", "2020-12")):
-                    Draft202012Validator.check_schema(schema)
-            except SchemaError as error:
-                context.find(Found("messages.schema-valid", f"{place}: {clip(error.message, 200)}", place))
-            except RecursionError:
-                raise NotJudged(f"{place} is nested too deeply") from None
+                dialect.restart()
+                if (wrong := dialect.find_in(dialect.schema, schema)) is not None:
+                    context.find(Found("messages.schema-valid", f"{place}: {clip(wrong.reason, 200)}", place))
+            except UnusableSchema as error:
+                raise NotJudged(f"{place}: {error}") from None
     return None

@@ -206,6 +206,12 @@ ALIKE = 0.5
 """The share of properties that two objects must have in common to match (0 to 1)."""
 MAX_PAIRS = 150
 """The maximum number of member pairs compared in depth; in larger unions only names and kinds are compared."""
+MAX_ROUGH = 10_000
+"""The maximum number of member pairs compared at all; in larger unions only equal members correspond."""
+MAX_RENAMES = 2_500
+"""The maximum number of pairs of names that may be a rename; with more, or with longer names, none is looked for."""
+_MAX_NAME = 100
+"""The maximum length of the name of a property that may be renamed, in characters."""
 
 _NUMBERS = (Kind.INTEGER, Kind.NUMBER)
 
@@ -231,6 +237,10 @@ class Likeness:
 
         The result depends neither on the order of the members nor on which side is the old one.
         """
+        if len(old) * len(new) > MAX_ROUGH:
+            both = set(old) & set(new)
+            gone, come = ([member for member in side if member not in both] for side in (old, new))
+            return [(member, member) for member in dict.fromkeys(old) if member in both], gone, come
         judge = self._like if len(old) * len(new) <= MAX_PAIRS else _roughly
         rows = [(judge(a, b), sorted((spell(a), spell(b))), a, b) for a in old for b in new]
         found: list[tuple[TypeRef, TypeRef]] = []
@@ -282,8 +292,8 @@ def _roughly(old: TypeRef, new: TypeRef) -> float:
 def renamed(gone: Iterable[Field], come: Iterable[Field], same: Same) -> Mapping[str, str]:
     """Return the properties that were only renamed, old to new: same type and optionality, and similar names."""
     rows: list[tuple[float, list[str], str, str]] = []
-    arrived = list(come)
-    for old in gone:
+    left, arrived = ([one for one in side if len(one.wire_name) <= _MAX_NAME] for side in (gone, come))
+    for old in left if len(left) * len(arrived) <= MAX_RENAMES else ():
         for new in arrived:
             like = _names_alike(old.wire_name, new.wire_name)
             if like >= SIMILAR and old.required == new.required and same(old.type, new.type):

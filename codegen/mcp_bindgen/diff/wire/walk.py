@@ -105,12 +105,14 @@ class Pairing:
         """The properties that the new object declares."""
         return {name: field for name, field in members(self.new).items() if name not in self.skipped}
 
+    @cached_property
     def gone(self) -> list[Field]:
-        """Return the properties that only the old object declares."""
+        """The properties that only the old object declares."""
         return [self.before[name] for name in sorted(self.before.keys() - self.after.keys())]
 
+    @cached_property
     def come(self) -> list[Field]:
-        """Return the properties that only the new object declares."""
+        """The properties that only the new object declares."""
         return [self.after[name] for name in sorted(self.after.keys() - self.before.keys())]
 
     def undeclared(self, name: str) -> TypeRef | None:
@@ -137,16 +139,20 @@ class Pairing:
         Yields:
             The property outside, the property inside, and whether it moved inwards.
         """
-        for outside, inside, inwards in ((self.gone(), inner.come(), True), (self.come(), inner.gone(), False)):
-            for outer in outside:
-                found = next((field for field in inside if _is_moved(outer, field, same, inwards=inwards)), None)
+        for outside, inside, inwards in ((self.gone, inner.come, True), (self.come, inner.gone, False)):
+            by_name: dict[str, list[Field]] = {}
+            for inner_field in inside:  # names in `_meta` have a prefix
+                by_name.setdefault(inner_field.wire_name.rpartition("/")[2], []).append(inner_field)
+            for outer in outside if by_name else ():
+                near = by_name.get(outer.wire_name, ())
+                found = next((one for one in near if _is_moved(outer, one, same, inwards=inwards)), None)
                 if found is not None:
                     yield outer, found, inwards
 
 
 def _is_moved(outer: Field, inner: Field, same: Same, *, inwards: bool) -> bool:
-    """Whether a property outside corresponds to one inside; names in `_meta` have a prefix."""
-    if outer.wire_name != inner.wire_name.rpartition("/")[2] or outer.required != inner.required:
+    """Whether a property outside corresponds to one of its name inside."""
+    if outer.required != inner.required:
         return False
     return same(outer.type, inner.type) if inwards else same(inner.type, outer.type)
 
@@ -253,7 +259,7 @@ class Walk:
         bounds = [side.bounds if isinstance(side, MapOf) else UNBOUNDED for side in (old, new)]
         for site in bound_sites(bounds[0], bounds[1]):
             self._see(site, spot)
-        renames = renamed(pairing.gone(), pairing.come(), self._sides.same)
+        renames = renamed(pairing.gone, pairing.come, self._sides.same)
         for was, is_ in renames.items():
             both = PropertySite(before=pairing.before[was], after=pairing.after[is_])
             self._see(both, spot_inside.field(was, is_))
@@ -316,6 +322,7 @@ class Walk:
     def _moves(self, pairing: Pairing, spot: Spot, known: set[str]) -> set[str]:
         """Compare properties that moved into or out of a sibling object; return their names outside."""
         found: set[str] = set()
+        known_pairs: dict[tuple[int, int], Pairing] = {}  # many properties may have one type
         both = pairing.before.keys() & pairing.after.keys()
         for beside in sorted(both) if both != {*pairing.before, *pairing.after} else ():
             types = pairing.before[beside].type, pairing.after[beside].type
@@ -326,7 +333,8 @@ class Walk:
                 continue
             assert isinstance(before, Struct | MapOf) and isinstance(after, Struct | MapOf)
             deeper = inside(before, after, self._through(spot.field(beside, beside), *types))
-            for outer, inner, inwards in pairing.moves(Pairing(before, after), self._sides.same):
+            within = known_pairs.setdefault((id(before), id(after)), Pairing(before, after))
+            for outer, inner, inwards in pairing.moves(within, self._sides.same):
                 if outer.wire_name in {*found, *known}:
                     continue
                 found.add(outer.wire_name)
