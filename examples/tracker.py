@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from mcp_bindings import App, Context, Depends, NotFound, ToolFailure, ask
+from mcp_bindings import App, Context, Depends, NotFound, ToolFailure
 
 Ctx = Context[sqlite3.Connection]
 
@@ -68,7 +68,7 @@ def open_issue(title: str, ctx: Ctx, user: User) -> Issue:
 @app.tool()
 async def close_issue(number: int, ctx: Ctx) -> str:
     """Close an issue, once the user has given a reason."""
-    answer = await ask(ctx, f"Why can {get_issue(number, ctx).title!r} be closed?", Closing)
+    answer = await ctx.elicit(f"Why can {get_issue(number, ctx).title!r} be closed?", Closing)
     if not answer:
         raise ToolFailure("the user does not want to close it")
     ctx.state.execute("update issues set state = 'closed' where number = ?", [number])

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from mcp_bindings import App, Context, ToolFailure, ask, sample
+from mcp_bindings import App, Context, ToolFailure
 
 State = Literal["open", "closed"]
 
@@ -50,7 +50,7 @@ def open_issue(title: str, labels: list[str] | None = None) -> Issue:
 async def close_issue(number: int, ctx: Context) -> Issue:
     """Close an issue, once the user has given a reason."""
     issue = find(number)
-    closing = await ask(ctx, f"Why can {issue.title!r} be closed?", Closing)
+    closing = await ctx.elicit(f"Why can {issue.title!r} be closed?", Closing)
     if not closing:
         raise ToolFailure("the user does not want to close it")
     await ctx.log("info", {"closed": number, "reason": closing.reason})
@@ -61,7 +61,7 @@ async def close_issue(number: int, ctx: Context) -> Issue:
 @app.tool()
 async def summarize(number: int, ctx: Context) -> str:
     """Let the model of the client summarize an issue."""
-    return await sample(ctx, f"Summarize: {find(number).title}")
+    return await ctx.sample(f"Summarize: {find(number).title}")
 
 
 @app.tool()

@@ -10,7 +10,8 @@ from mcp_runtime.lazy import door
 
 if TYPE_CHECKING:
     from mcp_runtime import testing
-    from mcp_runtime.app import DefinitionError, Depends, NotFound, Raw, Refusal, ToolFailure, ask, safe_join, sample
+    from mcp_runtime.app import DefinitionError, Depends, NotFound, Raw, ToolFailure, safe_join
+    from mcp_runtime.asking import Accepted, Cancelled, Declined, Refusal
     from mcp_runtime.auth import Bearer, ClientCredentials, FileStore, OAuth, Principal
     from mcp_runtime.bridge import Bridging, LossAction, MissingInRevision, NotExpressible
     from mcp_runtime.client_features.forms import ask_form
@@ -68,7 +69,8 @@ else:
     __getattr__, __dir__ = door(
         "mcp_runtime",
         {
-            "app": "DefinitionError Depends NotFound Raw Refusal ToolFailure ask safe_join sample",
+            "app": "DefinitionError Depends NotFound Raw ToolFailure safe_join",
+            "asking": "Accepted Cancelled Declined Refusal",
             "auth": "Bearer ClientCredentials FileStore OAuth Principal",
             "bridge": "Bridging LossAction MissingInRevision NotExpressible",
             "client_features.forms": "ask_form",
@@ -112,6 +114,7 @@ __all__ = [
     "ABSENT",
     "REQUIRED",
     "Absent",
+    "Accepted",
     "AnyMethod",
     "AuthorizationError",
     "Bearer",
@@ -119,10 +122,12 @@ __all__ = [
     "Bridging",
     "CacheHint",
     "CallOptions",
+    "Cancelled",
     "ClientCredentials",
     "ClientOptions",
     "Connection",
     "ConnectionClosed",
+    "Declined",
     "DefinitionError",
     "Depends",
     "Direction",
@@ -178,7 +183,6 @@ __all__ = [
     "Unusable",
     "Validate",
     "asgi_app",
-    "ask",
     "ask_form",
     "connect_http",
     "connect_memory",
@@ -192,7 +196,6 @@ __all__ = [
     "requires_scopes",
     "resource_updated",
     "safe_join",
-    "sample",
     "send_request",
     "serve_http",
     "serve_stdio",

@@ -10,8 +10,7 @@ from pydantic import BaseModel, Field
 from mcp_bindings import v2025_06_18 as older
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
-from mcp_runtime import testing
-from mcp_runtime.app import Refusal, ask, sample
+from mcp_runtime import Refusal, testing
 from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.options import CallOptions
 from support.apps import text_of
@@ -55,8 +54,8 @@ def planning(version: Any, form: type[BaseModel] = Plan) -> Any:
     app = version.App("test")
 
     async def plan(ctx: Any) -> str:
-        answer = await ask(ctx, "When?", form)
-        return answer.name if isinstance(answer, Refusal) else answer.model_dump_json()
+        answer: Any = await ctx.elicit("When?", form)
+        return answer.reason if isinstance(answer, Refusal) else answer.model_dump_json()
 
     plan.__annotations__["ctx"] = version.Context
     app.tool()(plan)
@@ -67,7 +66,11 @@ def planning(version: Any, form: type[BaseModel] = Plan) -> Any:
 async def test_a_filled_in_form_becomes_an_object_of_the_model(version: Any) -> None:
     async with testing.connect(planning(version), elicit=[{"team": "ops", "days": 2.0}, "decline", "cancel"]) as client:
         texts = [text_of(await client.call_tool(name="plan")) for _ in range(3)]
-        assert texts == ['{"team":"ops","days":2,"urgent":false,"size":"small"}', "DECLINED", "CANCELLED"]
+        assert texts == [
+            '{"team":"ops","days":2,"urgent":false,"size":"small"}',
+            "the user declined",
+            "the user dismissed the form",
+        ]
         schema = testing.received(client).asked[0].requested_schema.model_dump(mode="json")
         assert schema["required"] == ["team"]
         assert schema["properties"]["team"]["description"] == "The person or team responsible."
@@ -124,7 +127,7 @@ async def test_a_question_has_the_key_that_it_is_given() -> None:
     @app.tool()
     async def plan(ctx: modern.Context) -> str:
         """Plan."""
-        return str(bool(await ask(ctx, "When?", Cup, options=CallOptions(key="cup"))))
+        return str(bool(await ctx.elicit("When?", Cup, options=CallOptions(key="cup"))))
 
     sent: list[Any] = []
     options = ClientOptions(trace=lambda way, message: sent.append(json.loads(message)))
@@ -171,7 +174,7 @@ async def test_the_clients_model_generates_text(version: Any) -> None:
     app = version.App("test")
 
     async def poem(ctx: Any) -> str:
-        return await sample(ctx, "A poem.", system_prompt="Be brief.")
+        return str(await ctx.sample("A poem.", system_prompt="Be brief."))
 
     poem.__annotations__["ctx"] = version.Context
     app.tool()(poem)

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.app import DefinitionError, ask
+from mcp_runtime.app import DefinitionError
 from mcp_runtime.core.transports.memory import connect_memory
 from support.apps import call, text_of
 from support.programs import run_program
@@ -91,7 +91,7 @@ async def test_a_wrong_answer_to_a_form_is_one_line_without_traceback(caplog: py
     @app.tool()
     async def plan(ctx: mcp.Context) -> str:
         """Ask for a size."""
-        return str(await ask(ctx, "How big?", Size))
+        return str(await ctx.elicit("How big?", Size))
 
     async with connect_memory(app) as peer:
         client = await mcp.Client.open(peer, handlers=Person())

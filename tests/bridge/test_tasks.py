@@ -11,7 +11,6 @@ from mcp_bindings import v2025_11_25 as old
 from mcp_bindings import v2026_07_28 as new
 from mcp_bindings.v2025_11_25.methods import TOOLS_CALL
 from mcp_bindings.v2026_07_28 import methods as new_calls
-from mcp_runtime.app import ask
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.core.transports.memory import connect_memory
@@ -44,14 +43,14 @@ def bakery(options: ServerOptions | None = None) -> new.App:
     @app.tool(task="optional")
     async def bake(name: str, ctx: new.Context) -> dict[str, int]:
         """Ask before and after the call is a task."""
-        size = await ask(ctx, f"{name}: how many?", Size)
+        size = await ctx.elicit(f"{name}: how many?", Size)
         task = await defer(ctx, "kneading")
         await task.say("in the oven")
         if name == "burnt":
             raise PeerError(-7, "too late")
         if name == "slow":
             await asyncio.Event().wait()
-        again = await ask(ctx, "more?", Size)
+        again = await ctx.elicit("more?", Size)
         assert isinstance(size, Size) and isinstance(again, Size)
         return {"loaves": size.loaves + again.loaves}
 
@@ -202,12 +201,12 @@ def old_bakery() -> old.App:
     @app.tool(execution=old.ToolExecution(task_support="optional"))
     async def bake(name: str, ctx: old.Context) -> dict[str, int]:
         """Ask before and after the call is a task."""
-        size = await ask(ctx, f"{name}: how many?", Size)
+        size = await ctx.elicit(f"{name}: how many?", Size)
         task = await defer(ctx, "kneading")
         await task.say("in the oven")
         if name == "slow":
             await asyncio.Event().wait()
-        again = await ask(ctx, "more?", Size)
+        again = await ctx.elicit("more?", Size)
         assert isinstance(size, Size) and isinstance(again, Size)
         return {"loaves": size.loaves + again.loaves}
 

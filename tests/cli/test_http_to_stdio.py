@@ -22,7 +22,6 @@ SERVER = """
 import asyncio, os
 from pydantic import BaseModel
 from mcp_bindings import App, Context
-from mcp_runtime.app import ask
 
 app = App("kitchen")
 
@@ -33,7 +32,7 @@ class Choice(BaseModel):
 async def brew(tea: str, ctx: Context) -> str:
     "Ask and brew."
     await ctx.report_progress(1, 2, tea)
-    choice = await ask(ctx, f"How much {tea}?", Choice)
+    choice = await ctx.elicit(f"How much {tea}?", Choice)
     await ctx.log("info", tea)
     return f"{tea}: {choice.cups}" if choice else "none"
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from conformance.everything import DEFAULTS, ENUMS, NAME, PAUSE, PNG, SCHEMA_2020_12, TEMPLATE, WAV
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.app import ToolFailure, sample
+from mcp_runtime.app import ToolFailure
 from mcp_runtime.core.errors import MissingCapability
 from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
@@ -94,7 +94,7 @@ def test_error_handling() -> str:
 @app.tool()
 async def test_sampling(prompt: str, ctx: v.Context) -> str:
     """Ask the model."""
-    return f"LLM response: {await sample(ctx, prompt)}"
+    return f"LLM response: {await ctx.sample(prompt)}"
 
 
 async def elicited(ctx: v.Context, message: str, schema: Mapping[str, Any]) -> str:
@@ -149,7 +149,7 @@ def test_custom_header(region: Annotated[str, Field(json_schema_extra={"x-mcp-he
 @app.tool()
 async def test_missing_capability(ctx: v.Context) -> str:
     """Ask the model of a client that has none."""
-    return await sample(ctx, "hello")
+    return await ctx.sample("hello")
 
 
 @app.tool()
@@ -189,7 +189,7 @@ def test_input_required_result_elicitation(ctx: v.Context) -> str | v.InputRequi
 @app.tool()
 async def test_input_required_result_sampling(ctx: v.Context) -> str:
     """Ask the model."""
-    return await sample(ctx, "What is the capital of France?")
+    return await ctx.sample("What is the capital of France?")
 
 
 @app.tool()
@@ -224,7 +224,7 @@ async def test_input_required_result_multiple_inputs(ctx: v.Context) -> str:
     """Ask three questions at once."""
     name = confirmed(ctx, "What is your name?", "name")
     roots = ctx.client.list_roots()  # pyright: ignore[reportDeprecated]
-    await asyncio.gather(name, sample(ctx, "Generate a greeting"), roots)
+    await asyncio.gather(name, ctx.sample("Generate a greeting"), roots)
     return "It has all three."
 
 
@@ -242,7 +242,7 @@ async def test_input_required_result_capabilities(ctx: v.Context) -> str:
     try:
         await confirmed(ctx, "Please confirm", "ok")
     except MissingCapability:
-        return await sample(ctx, "hello")
+        return await ctx.sample("hello")
     return "It has a form."
 
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from conformance.decorated import app
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.app import Refusal, ToolFailure, ask
+from mcp_runtime import Refusal, ToolFailure
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.extensions.tasks import defer
 
@@ -53,20 +53,20 @@ async def protocol_error_job(ctx: v.Context) -> str:
 async def confirm_delete(ctx: v.Context, filename: str = "") -> str:
     """Ask within the task."""
     await defer(ctx)
-    return f"{filename}: {await ask(ctx, 'Delete?', Answer)}"
+    return f"{filename}: {await ctx.elicit('Delete?', Answer)}"
 
 
 @app.tool(task="optional")
 async def multi_input(ctx: v.Context) -> str:
     """Ask two questions at once."""
     await defer(ctx)
-    return str(await asyncio.gather(ask(ctx, "Who?", Name), ask(ctx, "Sure?", Answer)))
+    return str(await asyncio.gather(ctx.elicit("Who?", Name), ctx.elicit("Sure?", Answer)))
 
 
 @app.tool(task="required")
 async def test_tool_with_task(ctx: v.Context) -> str:
     """Ask before there is a task."""
-    name = await ask(ctx, "Who?", Name)
+    name = await ctx.elicit("Who?", Name)
     if isinstance(name, Refusal):
         return "refused"
     await defer(ctx)

@@ -6,7 +6,7 @@ import sys
 from pydantic import BaseModel
 
 from mcp_bindings.v2026_07_28 import App, Context
-from mcp_runtime.app import ToolFailure, ask
+from mcp_runtime.app import ToolFailure
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.transports.http import serve_http
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
@@ -31,7 +31,7 @@ async def bake(ctx: Context) -> str:
 async def survey(ctx: Context) -> str:
     """Ask in mid-task."""
     await defer(ctx)
-    size = await ask(ctx, "how many?", Size)
+    size = await ctx.elicit("how many?", Size)
     return f"{size.loaves} loaves" if isinstance(size, Size) else "refused"
 
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from mcp_bindgen.live.record import Recorder
 from mcp_bindings import App, Context
-from mcp_runtime.app import ask, sample
 from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.stub import CallOptions
@@ -39,8 +38,8 @@ def cafe() -> Any:
     @app.tool()
     async def order(ctx: Context) -> str:
         """Ask how many cups to make, and the model for a toast."""
-        answer = await ask(ctx, "How many cups?", Order)
-        toast = await sample(ctx, "A toast!")
+        answer = await ctx.elicit("How many cups?", Order)
+        toast = await ctx.sample("A toast!")
         return f"{answer.cups} cups; {toast}" if answer else "nothing"
 
     @app.tool()

@@ -30,7 +30,13 @@ PAGES = sorted(
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 RUNTIME = sorted((ROOT / "runtime" / "mcp_runtime").rglob("*.py"))
 FOR_BINDINGS = {
-    *("mcp_runtime", "mcp_runtime.app", "mcp_runtime.bridge.Bridging", "mcp_runtime.bridge.table"),
+    *(
+        "mcp_runtime",
+        "mcp_runtime.app",
+        "mcp_runtime.asking",
+        "mcp_runtime.bridge.Bridging",
+        "mcp_runtime.bridge.table",
+    ),
     *("mcp_runtime.core.binding.Binding", "mcp_runtime.core.errors", "mcp_runtime.core.method"),
     *(
         "mcp_runtime.core.model",
@@ -72,7 +78,9 @@ def test_private_imports_are_found() -> None:
     code = "import mcp_runtime.core.functions\nfrom mcp_runtime.client_features import Roots, UnsafePath"
     assert [*_private_imports(code)] == ["mcp_runtime.core.functions", "mcp_runtime.client_features.UnsafePath"]
     assert [*_private_imports("from mcp_runtime.core.errors import PeerError")] == ["mcp_runtime.core.errors.PeerError"]
-    assert SHOWN.findall(">>> from mcp_runtime.app import ask, sample\n") == ["from mcp_runtime.app import ask, sample"]
+    assert SHOWN.findall(">>> from mcp_runtime.app import Raw, Depends\n") == [
+        "from mcp_runtime.app import Raw, Depends"
+    ]
 
 
 def test_every_exported_name_exists() -> None:

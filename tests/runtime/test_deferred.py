@@ -12,8 +12,8 @@ from mcp_bindings import v2025_11_25 as older
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks as types
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
+from mcp_runtime import Refusal
 from mcp_runtime.app import DefinitionError
-from mcp_runtime.app.asking import Refusal, ask
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, RequestTimeout
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.transports.http import asgi_app, connect_http
@@ -63,11 +63,11 @@ class Bakery:
 
     async def survey(self, ctx: mcp.Context) -> str:
         """Ask before there is a task, and twice in it."""
-        first = await ask(ctx, "before", Size)
+        first = await ctx.elicit("before", Size)
         task = await defer(ctx)
         self.ids.append(task.id or "")
-        both = await asyncio.gather(ask(ctx, "one", Size), ask(ctx, "two", Size))
-        last = await ask(ctx, "three", Size)
+        both = await asyncio.gather(ctx.elicit("one", Size), ctx.elicit("two", Size))
+        last = await ctx.elicit("three", Size)
         return " ".join(str(size.loaves) for size in (first, *both, last) if not isinstance(size, Refusal))
 
     async def must(self, ctx: mcp.Context) -> str:
@@ -94,7 +94,7 @@ class Bakery:
 
     async def slow(self, ctx: mcp.Context) -> str:
         """Take long without knowing of tasks."""
-        size = await ask(ctx, "before", Size)
+        size = await ctx.elicit("before", Size)
         await self.gate.wait()
         return f"slow {size}"
 

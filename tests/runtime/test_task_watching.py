@@ -14,7 +14,6 @@ from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks as types
 from mcp_bindings.v2025_11_25.methods import TOOLS_CALL as OLDER_CALL
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
-from mcp_runtime.app import ask
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.features.listen import Subscription, listen
 from mcp_runtime.core.transports.http import asgi_app, connect_http
@@ -59,7 +58,7 @@ class Oven:
         task = await defer(ctx)
         while (step := await self.steps.get()) != "end":
             if step == "ask":
-                step = str(await ask(ctx, "how many?", Size))
+                step = str(await ctx.elicit("how many?", Size))
             if step == "fail":
                 raise PeerError(-7, "no flour")
             await task.say(step)

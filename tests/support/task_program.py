@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from redis.asyncio import Redis
 
 from mcp_bindings.v2026_07_28 import App, Context
-from mcp_runtime.app import ask
 from mcp_runtime.core.transports.http import serve_http
 from mcp_runtime.extensions.tasks import SharedTaskStore, SqliteTaskStore, Tasks, defer
 from mcp_runtime.extensions.tasks.redis import RedisTaskStore
@@ -40,7 +39,7 @@ def server(place: str, notes: Path) -> App:
     async def bake(name: str, ctx: Context) -> str:
         """Ask once, and wait."""
         task = await defer(ctx, "kneading")
-        size = await ask(ctx, f"{name}: how many?", Size)
+        size = await ctx.elicit(f"{name}: how many?", Size)
         with notes.open("a") as lines:
             lines.write(f"{name} {size}\n")
         await task.say("in the oven")

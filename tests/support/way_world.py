@@ -9,7 +9,7 @@ import httpx2
 from pydantic import BaseModel
 
 from mcp_bindings import v2026_07_28
-from mcp_runtime.app.asking import ask
+from mcp_runtime.asking import AskingContext
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.server import ServerOptions, requires_scopes
@@ -111,17 +111,17 @@ class World:
 
         @made.tool(**may_be_task)
         @scoped
-        async def question(ctx: Context[Any]) -> str:
+        async def question(ctx: AskingContext[Any, Any]) -> str:
             """Ask the client."""
-            await ask(ctx, "Sure?", Sure)
+            await ctx.elicit("Sure?", Sure)
             return self.note(ctx)
 
         @made.tool(**may_be_task)
         @scoped
-        async def later(ctx: Context[Any]) -> str:
+        async def later(ctx: AskingContext[Any, Any]) -> str:
             """Ask the client in a task."""
             await defer(ctx)
-            await ask(ctx, "Sure?", Sure)
+            await ctx.elicit("Sure?", Sure)
             return self.note(ctx)
 
         @made.resource("acme://x")

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TYPE_CHECKING
 
+from mcp_runtime import asking
 from mcp_runtime.core import errors, stub
 
 from . import methods, models
@@ -180,7 +181,7 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)
 
 
-class Context(stub.ServerContext[ConnectedClient, stub.StateT]):
+class Context(asking.AskingContext[ConnectedClient, stub.StateT]):
     """The context of a message in a server's handler."""
 
     @property

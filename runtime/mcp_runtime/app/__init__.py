@@ -1,7 +1,6 @@
 """Servers made of decorated functions: the base of the generated `App` of each revision."""
 
 from mcp_runtime.app.application import Application, F
-from mcp_runtime.app.asking import Refusal, ask, sample
 from mcp_runtime.app.dependencies import Depends
 from mcp_runtime.app.errors import DefinitionError, NotFound, ToolFailure
 from mcp_runtime.app.files import safe_join
@@ -15,10 +14,7 @@ __all__ = [
     "F",
     "NotFound",
     "Raw",
-    "Refusal",
     "StateT",
     "ToolFailure",
-    "ask",
     "safe_join",
-    "sample",
 ]

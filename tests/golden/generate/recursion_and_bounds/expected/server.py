@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, TYPE_CHECKING
 
+from mcp_runtime import asking
 from mcp_runtime.core import stub
 
 from .binding import BINDING
@@ -25,7 +26,7 @@ class ConnectedClient(stub.Stub):
     __binding__: ClassVar[stub.Binding] = BINDING
 
 
-class Context(stub.ServerContext[ConnectedClient, stub.StateT]):
+class Context(asking.AskingContext[ConnectedClient, stub.StateT]):
     """The context of a message in a server's handler."""
 
     @property
