@@ -9,7 +9,7 @@ import httpx2
 
 from support.http import RawClient, call, events_of, hello, request
 from support.http_modern import ModernClient, asked, called
-from support.way_world import MODERN, SECRET, YES, Answer, World, as_task, token
+from support.way_world import CANCELLED, MODERN, SECRET, YES, Answer, World, as_task, token
 
 Step = Callable[[World, Mapping[str, str]], Awaitable[Answer]]
 """Does what a wide token begins, and then one request with given headers."""
@@ -83,6 +83,44 @@ async def creates(world: World, given: Mapping[str, str]) -> Answer:
         return answer
     ended = request("tasks/result", {"taskId": json.loads(answer.text)["result"]["task"]["taskId"]})
     return await _posted(client, ended, token("wide"))
+
+
+async def cancels(world: World, given: Mapping[str, str]) -> Answer:
+    """Cancel a call of a wide token, which goes on if that is refused."""
+    client = await world.session()
+    async with client.stream(call("question"), **token("wide")) as events:
+        while (asks := await events.message()).get("method") != "elicitation/create":
+            pass
+        answer = await _posted(client, {"jsonrpc": "2.0", "method": CANCELLED, "params": {"requestId": 1}}, given)
+        again = await client.post({"jsonrpc": "2.0", "id": asks["id"], "result": YES}, **token("wide"))
+        if answer.status != 202:
+            assert again.status_code == 202 and SECRET in json.dumps(await events.message())
+        assert bool(world.ran) is (answer.status != 202)
+    world.ran.clear()
+    return answer
+
+
+async def watches(world: World, given: Mapping[str, str]) -> Answer:
+    """Read the stream of a session in which a wide token began a task."""
+    client = await world.session()
+    task = await world.task(client, "wait")
+    async with client.stream(None, **given) as events:
+        if events.response.status_code != 200:
+            return Answer(events.response.status_code, (await events.response.aread()).decode())
+        world.gate.set()
+        return Answer(200, json.dumps(await events.message()).replace(task, "taskId"))
+
+
+async def goes_on_watching(world: World, given: Mapping[str, str]) -> Answer:
+    """Read the stream of a session in which a wide token begins a task meanwhile."""
+    client = await world.session()
+    async with client.stream(None, **given) as events:
+        if events.response.status_code != 200:
+            return Answer(events.response.status_code, (await events.response.aread()).decode())
+        await world.task(client, "wait")
+        world.gate.set()
+        message = await events.message()
+        return Answer(403, "") if message is None else Answer(200, json.dumps(message))
 
 
 def of_task(method: str) -> Step:

@@ -21,6 +21,7 @@ from support.tokens import claims, ec_key, signed
 
 KEY: Final = ec_key()
 SECRET: Final = "for wide tokens only"
+CANCELLED: Final = "notifications/cancelled"
 TASKS: Final = f"{PREFIX}tasks"
 YES: Final = {"action": "accept", "content": {"is_sure": True}}
 LISTS: Final = "notifications/tools/list_changed"

@@ -206,7 +206,7 @@ class Call(ReceivedCall):
             raise PeerError(INVALID_REQUEST, LACKING.format(" ".join(scopes)))
         if scopes:
             self.scopes = self.scopes.union(scopes)
-            self.channel.needed |= self.scopes
+            self.channel.need(self.scopes)
 
     def release(self) -> None:
         """Give back its share of the limit on held messages."""

@@ -263,6 +263,9 @@ class Conversation(Receiver):
             case Progressed():
                 self.outbound.take_progress(event)
             case Cancelled():
+                call = cast("Call", event.call)
+                if channel.lacks(call.scopes, channel.principal):
+                    return _lacking(tuple(sorted(call.scopes)))
                 self.inbound.take_cancelled(event)
             case Fault():
                 return self._take_fault(event, channel)
@@ -275,7 +278,7 @@ class Conversation(Receiver):
         if not (scopes := sent.refused(channel)):
             return None
         self.link.session.outgoing[sent.id] = sent
-        return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, LACKING.format(" ".join(scopes)), scopes=scopes)
+        return _lacking(scopes)
 
     def _take_request(self, call: Any, text: bytes, parts: int) -> Outcome:
         link = self.link
@@ -382,3 +385,7 @@ class Conversation(Receiver):
             self._is_over = True
             if self._over is not None:
                 self._over.set()
+
+
+def _lacking(scopes: tuple[str, ...]) -> Outcome:
+    return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, LACKING.format(" ".join(scopes)), scopes=scopes)

@@ -49,7 +49,7 @@ class Outcome:
         verdict: whether it was accepted.
         code: the JSON-RPC error code for it; 0 if it was accepted.
         reason: what is wrong, for people; empty if it was accepted.
-        scopes: the scopes for lack of which an answer was refused.
+        scopes: the scopes for lack of which an answer or a cancellation was refused.
         is_answered: whether it is a request, so that an answer is, or was, sent on its channel.
         is_answer: whether it answers an open request of this side.
     """
@@ -229,6 +229,14 @@ class Channel(ABC):
     def lacks(self, scopes: Collection[str], principal: Principal | None) -> bool:
         """Whether a `principal` lacks one of these `scopes`; never where the transport has no authorization."""
         return self.has_authorization and bool(scopes) and (principal is None or not principal.has(scopes))
+
+    def need(self, scopes: Collection[str]) -> None:
+        """Remember scopes that reading it needs from now on.
+
+        Args:
+            scopes: the scopes.
+        """
+        self.needed = self.needed.union(scopes)
 
     def finish(self) -> None:  # noqa: B027
         """Handle that nothing is open on the channel any more; the last answer was sent before."""

@@ -112,8 +112,9 @@ class HttpApp(Application):
             after: int | None = None
             if last := headers.get(b"last-event-id"):
                 stream, after = await session.find(last.decode("latin-1"))
-                if stream.lacks(needed := session.needed_by(stream), sender.principal):
-                    raise self._access.lacking(sorted(needed))
+            if stream.lacks(needed := session.needed_by(stream), sender.principal):
+                raise self._access.lacking(sorted(needed))
+            stream.principal = sender.principal
             with session, until(sender.principal.expires if sender.principal else None, Stream.end_response, stream):
                 await pump(stream, request, self._quiet, after=after)
         finally:

@@ -1,7 +1,7 @@
 """The sessions of one endpoint: a transport each, with a channel for each POST (basic/transports)."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_runtime.core import sources
@@ -172,6 +172,14 @@ class HttpSession(Owner):
         self.receiver.connection_lost(None)
         if self.shared.events is not None:
             await self.shared.events.forget(self.id)
+
+    def need(self, scopes: Collection[str]) -> None:
+        """Remember scopes that reading its common stream needs from now on.
+
+        Args:
+            scopes: the scopes.
+        """
+        self.common.need(scopes)
 
     def needed_by(self, stream: Stream) -> frozenset[str]:
         """Return the scopes that a client needs to read a stream again."""

@@ -1,7 +1,7 @@
 """The streams of messages to a client, and the HTTP responses through which they are sent."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from mcp_runtime.core.connection.calls import Pool
@@ -283,6 +283,16 @@ class CommonStream(Stream):
             self._kept > owner.shared.limits.max_unread or not owner.shared.unread.has_room(self.sender.peer, 0)
         ):
             self._keep(-len(early.pop(0)))
+
+    def need(self, scopes: Collection[str]) -> None:
+        """Remember scopes that reading it needs from now on; the response of a client without them ends.
+
+        Args:
+            scopes: the scopes.
+        """
+        super().need(scopes)
+        if self.lacks(self.needed, self.principal):
+            self.end_response()
 
     def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
         """Send events through a response, starting with those that waited."""
