@@ -146,8 +146,8 @@ async def introspecting(**options: Any) -> AsyncGenerator[tuple[Login, Bearer]]:
 
 
 async def test_the_issuer_is_asked_about_opaque_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    start, later = time.time, 0.0
-    monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: start() + later))
+    later = 0.0
+    monkeypatch.setattr(sources, "in_use", sources.Sources(now=lambda: time.monotonic() + later))
     async with introspecting() as (issuer, auth):
         issuer.said["opaque"] = {"active": True, **claims(iss=None, scope="a b")}
         for _ in range(3):
@@ -166,8 +166,8 @@ async def test_the_issuer_is_asked_about_opaque_tokens(monkeypatch: pytest.Monke
 
 async def test_an_issuer_need_not_say_when_an_opaque_token_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     """`exp` is optional in an introspection (RFC 7662, 2.2): the token is valid until the issuer says otherwise."""
-    start, later = time.time, 0.0
-    monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: start() + later))
+    later = 0.0
+    monkeypatch.setattr(sources, "in_use", sources.Sources(now=lambda: time.monotonic() + later))
     async with introspecting() as (issuer, auth):
         issuer.said["opaque"] = {"active": True, **claims(iss=None, exp=None)}
         assert (await auth.verify("opaque")).expires is None
@@ -177,6 +177,48 @@ async def test_an_issuer_need_not_say_when_an_opaque_token_expires(monkeypatch: 
         later = 31.0
         with pytest.raises(InvalidToken, match="not active"):
             await auth.verify("opaque")
+
+
+async def test_a_clock_that_is_set_back_prolongs_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = jumped = 0.0
+    clocks = sources.Sources(now=lambda: time.monotonic() + passed, wall=lambda: time.time() + passed + jumped)
+    monkeypatch.setattr(sources, "in_use", clocks)
+    async with introspecting() as (issuer, auth):
+        issuer.said["opaque"] = {"active": True, **claims(iss=None, exp=time.time() + 20)}
+        await auth.verify("opaque")
+        issuer.said["opaque"] = {"active": False}
+        passed, jumped = 31.0, -3600.0
+        with pytest.raises(InvalidToken, match="not active"):
+            await auth.verify("opaque")
+
+
+async def test_a_remembered_token_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = 0.0
+    monkeypatch.setattr(sources, "in_use", sources.Sources(wall=lambda: time.time() + passed))
+    async with introspecting() as (issuer, auth):
+        issuer.said["opaque"] = {"active": True, **claims(iss=None, exp=time.time() + 20)}
+        await auth.verify("opaque")
+        passed = 600.0
+        with pytest.raises(InvalidToken, match="expired"):
+            await auth.verify("opaque")
+
+
+async def test_invalid_tokens_do_not_displace_valid_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_runtime.auth.server.bearer.MAX_KNOWN", 10)
+    async with introspecting() as (issuer, auth):
+        issuer.said["opaque"] = {"active": True, **claims(iss=None)}
+        await auth.verify("opaque")
+        for number in range(30):
+            with pytest.raises(InvalidToken, match="not active"):
+                await auth.verify(f"bad{number}")
+        asked = issuer.paths.count("/introspect")
+        assert (await auth.verify("opaque")).subject == "ada"
+        with pytest.raises(InvalidToken, match="not active"):
+            await auth.verify("bad29")
+        assert issuer.paths.count("/introspect") == asked
+        with pytest.raises(InvalidToken, match="not active"):
+            await auth.verify("bad0")
+        assert issuer.paths.count("/introspect") == asked + 1, "they have a place of their own, but a small one"
 
 
 async def test_simultaneous_requests_share_a_question() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from mcp_runtime.auth.client.tokens import Registered
@@ -23,11 +23,14 @@ Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 """The place of the metadata at the root of a server (RFC 9728, 3)."""
 MAX_KNOWN: Final = 10_000
-"""How many verified tokens are remembered."""
+"""How many verified tokens are remembered, and how many that an issuer calls invalid."""
 JWT_FOR: Final = 300.0
 """Seconds for which a verified JWT is remembered, unless it expires before."""
 OPAQUE_FOR: Final = 30.0
 """Seconds for which the answer of an issuer about a token is remembered."""
+
+_NOT_VALID: Final = "it was not issued for this server, or has expired"
+_T = TypeVar("_T")
 
 
 class Bearer:
@@ -88,7 +91,8 @@ class Bearer:
         self.paths = frozenset((self._place, WELL_KNOWN))
         if sum(way is not None for way in (keys, introspection, verify)) > 1:
             raise ValueError("give one of keys=, introspection= and verify=")
-        self._known: dict[bytes, tuple[float, Principal | str]] = {}
+        self._valid: dict[bytes, tuple[float, Principal]] = {}
+        self._invalid: dict[bytes, tuple[float, str]] = {}
         self._known_for = 0.0
         self._opaque: OpaqueTokens | None = None
         self._verify = verify or self._own(audience or resource, keys, introspection, Reach(True, insecure))
@@ -108,18 +112,14 @@ class Bearer:
             AuthorizationError: it cannot be checked now.
         """
         # Not the token itself: what is in memory may end up in a dump.
-        digest = sha256(token.encode()).digest()
-        known, now = self._known.get(digest), sources.wall()
-        if known is None or known[0] <= now:
-            known = await self._checked(token, address, now)
-            if self._known_for:
-                self._known.pop(digest, None)
-                self._known[digest] = known
-                if len(self._known) > MAX_KNOWN:
-                    del self._known[next(iter(self._known))]
-        if isinstance(known[1], str):
-            raise InvalidToken(known[1])
-        return known[1]
+        digest, now = sha256(token.encode()).digest(), sources.now()
+        known = self._valid.get(digest) or self._invalid.get(digest)
+        found = known[1] if known is not None and known[0] > now else await self._checked(token, address)
+        if isinstance(found, str):
+            raise InvalidToken(found)
+        if found.expires is not None and found.expires <= sources.wall():
+            raise InvalidToken(_NOT_VALID)
+        return found
 
     def _own(
         self, audience: str, keys: Mapping[str, Any] | None, introspection: Registered | None, reach: Reach
@@ -134,19 +134,26 @@ class Bearer:
         self._opaque = OpaqueTokens(introspection, audience, reach)
         return self._opaque.verify
 
-    async def _checked(self, token: str, address: str | None, now: float) -> tuple[float, Principal | str]:
-        """Return the owner of a token, or what is wrong with it, and how long that is so."""
-        until = now + self._known_for
+    async def _checked(self, token: str, address: str | None) -> Principal | str:
+        """Return the owner of a token, or what an issuer says is wrong with it, and remember that for a while.
+
+        Invalid tokens, which anybody can make up, have a place of their own.
+        """
+        digest, until = sha256(token.encode()).digest(), sources.now() + self._known_for
         try:
             opaque = self._opaque
             found = await (self._verify(token) if opaque is None else opaque.verify(token, address))
         except InvalidToken as error:
             if self._known_for != OPAQUE_FOR:
                 raise  # Checking it again costs less than its place among the others.
-            return until, str(error)
-        if found is None or (found.expires is not None and found.expires <= now):
-            raise InvalidToken("it was not issued for this server, or has expired")
-        return min(found.expires or until, until), replace(found, scopes=self._implied(found.scopes))
+            _remember(self._invalid, digest, (until, str(error)))
+            return str(error)
+        if found is None:
+            raise InvalidToken(_NOT_VALID)
+        owner = replace(found, scopes=self._implied(found.scopes))
+        if self._known_for:
+            _remember(self._valid, digest, (until, owner))
+        return owner
 
     def challenge(self, error: str = "", reason: str = "", scopes: Collection[str] = ()) -> bytes:
         """Return a ``WWW-Authenticate`` header, which tells clients where to get a token, and for which scopes.
@@ -199,6 +206,13 @@ class Bearer:
             found.update(more)
             new += more
         return frozenset(found)
+
+
+def _remember(known: dict[bytes, _T], digest: bytes, what: _T) -> None:
+    known.pop(digest, None)
+    known[digest] = what
+    if len(known) > MAX_KNOWN:
+        del known[next(iter(known))]
 
 
 def _check_url(url: str, *, insecure: bool) -> None:
