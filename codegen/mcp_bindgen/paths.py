@@ -33,16 +33,15 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
     """Return the contents of a file of a tree that may come from anywhere.
 
     Raises:
-        OSError: it cannot be read, or is a device or a pipe.
-        ValueError: it is too large.
+        OSError: it cannot be read, is a device or a pipe, or is too large.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # opening a pipe must not block
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise ValueError(f"larger than {max_bytes:,} bytes")
+        raise OSError(errno.EFBIG, f"larger than {max_bytes:,} bytes", str(path))
     return data
 
 

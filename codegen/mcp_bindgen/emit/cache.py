@@ -13,17 +13,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from mcp_bindgen.diagnostics import refuse_os_errors
 from mcp_bindgen.emit.tree import Extent, Tree, cache_folder, files_in
-from mcp_bindgen.paths import shipped
+from mcp_bindgen.paths import read_regular, shipped
 
 FORMAT = 2
 """The format of the cache files; files in another format are ignored."""
+MAX_BYTES = 1 << 28
+"""The maximum size of a file, in bytes."""
 _TOOLS = ("mcp-bindgen", "black", "jinja2", "pydantic", "tree-sitter", "tree-sitter-typescript")
 """Distributions whose version can change the output; pydantic, since its methods reserve field names."""
 
 
 def digest_inputs(options: object, sources: Iterable[bytes], templates: Path | None) -> str:
-    """Return a digest of everything that affects the output: options (as JSON), sources, templates, this program."""
+    """Return a digest of everything that affects the output: options (as JSON), sources, templates, this program.
+
+    Raises:
+        InputError: one of the templates cannot be read, or is a device or a pipe.
+    """
     digest = hashlib.sha256()
     _add(
         digest.update, json.dumps([FORMAT, options, sys.version_info[:2], [version(tool) for tool in _TOOLS]]).encode()
@@ -31,8 +38,11 @@ def digest_inputs(options: object, sources: Iterable[bytes], templates: Path | N
     for data in sources:
         _add(digest.update, data)
     package = Path(__file__).resolve().parents[1]
-    for folder in (package, shipped("schema"), shipped("templates"), *([templates] if templates else [])):
+    for folder in (package, shipped("schema"), shipped("templates")):
         _add(digest.update, digest_files(files_in(folder)).encode())
+    if templates is not None:
+        with refuse_os_errors():
+            _add(digest.update, digest_files(files_in(templates, shallow=True)).encode())
     return digest.hexdigest()
 
 
@@ -45,7 +55,7 @@ def digest_files(files: Mapping[str, Path]) -> str:
     digest = hashlib.sha256()
     for name, path in files.items():
         _add(digest.update, os.fsencode(name))
-        _add(digest.update, os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
+        _add(digest.update, os.fsencode(os.readlink(path)) if path.is_symlink() else read_regular(path, MAX_BYTES))
     return digest.hexdigest()
 
 

@@ -232,10 +232,11 @@ def digest(value: Any) -> str:
 
 
 def _read(path: Path, where: Location) -> bytes:
-    with refuse_os_errors(where):
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError.at(where, f"larger than {MAX_BYTES // 1024**2} MiB, the maximum size of a list of tools")
-        return path.read_bytes()
+    with refuse_os_errors(where), path.open("rb") as file:  # a pipe or a device has no size
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise InputError.at(where, f"larger than {MAX_BYTES // 1024**2} MiB, the maximum size of a list of tools")
+    return data
 
 
 def _shallow(raw: Mapping[str, Any], where: Location, diagnostics: Diagnostics) -> Mapping[str, Any]:

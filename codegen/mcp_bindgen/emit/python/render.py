@@ -26,7 +26,7 @@ from jinja2 import (
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from mcp_bindgen.diagnostics import InputError, Location, printable
+from mcp_bindgen.diagnostics import InputError, Location, printable, refuse_os_errors
 from mcp_bindgen.emit.header import commented
 from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.scope import Scope
@@ -114,6 +114,8 @@ def limited_time(seconds: float) -> Generator[None]:
 
 
 LINE_LENGTH = 120
+MAX_BYTES = 1_000_000
+"""The maximum size of a template, in bytes."""
 FOLDER = "python"
 """The folder of the shipped templates, below ``templates``."""
 SHIPPED = "shipped"
@@ -238,6 +240,11 @@ def _refuse_unknown(folder: Path, own: set[str], known: set[str]) -> None:
         if path.name not in known | own and not path.name.startswith("."):
             names = ", ".join(sorted(known))
             raise InputError.at(path, f"not the name of a template; the templates are {names}")
+        with refuse_os_errors(path):
+            if path.name in known and not path.is_file():
+                raise InputError.at(path, "not a regular file")
+            if path.name in known and path.stat().st_size > MAX_BYTES:
+                raise InputError.at(path, f"larger than {MAX_BYTES:,} bytes, the maximum size of a template")
 
 
 def _said(error: Exception) -> str:
