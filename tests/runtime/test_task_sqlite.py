@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.core import sources
+from mcp_runtime.core.sources import Sources
 from mcp_runtime.extensions.tasks import SqliteTaskStore, Status, Success, UnknownTask
 from mcp_runtime.extensions.tasks.store import StoreUnavailable, TaskError
 from support.shared_tasks import Make, ServerLaws, StoreLaws
@@ -54,6 +56,31 @@ async def test_only_its_user_can_read_a_new_file(store: SqliteTaskStore, tmp_pat
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
+@pytest.mark.parametrize("jump", [600.0, 3000.0, -600.0, -1e8])
+async def test_a_task_survives_that_the_clock_is_set(
+    store: SqliteTaskStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    """All leases lapse then, but a process that lives renews its own before another one takes the task."""
+    passed = jumped = 0.0
+    clocks = Sources(now=lambda: passed + 1000, wall=lambda: 1e9 + passed + jumped)
+    monkeypatch.setattr(sources, "in_use", clocks)
+    task = await store.create("ada", None)
+    await store.record(task.id, {"call": {}})
+    with closing(SqliteTaskStore(tmp_path / "tasks.db", lease=60)) as other:
+        jumped = jump
+        for _ in range(20):
+            passed += 10
+            assert await other.take(task.id) is None
+            assert await store.renew([task.id]) == {}
+            assert not (await other.get("ada", task.id)).is_lapsed
+        jumped = 0.0
+        passed += 61
+        assert await other.take(task.id) is None
+        passed += 31
+        assert await other.take(task.id) == {"call": {}}
+        assert await store.renew([task.id]) == {task.id: None}
+
+
 async def test_a_locked_file_fails_all_waiting_calls_together(
     store: SqliteTaskStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -88,6 +115,8 @@ async def test_a_file_that_cannot_be_used(wrong: str, tmp_path: Path) -> None:
 
 FULL = """
 import asyncio, resource, signal, sys
+from mcp_runtime.core import sources
+from mcp_runtime.core.sources import Sources
 from mcp_runtime.extensions.tasks import SqliteTaskStore, Status, Success
 from mcp_runtime.extensions.tasks.store import StoreUnavailable
 

@@ -36,17 +36,21 @@ T = TypeVar("T")
 
 BUSY: Final = 5.0
 """Seconds that a call waits for the lock of another process, and for the calls before it."""
+MAX_CLAIMS: Final = 10_000
+"""How many tasks are remembered whose lease has lapsed."""
 
 _SCHEMA: Final = """
 create table if not exists tasks (
     number integer primary key autoincrement, id text unique not null, owner text not null, peer text,
     created real not null, updated real not null, ttl integer, expires real, status text not null,
-    message text not null, questions text not null, scopes text not null, outcome text, size integer not null default 0,
-    holder text, lease real, answers text not null default '{}', work text not null default '{}'
+    message text not null, questions text not null, scopes text not null, size integer not null default 0,
+    holder text, lease real, answers text not null default '{}', work text not null default '{}', outcome text
 );
 create index if not exists tasks_of_owners on tasks (owner, number);
+create index if not exists sizes_of_owners on tasks (owner, size);
 create index if not exists tasks_expire on tasks (expires);
 """
+"""Outcomes come last: SQLite reads a row up to the column that it needs."""
 _COLUMNS: Final = "id, created, updated, ttl, status, message, questions, scopes, lease"
 _KEPT: Final = "(expires is null or expires >= ?)"
 _UNFINISHED: Final = "status in ('working', 'input_required')"
@@ -62,7 +66,8 @@ class SqliteTaskStore(LeasedStore):
 
     Args:
         path: the file, created if it does not exist.
-        lease: seconds after which a process that has not renewed the lease of a task counts as ended.
+        lease: seconds after which a process that has not renewed the lease of a task counts as ended;
+            the same in all processes.
         limits: see `StoreLimits`.
 
     Raises:
@@ -75,6 +80,7 @@ class SqliteTaskStore(LeasedStore):
         self._thread = ThreadPoolExecutor(1, "mcp-tasks")
         self._file: sqlite3.Connection | None = None
         self._failed = False
+        self._claims: dict[str, tuple[float, float]] = {}
 
     async def create(
         self, owner: str, ttl: int | None, *, peer: str | None = None, scopes: frozenset[str] = frozenset()
@@ -201,17 +207,35 @@ class SqliteTaskStore(LeasedStore):
         await self._run(lambda file: file.execute(put, (json.dumps(work), task_id)))
 
     async def take(self, task_id: str) -> Mapping[str, Any] | None:
-        """Take a task whose lease has lapsed; see `SharedTaskStore.take`."""
+        """Take a task whose lease has lapsed, and was not renewed in half a lease; see `SharedTaskStore.take`.
+
+        When the clock is set, all leases lapse: processes that live get that time to renew theirs.
+        """
 
         def take(file: sqlite3.Connection) -> Mapping[str, Any] | None:
-            now = sources.wall()
-            put = f"update tasks set holder = ?, lease = ? where id = ? and lease < ? and {_UNFINISHED} returning work"
-            row = file.execute(put, (self._holder, now + self._lease, task_id, now)).fetchone()
-            work: Mapping[str, Any] | None
-            work = None if row is None else self._read(task_id, lambda: json.loads(row[0]))
-            return work
+            query = f"select lease, work from tasks where id = ? and {_UNFINISHED}"
+            lease, work = file.execute(query, (task_id,)).fetchone() or (None, "{}")
+            if lease is None or not self._has_lapsed(lease):
+                self._claims.pop(task_id, None)
+                return None
+            known, since = self._claims.get(task_id, (None, 0.0))
+            if known != lease:
+                self._claims[task_id] = lease, sources.now()
+                if len(self._claims) > MAX_CLAIMS:
+                    del self._claims[next(iter(self._claims))]
+            if known != lease or sources.now() < since + self._lease / 2:
+                return None
+            del self._claims[task_id]
+            held = self._holder, sources.wall() + self._lease
+            file.execute("update tasks set holder = ?, lease = ? where id = ?", (*held, task_id))
+            found: Mapping[str, Any] = self._read(task_id, lambda: json.loads(work))
+            return found
 
         return await self._run(take)
+
+    def _has_lapsed(self, lease: float) -> bool:
+        """Whether a lease ended before now, or ends so late that the clock was set back since."""
+        return not 0 <= lease - sources.wall() <= 2 * self._lease
 
     def close(self) -> None:
         """Close the file, once what was begun is written."""
@@ -309,5 +333,5 @@ class SqliteTaskStore(LeasedStore):
             message=message,
             scopes=frozenset(scopes.split()),
             questions=json.loads(questions),
-            is_lapsed=lease is not None and lease < sources.wall() and not Status(status).is_terminal,
+            is_lapsed=lease is not None and self._has_lapsed(lease) and not Status(status).is_terminal,
         )
