@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, permutations
+from typing import Any
 
 import pytest
 
+from mcp_bindgen.diff.compatibility import Verdict, compatibility
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.diff.wire.compare import compare_messages
@@ -19,7 +21,7 @@ from mcp_bindgen.load import load_released
 from support.mutations import Json
 from support.official import official_schema, seed_typescript
 from support.rewrites import REWRITES
-from support.samples import REVISIONS, load
+from support.samples import HANDSHAKE, REVISIONS, json_source, load
 
 _FINGERPRINTS = """
 from mcp_bindgen.diff.wire.compare import compare_messages
@@ -115,3 +117,66 @@ def test_an_equivalent_rewrite_is_not_a_change(revision: str, rewrite: str) -> N
     for findings in (compare_messages(before, after), compare_messages(after, before)):
         assert lines(tuple(f for f in findings if f.severity is Severity.ERROR)) == []
         assert lines(findings) == []
+
+
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+LETTERS: dict[str, Any] = {"type": "string", "pattern": "^(?:a|b-c)$"}
+SPELLINGS: list[tuple[dict[str, Any], ...]] = [
+    ({"type": "string"}, {"type": "string", "pattern": ""}, {"type": "string", "pattern": ".*", "not": False}),
+    ({"enum": ["a", "b-c"]}, LETTERS, {"type": "string", "pattern": "^(a|b-c)$"}),
+    ({"const": "ab"}, {"type": "string", "pattern": "^ab$"}, {"enum": ["ab"], "pattern": "b"}),
+    ({"enum": [1, 2, 3]}, {"type": "integer", "minimum": 1, "maximum": 3}),
+    ({"enum": [1, 2]}, {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 3}),
+    ({"enum": [4, 6]}, {"type": "integer", "minimum": 3, "maximum": 7, "multipleOf": 2}),
+    ({"type": "array", "items": TEXT}, {"type": "array", "prefixItems": [TEXT, TEXT], "items": TEXT}),
+    (
+        {"type": "array", "prefixItems": [TEXT, WHOLE], "items": False},
+        {"type": "array", "prefixItems": [TEXT, WHOLE], "maxItems": 2},
+    ),
+    ({"type": "array", "prefixItems": [TEXT, TEXT], "items": False}, {"type": "array", "items": TEXT, "maxItems": 2}),
+    ({"type": "array", "items": False}, {"type": "array", "maxItems": 0}),
+    ({"type": "array", "items": TEXT, "minItems": 1}, {"type": "array", "items": TEXT, "contains": TEXT}),
+    (
+        {"type": "array", "items": TEXT, "minItems": 3},
+        {"type": "array", "items": TEXT, "contains": {}, "minContains": 3},
+        {"type": "array", "items": TEXT, "contains": TEXT, "minContains": 2, "minItems": 3},
+    ),
+    (
+        {"type": "object", "properties": {"a": TEXT}, "additionalProperties": False},
+        {"type": "object", "properties": {"a": TEXT}, "additionalProperties": {"not": {}}},
+        {"type": "object", "properties": {"a": TEXT}, "unevaluatedProperties": False},
+    ),
+]
+UNLIKE: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"enum": ["a", "b"]}, {"type": "string", "pattern": "^a|b$"}),
+    ({"enum": [1, 2, 4]}, {"type": "integer", "minimum": 1, "maximum": 4}),
+    ({"enum": [1, 2]}, {"type": "number", "minimum": 1, "maximum": 2}),
+    ({"type": "array", "items": TEXT}, {"type": "array", "prefixItems": [TEXT, WHOLE], "items": TEXT}),
+    ({"type": "array", "items": TEXT}, {"type": "array", "items": TEXT, "contains": {"const": "a"}}),
+    ({"type": "array", "items": TEXT}, {"type": "array", "items": TEXT, "contains": {}, "minContains": 2}),
+    (
+        {"type": "object", "properties": {"a": TEXT}},
+        {"type": "object", "properties": {"a": TEXT}, "unevaluatedProperties": TEXT},
+    ),
+]
+
+
+def verdicts(old: dict[str, Any], new: dict[str, Any]) -> set[Verdict]:
+    """Return what a change of a required property that both peers send means for them."""
+
+    def side(spelling: dict[str, Any]) -> Protocol:
+        params = {"type": "object", "properties": {"protocolVersion": TEXT, "x": spelling}, "required": ["x"]}
+        return load(json_source({**HANDSHAKE, "InitializeRequestParams": params, "InitializeResult": params}))[0]
+
+    return set(compatibility(compare_messages(side(old), side(new))).verdicts.values())
+
+
+@pytest.mark.parametrize("spellings", SPELLINGS, ids=lambda each: str(each[0]))
+def test_equal_spellings_are_compatible(spellings: tuple[dict[str, Any], ...]) -> None:
+    for old, new in permutations(spellings, 2):
+        assert verdicts(old, new) == {Verdict.COMPATIBLE}, (old, new)
+
+
+@pytest.mark.parametrize(("one", "other"), UNLIKE)
+def test_spellings_that_only_look_equal_are_not(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert verdicts(one, other) | verdicts(other, one) != {Verdict.COMPATIBLE}

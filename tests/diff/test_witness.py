@@ -12,8 +12,11 @@ import pytest
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.rule import View
+from support.oracle import Judge, Side
 from support.rule_cases import read
 from support.samples import HANDSHAKE
+from support.verdict_cases import is_confirmed, official
+from support.verdict_cases import read as read_tree
 
 FORMS: dict[str, Any] = {
     "string": {"type": "string"},
@@ -82,6 +85,29 @@ def drawn(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
         required[0].extend([name] if change in ("type", "closed", "inside") else [])
         required[1].extend([name] if change not in ("same",) else [])
     return params(old, required[0]), params(new, required[1])
+
+
+TAGS: dict[str, dict[str, Any]] = {
+    "closed set": {"enum": ["complete", "input_required"]},
+    "one constant": {"const": "complete"},
+    "pattern": {"type": "string", "pattern": "^[a-z_]{8,}$"},
+    "length": {"type": "string", "minLength": 8},
+}
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("tag", TAGS)
+def test_a_tag_of_results_that_is_opened_or_closed_has_a_witness(tag: str, back: bool) -> None:
+    closed = json.loads(json.dumps(official("2026-07-28")))
+    closed["$defs"]["CallToolResult"]["properties"]["resultType"] = TAGS[tag]
+    sides = (closed, official("2026-07-28"))
+    old, new = reversed(sides) if back else sides
+    judge = Judge(Side(old), Side(new))
+    (found,) = [each for each in compare(read_tree(old), read_tree(new)) if each.rule.view is View.WIRE]
+    pair = Pair.NEW_CLIENT if back else Pair.OLD_CLIENT
+    assert found.breaks == {pair}
+    assert is_confirmed(judge, found, pair)
+    assert found.witnesses[pair]["result"].keys() == {"content", "resultType"}
 
 
 def can_agree(old: dict[str, Any], new: dict[str, Any]) -> bool:

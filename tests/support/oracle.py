@@ -147,7 +147,8 @@ class Side:
         forms = self.forms(name)
         if is_object(result) and "task" in result and self._makes_tasks(name):
             return self.accepts("CreateTaskResult", result)
-        fitting = [form for form in forms if self.tag(form) == (tag if isinstance(tag, str) else "complete")]
+        tag = tag if isinstance(tag, str) and tag in TAGS.values() else "complete"
+        fitting = [form for form in forms if self.tag(form) == tag]
         return any(self.accepts(form, result) for form in fitting)
 
 

@@ -166,6 +166,37 @@ def required_in_branches(tree: Json) -> Json:
     return everywhere(respell, tree)
 
 
+def idle_keywords(tree: Json) -> Json:
+    """Add keywords that every value satisfies."""
+    newer: dict[str, Json] = (
+        {} if "draft-07" in tree["$schema"] else {"unevaluatedProperties": True, "dependentRequired": {}}
+    )
+    added: Mapping[str, dict[str, Json]] = {
+        "object": {"not": False, "patternProperties": {}, "propertyNames": {"type": "string"}, **newer},
+        "string": {"pattern": ".*"},
+    }
+
+    def respell(node: dict[str, Json]) -> dict[str, Json]:
+        kind = node.get("type")
+        return {**(added.get(kind, {}) if isinstance(kind, str) else {}), **node}
+
+    return everywhere(respell, tree)
+
+
+def lists_respelled(tree: Json) -> Json:
+    """State the first item of each list apart, and the fewest items by what any item is."""
+    is_newer = "draft-07" not in tree["$schema"]
+
+    def respell(node: dict[str, Json]) -> dict[str, Json]:
+        if node.get("type") != "array" or "items" not in node:
+            return node
+        prefix = {"prefixItems": [node["items"]]} if is_newer else {"uniqueItems": False}
+        some: dict[str, Json] = {"contains": {}} if node.get("minItems") == 1 else {}
+        return {**{word: value for word, value in node.items() if not some or word != "minItems"}, **prefix, **some}
+
+    return everywhere(respell, tree)
+
+
 def unions_repeated(tree: Json) -> Json:
     """Repeat a member of each union, in other words."""
 
@@ -194,4 +225,6 @@ REWRITES: Mapping[str, Rewrite] = {
     "integers respelled": integers_respelled,
     "required in branches": required_in_branches,
     "unions repeated": unions_repeated,
+    "idle keywords": idle_keywords,
+    "lists respelled": lists_respelled,
 }

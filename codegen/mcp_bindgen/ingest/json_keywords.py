@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 from warnings import catch_warnings
@@ -52,16 +52,50 @@ NEWER = frozenset(
 
 def opaque_words(node: Node) -> list[str]:
     """Return the keywords of a schema that no type can express, in the order of the file."""
-    return [
-        word
-        for word, value in node.items()
-        if word not in TYPING and word not in ANNOTATIONS and not word.startswith("x-") and not _is_idle(word, value)
-    ]
+    return [word for word in node if word not in TYPING and word not in ANNOTATIONS and not word.startswith("x-")]
 
 
-def _is_idle(word: str, value: object) -> bool:
-    """Whether a keyword asserts nothing: every name of a property is a string."""
-    return word == "propertyNames" and (value is True or value in ({}, {"type": "string"}))
+_ALWAYS: Mapping[str, tuple[object, ...]] = {
+    "propertyNames": (True, {}, {"type": "string"}),
+    "patternProperties": ({},),
+    "dependentRequired": ({},),
+    "dependentSchemas": ({},),
+    "unevaluatedProperties": (True, {}),
+    "unevaluatedItems": (True, {}),
+    "not": (False, {"not": {}}),
+    "pattern": ("", ".*", "^", "$"),
+    "minContains": (1,),
+}
+"""Values of keywords that every JSON value satisfies, or that are the default."""
+_SPREADING = frozenset(("$ref", "if", "dependentSchemas", "patternProperties", "additionalProperties", *COMBINING))
+"""Keywords beside which `unevaluatedProperties` is more than another word for `additionalProperties`."""
+
+
+def plain(node: Node) -> Node:
+    """Return a schema in one of several equal spellings: without keywords that assert nothing or repeat others."""
+    found = {word: value for word, value in node.items() if not any(value == each for each in _ALWAYS.get(word, ()))}
+    is_object_, is_array = (node.get("type") == name for name in ("object", "array"))
+    if is_object_ and found.get("unevaluatedProperties") is False and not found.keys() & _SPREADING:
+        found["additionalProperties"] = found.pop("unevaluatedProperties")
+    if found.get("additionalProperties") in ({"not": {}}, {"not": True}):
+        found["additionalProperties"] = False
+    prefix, items = found.get("prefixItems", []), found.get("items", True)
+    if is_array and is_list(prefix) and items is False:
+        items = found["items"] = prefix[0] if prefix else True
+        _tighten(found, "maxItems", len(prefix), min)
+    if is_list(prefix) and all(each == items for each in prefix):
+        found.pop("prefixItems", None)
+    is_each = is_array and "contains" in found and "maxContains" not in found and "prefixItems" not in found
+    if is_each and found["contains"] in (True, {}, items):
+        del found["contains"]
+        _tighten(found, "minItems", found.pop("minContains", 1), max)
+    return found
+
+
+def _tighten(node: Node, word: str, value: object, choose: Callable[..., object]) -> None:
+    """State a bound, unless the schema has a stricter one."""
+    known = [node[word]] if isinstance(node.get(word), int) else []
+    node[word] = choose(value, *known) if isinstance(value, int) and known else value
 
 
 def opaque_text(node: Node, words: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from mcp_bindgen.ingest.json_keywords import (
     is_pattern,
     opaque_text,
     opaque_words,
+    plain,
     read_bounds,
     spell_value,
     type_names,
@@ -140,7 +141,7 @@ class _Reader:
             return ANY if node else never(where)
         if not is_object(node):
             return self._error(where, f"a schema is an object, true or false, not {spell_value(node)}")
-        node = self._known(node, where)
+        node = plain(self._known(node, where))
         if node.get("not") in (True, {}) and "not" in node:
             return never(where)
         if "$ref" in node and self._draft_07:

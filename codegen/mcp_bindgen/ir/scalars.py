@@ -1,7 +1,8 @@
 """Whether a constant is of a scalar type, and which type a number without one has."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
@@ -11,6 +12,10 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 from mcp_bindgen.diagnostics import Location
 from mcp_bindgen.ir.names import pascal
 from mcp_bindgen.ir.nodes import Bounds, Kind, Primitive, Scalar
+
+MAX_VALUES = 100
+"""The longest range of integers that is read as single values."""
+_ALTERNATIVES = re.compile(r"\^(?:([\w-]+)|\((?:\?:)?([\w-]+(?:\|[\w-]+)*)\))\$")
 
 
 def is_of(value: object, name: str) -> bool:
@@ -39,6 +44,20 @@ def fits(value: Scalar, type_: Primitive) -> bool:
         return _in_range(value, bounds)
     short_enough = bounds.max_length is None or len(value) <= bounds.max_length
     return len(value) >= (bounds.min_length or 0) and short_enough and _matches(value, bounds.pattern)
+
+
+def values_of(type_: Primitive) -> tuple[Scalar, ...]:
+    """Return the values of a scalar type that has few: a range of integers, or the alternatives of a pattern."""
+    bounds, found = type_.bounds, _ALTERNATIVES.fullmatch(type_.bounds.pattern or "")
+    low = max((edge for edge in (bounds.minimum, bounds.exclusive_minimum) if edge is not None), default=None)
+    high = min((edge for edge in (bounds.maximum, bounds.exclusive_maximum) if edge is not None), default=None)
+    if type_.kind is Kind.STRING and found:
+        values: Iterable[Scalar] = (found[1] or found[2]).split("|")
+    elif type_.kind is Kind.INTEGER and low is not None and high is not None and high - low <= MAX_VALUES:
+        values = range(math.floor(low), math.ceil(high) + 1)
+    else:
+        values = ()
+    return tuple(value for value in values if fits(value, type_))
 
 
 def _in_range(value: float, bounds: Bounds) -> bool:

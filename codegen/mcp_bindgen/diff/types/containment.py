@@ -24,7 +24,7 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
-from mcp_bindgen.ir.scalars import fits
+from mcp_bindgen.ir.scalars import fits, values_of
 from mcp_bindgen.ir.spell import is_never
 
 
@@ -89,6 +89,8 @@ class Containment:
                 return all(fits(value, b) for value in values)
             case Literal(), Literal():
                 return {*a.each()} <= {*b.each()}
+            case Primitive(), Primitive() | Literal() if values := values_of(a):
+                return all(self._single(value, b) for value in Literal(values=values).each())
             case Primitive(), Primitive():
                 kinds = {a.kind, b.kind}
                 is_kind = len(kinds) == 1 or (a.kind, b.kind) == (Kind.INTEGER, Kind.NUMBER)

@@ -149,11 +149,15 @@ class Exchange:
         return _errors(self._validator(*names), payload) if names else [ValidationError("no such form of result")]
 
     def _form(self, method: Method, payload: Any, sent_as: str) -> tuple[str, ...]:
-        """Return the types that a result may have: those with its tag, or else those of the form it was sent as."""
+        """Return the types that a result may have: those with its tag, or else those of the form it was sent as.
+
+        A tag that no form has is a value like others in the usual result.
+        """
         forms = result_forms(self.protocol, method)
         if method.result and result_tag(self.protocol, method.result):
             tag: object = cast(Mapping[str, Any], payload).get(RESULT_TAG) if isinstance(payload, Mapping) else None
-            return forms.get(tag if isinstance(tag, str) else COMPLETE, ())
+            tag = tag if isinstance(tag, str) else COMPLETE
+            return forms.get(tag, forms.get(COMPLETE, ()) if sent_as == COMPLETE else ())
         return forms.get(sent_as, forms.get(COMPLETE, ()))
 
     def _validator(self, *names: str) -> Validator:
