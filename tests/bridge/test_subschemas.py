@@ -104,7 +104,7 @@ async def test_a_server_of_an_older_revision_writes_objects(package: Any) -> Non
 
 @pytest.mark.parametrize("package", LEGACY, ids=lambda package: package.REVISION)
 @pytest.mark.parametrize("value", [None, 1, "x", [], [True], 1.5])
-async def test_what_is_no_schema_restricts_nothing_for_older_peers(package: Any, value: Any) -> None:
+async def test_a_value_that_cannot_be_a_schema_restricts_nothing_for_older_peers(package: Any, value: Any) -> None:
     schema = {"type": "object", "properties": {"x": value, "y": {"type": "null"}}}
     async with connect_memory(Modern([{"name": "t", "inputSchema": schema}])) as peer:
         found = await (await package.Client.open(peer, options=ClientOptions(revisions="own"))).list_tools()

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import json
 import re
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import pytest
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.migrate.topics import NOTES
 from support.command import Cli
+from support.documents import ROOT
 from support.samples import LEGACY
 from support.together import together
 
 PAIRS = list(pairwise(released()))
-MAX_LINES = 600
+MAX_LINES = 620
 
 
 _guides: dict[tuple[str, str], str] = {}
@@ -81,8 +83,37 @@ def test_it_names_successors(cli: Cli) -> None:
     assert f"{listens} `resources/subscribe`, `resources/unsubscribe`\n" in section(text, "## Checklist")
     assert "Use `io.modelcontextprotocol/logLevel` instead." in section(text, "## Checklist")
     assert "Use `io.modelcontextprotocol/tasks` instead. `CreateTaskResult`" in section(text, "## Checklist")
+    assert "| `tasks/list`: request, both ways | - |" in text, "the extension has no such request"
+    assert "in this direction. Nothing takes its place. `tasks/list`\n" in section(text, "## Checklist")
     back = guide(cli, "2026-07-28", "2025-11-25")
     assert "`io.modelcontextprotocol/tasks` instead" not in back
+
+
+@pytest.mark.parametrize(("old", "new"), [*PAIRS, (PAIRS[0][0], PAIRS[-1][1])], ids="_to_".join)
+def test_it_lists_by_heading_what_no_schema_shows(cli: Cli, old: str, new: str) -> None:
+    rows = tomllib.loads((ROOT / "schema" / "changelog.toml").read_text("utf-8"))
+    assert rows.keys() <= {after for _, after in PAIRS}
+    site = "https://modelcontextprotocol.io/specification"
+    text = guide(cli, old, new)
+    for revision, headings in rows.items():
+        for heading, points in headings.items():
+            address = f"{site}/{revision}/changelog#{heading.lower().replace(' ', '-')}"
+            shown = "\n".join(
+                [f"- [ ] [{heading} of {revision}]({address})", *(f"  - {each}" for each in points.values())]
+            )
+            assert (shown in text) is (old < revision <= new), (revision, heading)
+
+
+def test_a_guide_back_lists_no_changelog(cli: Cli) -> None:
+    assert "In what the schemas do not show" not in guide(cli, "2026-07-28", "2025-11-25")
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
+def test_it_hides_no_names(cli: Cli, old: str, new: str) -> None:
+    text = guide(cli, old, new)
+    assert not re.search(r"and 1 more\b", text)
+    for part in ("## Checklist", "## Topic by topic", "## For code that uses the bindings"):
+        assert not re.search(r" and \d+ more\b", section(text, part)), part
 
 
 def test_it_says_what_the_runtime_does(cli: Cli) -> None:

@@ -26,7 +26,7 @@ from mcp_bindgen.ir.leaves import structs
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 from mcp_bindgen.load import replacements
-from mcp_bindgen.migrate.topics import NOTES, by_topic
+from mcp_bindgen.migrate.topics import NOTES, by_topic, prose_between
 
 _Row = TypeVar("_Row")
 _WAYS = {
@@ -65,15 +65,12 @@ MAX_MESSAGE = 400
 """The number of characters of a message that the guide shows."""
 MAX_EXAMPLES = 1
 """How many causes of one rule and topic the guide shows messages for."""
-MAX_METHODS = 8
-"""How many methods a cause lists before it only counts the rest."""
-MAX_SUBJECTS = 6
-"""How many names a line of the checklist lists before it only counts the rest."""
 _ROLES = ((Pair.OLD_CLIENT, "client", "server"), (Pair.NEW_CLIENT, "server", "client"))
 _RANK = {rule.id: number for number, rule in enumerate(CATALOGUE)}
 
 _BY_RUNTIME = "The runtime does this for you, unless you build messages yourself."
 _BY_HANDLER = "Write a handler if you support it; the runtime refuses it otherwise."
+_WITHOUT_SUCCESSOR = "Nothing takes its place."
 _NOW_REQUIRED = (
     properties.PROPERTY_ADDED_REQUIRED,
     properties.PROPERTY_NOW_REQUIRED,
@@ -132,6 +129,7 @@ class Guide:
             "code": code,
             "prose": prose,
             "elsewhere": self._elsewhere(new.revision),
+            "prose_only": [*prose_between(old.revision, new.revision)],
             "roles": [self._role(*row) for row in _ROLES],
             "uses": [self._use(*row) for row in self._by_advice(((row[0], row) for row in names), in_code=True)],
             "command": f"mcp-bindgen impact src --from {report.old.name} --to {report.new.name}",
@@ -179,7 +177,8 @@ class Guide:
         use = replacements().get(value if is_named else finding.place, "") if finding.new == NOTHING else ""
         framed = frame.says.capitalize() + "." if frame else ""
         why = row.reason if row else framed
-        return " ".join([*([f"Use `{use}` instead."] if use else []), *([why] if why else [])])
+        told = " ".join([*([f"Use `{use}` instead."] if use else []), *([why] if why else [])])
+        return told or (_WITHOUT_SUCCESSOR if finding.is_about_method and finding.new == NOTHING else "")
 
     def _is_of_frames(self, finding: Finding) -> bool:
         """Whether a change in messages is about JSON-RPC frames, or the ids in them."""
@@ -293,9 +292,9 @@ def _whys(found: Sequence[Judged], pair: Pair, ours: str, theirs: str) -> Iterat
 
 
 def _cause(cause: Cause) -> str:
-    methods = words.listed([code(name) for name in words.method_names(cause)], MAX_METHODS)
+    methods = ", ".join(code(name) for name in words.method_names(cause))
     gates = words.gates(cause.findings)
-    parts = [code(words.what(cause)), *([f"in {methods}"] if methods else [])]
+    parts = [code(words.what(cause, most=None)), *([f"in {methods}"] if methods else [])]
     return "; ".join([*parts, *([f"only after {code(gates)} was declared or sent"] if gates else [])])
 
 
@@ -311,7 +310,7 @@ def _names(cause: Cause) -> list[str]:
 def _subjects(found: Sequence[Cause]) -> str:
     """List the subjects of some causes."""
     names = dict.fromkeys(name for cause in found for name in _names(cause))
-    return words.listed([*map(code, names)], MAX_SUBJECTS)
+    return ", ".join(map(code, names))
 
 
 def _travels(found: Sequence[Judged], pair: Pair) -> set[Travel]:

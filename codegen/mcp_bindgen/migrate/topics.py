@@ -8,6 +8,8 @@ from mcp_bindgen.diff.report.model import Judged
 from mcp_bindgen.diff.rule import Rule
 from mcp_bindgen.diff.rules.messages import ERROR_CODE_RENUMBERED, RESULT_ALTERNATIVE_ADDED
 from mcp_bindgen.diff.rules.properties import PROPERTY_ADDED_REQUIRED
+from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.paths import read_toml, shipped
 
 TOPICS: Mapping[str, str] = {
     "Caching": r"\.(ttlMs|cacheScope)$",
@@ -90,6 +92,29 @@ NOTES = (
     ),
 )
 """Sentences that do not follow from findings. One that applies to no pair of released revisions fails a test."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prose:
+    """The points below a heading of the changelog of a revision that no schema shows, each in our own words."""
+
+    revision: str
+    heading: str
+    points: tuple[str, ...]
+
+    @property
+    def link(self) -> str:
+        """The address of the heading."""
+        anchor = self.heading.lower().replace(" ", "-")
+        return f"https://modelcontextprotocol.io/specification/{self.revision}/changelog#{anchor}"
+
+
+def prose_between(old: str, new: str) -> Iterator[Prose]:
+    """Iterate over what the changelogs from one released revision to a later one add to the schemas."""
+    listed = read_toml(shipped("schema") / "changelog.toml") if old in released() and new in released() else {}
+    for revision, headings in listed.items():
+        for heading, points in headings.items() if old < revision <= new else ():
+            yield Prose(revision=revision, heading=heading, points=tuple(points.values()))
 
 
 def by_topic(findings: Iterable[Judged]) -> Iterator[tuple[str, list[Judged]]]:

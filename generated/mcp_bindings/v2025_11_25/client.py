@@ -274,7 +274,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> models.ListTasksResult:
         """Asks for a page of the peer's tasks (`tasks/list`).
 
-        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        Since 2025-11-25. Removed in 2026-07-28.
 
         Args:
             cursor: The `nextCursor` of the previous page; omit it for the first page.
@@ -289,7 +289,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
     ) -> AsyncIterator[models.Task]:
         """Iterate over the items of all pages of ``tasks/list``.
 
-        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        Since 2025-11-25. Removed in 2026-07-28.
 
         Args:
             meta: Metadata, such as a `progressToken`.
@@ -582,7 +582,7 @@ class ClientHandlers(stub.Handlers):
     ) -> models.ListTasksResult:
         """Asks for a page of the peer's tasks (`tasks/list`).
 
-        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        Since 2025-11-25. Removed in 2026-07-28.
         """
         raise errors.MethodNotImplemented("tasks/list")
 

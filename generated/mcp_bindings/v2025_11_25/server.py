@@ -253,7 +253,7 @@ class ConnectedClient(stub.Stub):
     ) -> models.ListTasksResult:
         """Asks for a page of the peer's tasks (`tasks/list`).
 
-        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        Since 2025-11-25. Removed in 2026-07-28.
 
         Args:
             cursor: The `nextCursor` of the previous page; omit it for the first page.
@@ -268,7 +268,7 @@ class ConnectedClient(stub.Stub):
     ) -> AsyncIterator[models.Task]:
         """Iterate over the items of all pages of ``tasks/list``.
 
-        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        Since 2025-11-25. Removed in 2026-07-28.
 
         Args:
             meta: Metadata, such as a `progressToken`.
@@ -560,7 +560,7 @@ class Server(stub.ServerHandlers):
     async def list_tasks(self, params: models.PaginatedRequestParams | None, ctx: Context) -> models.ListTasksResult:
         """Asks for a page of the peer's tasks (`tasks/list`).
 
-        Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+        Since 2025-11-25. Removed in 2026-07-28.
         """
         raise errors.MethodNotImplemented("tasks/list")
 

@@ -172,7 +172,7 @@ class CancelTaskResult(Result, Task):
 class ListTasksRequest(WireModel):
     """Asks for a page of the peer's tasks (`tasks/list`).
 
-    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+    Since 2025-11-25. Removed in 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
     """
@@ -190,7 +190,7 @@ class ListTasksRequest(WireModel):
 class ListTasksResult(PaginatedResult, Page):
     """A page of tasks with their states.
 
-    Since 2025-11-25. Removed in 2026-07-28: use io.modelcontextprotocol/tasks.
+    Since 2025-11-25. Removed in 2026-07-28.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult
     """

@@ -36,10 +36,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
-    """List names, truncated after the first `most`."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+def listed(names: Sequence[str], most: int | None = MAX_NAMES) -> str:
+    """List names, truncated after the first `most`, unless one alone is left; None lists all."""
+    left = 0 if most is None else len(names) - most
+    return ", ".join(names) if left < 2 else f"{', '.join(names[:most])} and {left} more"
 
 
 def headline(report: Report) -> str:
@@ -134,16 +134,16 @@ def reading(finding: Finding) -> str:
     return " -> ".join(sides)
 
 
-def what(cause: Cause) -> str:
-    """Name the subject of a cause: one place, or a property and the definitions that have it, or names."""
+def what(cause: Cause, *, most: int | None = MAX_NAMES) -> str:
+    """Name the subject of a cause: one place, or a property and `most` definitions that have it, or names."""
     first = cause.first.finding
     owner, dot, member = first.place.rpartition(".")
     if not dot:
-        return listed(sorted({_name(judged.finding) for judged in cause.findings}), MAX_SUBJECTS)
+        return listed(sorted({_name(judged.finding) for judged in cause.findings}), most and MAX_SUBJECTS)
     if len(cause.findings) == 1:
         return f"{owner}.{member}: {reading(first)}"
     owners = sorted({judged.finding.place.rpartition(".")[0] for judged in cause.findings})
-    return f"{member}: {reading(first)}, in {listed(owners)}"
+    return f"{member}: {reading(first)}, in {listed(owners, most)}"
 
 
 def methods(cause: Cause) -> str:

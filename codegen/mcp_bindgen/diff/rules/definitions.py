@@ -81,35 +81,38 @@ def _retyped(site: UnsentSite) -> Reading | None:
 
 
 MEMBER_ADDED_OPTIONAL, MEMBER_REMOVED_OPTIONAL = pair(
-    ("member-added-optional", "An optional field was added to a class that no message uses."),
-    ("member-removed-optional", "An optional field was removed from a class that no message uses."),
+    ("member-added-optional", "An optional field was added to a class outside the messages that both sides have."),
+    (
+        "member-removed-optional",
+        "An optional field was removed from a class outside the messages that both sides have.",
+    ),
     check=added(UnsentSite, typed, lambda site: not _is_demanded(site.after)),
     advice=(NO_ACTION, "Stop using it."),
     breaks_source=(False, True),
 )
 MEMBER_ADDED_REQUIRED, MEMBER_REMOVED_REQUIRED = pair(
-    ("member-added-required", "A required field was added to a class that no message uses."),
-    ("member-removed-required", "A required field was removed from a class that no message uses."),
+    ("member-added-required", "A required field was added to a class outside the messages that both sides have."),
+    ("member-removed-required", "A required field was removed from a class outside the messages that both sides have."),
     check=added(UnsentSite, typed, lambda site: _is_demanded(site.after)),
     advice=("Pass it.", "Stop using it."),
     breaks_source=(True, True),
 )
 MEMBER_NOW_REQUIRED, MEMBER_NOW_OPTIONAL = pair(
-    ("member-now-required", "A field of a class that no message uses became required."),
-    ("member-now-optional", "A field of a class that no message uses may now be None."),
+    ("member-now-required", "A field of a class outside the messages that both sides have became required."),
+    ("member-now-optional", "A field of a class outside the messages that both sides have may now be None."),
     check=on(UnsentSite, now_required),
     advice=("Pass it.", "Check it for None."),
     breaks_source=(True, True),
 )
 MEMBER_TYPE_CHANGED = SourceBreak(
     id="member-type-changed",
-    purpose="The type of a field of a class that no message uses changed.",
+    purpose="The type of a field of a class outside the messages that both sides have changed.",
     advice="Check every use of it.",
     check=on(UnsentSite, _retyped),
 )
 ALIAS_CHANGED = SourceBreak(
     id="alias-changed",
-    purpose="The target of a type alias that no message uses changed.",
+    purpose="The target of a type alias outside the messages that both sides have changed.",
     advice="Check every use of the name.",
     check=changed(AliasSite),
 )
