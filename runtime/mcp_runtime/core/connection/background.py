@@ -7,6 +7,7 @@ further calls are queued; no peer gets more than half of them where several can 
 
 import asyncio
 import inspect
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -76,6 +77,13 @@ class Background:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a task of the connection failed", exc_info=error)
         self._finished()
+
+
+def begin(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], name: str | None = None) -> "asyncio.Task[T]":
+    """Run a coroutine as a task, which takes its first step at once where Python can do that (from 3.12 on)."""
+    if sys.version_info >= (3, 12):
+        return asyncio.Task(work, loop=loop, name=name, eager_start=True)
+    return loop.create_task(work, name=name)
 
 
 def never_ran(task: "asyncio.Task[Any]") -> bool:

@@ -1,14 +1,10 @@
 """Waits of equal length: each ends in time, or is reported as expired."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
 import pytest
 
-from mcp_runtime.core.transports.http.server.asgi import Delay, within
-
-T = TypeVar("T")
+from mcp_runtime.core.transports.http.server.asgi import Delay
 
 
 @pytest.mark.usefixtures("virtual_time")
@@ -44,28 +40,3 @@ async def test_what_is_forgotten_is_told_of_nothing() -> None:
     delay.begin("b")
     await asyncio.sleep(0.05)
     assert late == ["b"]
-
-
-async def limited(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """Begin to run a coroutine, and let it take some more seconds."""
-    return await within(seconds, work, work.send(None))
-
-
-def test_an_application_may_be_called_in_one_loop_after_the_other() -> None:
-    for _ in range(2):
-        with pytest.raises(TimeoutError):
-            asyncio.run(limited(0.05, asyncio.sleep(10)))
-
-
-@pytest.mark.usefixtures("virtual_time")
-async def test_a_limit_is_not_taken_for_a_cancellation_nor_the_other_way_round() -> None:
-    assert await limited(0.05, asyncio.sleep(0, "done")) == "done"
-    with pytest.raises(TimeoutError):
-        await limited(0.05, asyncio.sleep(10))
-    task = asyncio.current_task()
-    assert task is not None and task.cancelling() == 0
-    other = asyncio.create_task(limited(0.05, asyncio.sleep(10)))
-    await asyncio.sleep(0)
-    other.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await other

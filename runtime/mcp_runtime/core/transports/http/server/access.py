@@ -23,7 +23,6 @@ from mcp_runtime.core.transports.http.server.asgi import (
     Scope,
     Send,
     Sender,
-    in_task,
     resolve,
 )
 from mcp_runtime.core.transports.http.server.checks import Arriving, Places, headers_of
@@ -156,7 +155,6 @@ class Access:
             raise _refused(Case.NO_TOKEN, auth.challenge())
         if not _TOKEN.fullmatch(token):
             raise _refused(Case.TOKENS, auth.challenge("invalid_request"))
-        await in_task()
         try:
             return await auth.verify(token.decode("ascii"), address)
         except InvalidToken as error:

@@ -12,7 +12,7 @@ from mcp_runtime.core.protocol.jsonrpc import Fault
 from mcp_runtime.core.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
 from mcp_runtime.core.transports.http.server.access import Application, HttpServerOptions
-from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, next_turn, until, watch
+from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, until, watch
 from mcp_runtime.core.transports.http.server.checks import (
     EITHER,
     ONLY_EVENTS,
@@ -304,7 +304,7 @@ class HttpApp(Application):
 
     async def _respond(self, stream: Stream, request: HttpRequest, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """Answer with the result alone, or with a stream."""
-        await next_turn()  # Most handlers finish in their first step.
+        await asyncio.sleep(0)  # Most handlers finish in their first step.
         watcher, leave = None, stream.leave if stream.ends_with_client else None
         try:
             if not stream.is_finished:

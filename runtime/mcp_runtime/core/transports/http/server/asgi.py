@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import Context
-from types import coroutine
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from mcp_runtime.core import sources
@@ -78,50 +77,6 @@ class Delay(Generic[K]):
                 return
             del self._until[wait]
             self._expire(wait)
-
-
-async def within(seconds: float | None, work: Coroutine[Any, Any, T], waits_for: Any) -> T:
-    """Run the rest of a coroutine, which waits for something already, for at most some seconds.
-
-    Raises:
-        TimeoutError: it took too long.
-    """
-    await in_task()
-    async with asyncio.timeout(seconds):
-        result: T = await _rest(work, waits_for)
-    return result
-
-
-@coroutine
-def _rest(work: Coroutine[Any, Any, T], waits_for: Any) -> Generator[Any, Any, Any]:
-    """Run the rest of a coroutine, which waits for something already."""
-    try:
-        while True:
-            try:
-                yield waits_for
-            except BaseException as error:
-                waits_for = work.throw(error)
-            else:
-                waits_for = work.send(None)
-    except StopIteration as done:
-        return done.value
-
-
-TASK: Final = object()
-"""Yielded by a coroutine that has to continue in a task."""
-
-
-@coroutine
-def in_task() -> Generator[Any]:
-    """Continue in a task: `serve_http` begins to answer a request without one, and what waits may need one."""
-    if asyncio.current_task() is None:
-        yield TASK
-
-
-@coroutine
-def next_turn() -> Generator[None]:
-    """Let everything else that is ready run once."""
-    yield
 
 
 def resolve(future: "asyncio.Future[None]") -> None:
@@ -224,21 +179,16 @@ class HttpRequest:
         """
         for at in range(0, len(data) or 1, HIGH_WATER):
             if at:
-                await next_turn()
+                await asyncio.sleep(0)
             more = not is_last or len(data) - at > HIGH_WATER
             part = {"type": "http.response.body", "body": data[at : at + HIGH_WATER], "more_body": more}
-            sending = self._both(None if at else start, part)
             try:
-                await within(self._limit, sending, sending.send(None))
-            except StopIteration:  # it need not wait
-                continue
+                async with asyncio.timeout(self._limit):
+                    if not at and start is not None:
+                        await self._send(start)
+                    await self._send(part)
             except TimeoutError:
                 raise Disconnected from None
-
-    async def _both(self, start: Message | None, part: Message) -> None:
-        if start is not None:
-            await self._send(start)
-        await self._send(part)
 
 
 async def watch(receive: Receive, left: Callable[[], None]) -> None:

@@ -1,5 +1,6 @@
 """Reads and checks requests (specification: basic/transports)."""
 
+import asyncio
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,7 @@ from mcp_runtime.core.connection.journal import Journal, endpoint_journal
 from mcp_runtime.core.connection.transport import Receiver, Transport
 from mcp_runtime.core.json_text import ENDS
 from mcp_runtime.core.transports.http.events import EventLog, HttpLimits
-from mcp_runtime.core.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope, within
+from mcp_runtime.core.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
@@ -206,13 +207,10 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
     window = _window(headers[b"content-encoding"]) if b"content-encoding" in headers else None
     if not arriving.count.has_room(peer):
         raise Refusal(Case.ARRIVING, headers=_CLOSE)
-    reading, counted = _all_parts(receive, peer, arriving), 0
+    arriving.count.add(peer, 1)
     try:
-        waits_for = reading.send(None)
-        arriving.count.add(peer, counted := 1)
-        body = await within(seconds, reading, waits_for)
-    except StopIteration as whole:  # it has arrived
-        body = whole.value
+        async with asyncio.timeout(seconds):
+            body = await _all_parts(receive, peer, arriving)
     except TooLarge:
         if window is not None:
             raise TooLarge(max_bytes) from None
@@ -220,7 +218,7 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
     except TimeoutError:
         raise Refusal(Case.SLOW_BODY, seconds) from None
     finally:
-        arriving.count.add(peer, -counted)
+        arriving.count.add(peer, -1)
     return body if window is None else _decompressed(body, window, max_bytes)
 
 

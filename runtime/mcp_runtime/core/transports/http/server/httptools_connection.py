@@ -1,138 +1,40 @@
-"""A connection parsed by httptools, which is several times as fast as h11, and refuses what httptools lets through."""
+"""A connection parsed by httptools, which is several times as fast as h11, and refuses what httptools lets through.
 
-import asyncio
-from collections import deque
-from collections.abc import Coroutine
-from contextvars import copy_context
-from functools import lru_cache
-from typing import Any, Final, cast
-from urllib.parse import unquote
+httptools alone accepts HTTP/0.9, requests without a Host or with two, and any amount of headers; it keeps the blanks
+after their values. uvicorn adds trailers to the headers, sends a 400 in the middle of a response, queues any number of
+requests, and takes the body of a request with `Upgrade` for the next request.
+"""
+
+from typing import Any, Final
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import (
-    HEADER_VALUE_RE,
-    STATUS_LINE,
-    HttpToolsProtocol,
-    RequestResponseCycle,
-)
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from mcp_runtime.core.transports.http.server.asgi import TASK, within
-from mcp_runtime.core.transports.http.server.checks import REMEMBERED, is_framed
+from mcp_runtime.core.connection.background import begin
+from mcp_runtime.core.transports.http.server.checks import is_framed
 
 MAX_PIPELINED: Final = 16
 """The maximum number of requests on a connection that are not answered yet."""
 
 
-@lru_cache(REMEMBERED)
-def _lines(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
-    """Return the headers of a response as they are sent; raises RuntimeError if one contains control characters."""
-    if HEADER_VALUE_RE.search(b"".join([value for _, value in headers])):
-        raise RuntimeError("a header contains control characters")
-    return b"".join([*(b"%b: %b\r\n" % header for header in headers), b"\r\n"])
-
-
-@lru_cache(REMEMBERED)
-def _target(url: bytes) -> tuple[str, bytes, bytes]:
-    """Return the path of a request, decoded and as it was sent, and its query; raises HttpParserInvalidURLError."""
-    found = httptools.parse_url(url)
-    path = found.path.decode("ascii")
-    return unquote(path) if "%" in path else path, found.path, found.query or b""
-
-
-class _Exchange(RequestResponseCycle):
-    """A request and its response, which starts in one write with the first part of its body.
-
-    It is itself the event that `receive` waits for.
-
-    Attributes:
-        is_new: whether something arrived that `receive` has not returned yet.
-    """
-
-    is_new = False
-    _start: Any = None
-    _waiter: "asyncio.Future[None] | None" = None
-
-    def __init__(self, **named: Any) -> None:
-        super().__init__(message_event=cast("asyncio.Event", self), **named)
-
-    def set(self) -> None:
-        """Let `receive` return what arrived, or that the client disconnected."""
-        self.is_new = True
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    async def receive(self) -> Any:
-        if self.waiting_for_100_continue and not self.transport.is_closing():
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            self.waiting_for_100_continue = False
-        if not (self.is_new or self.disconnected or self.response_complete):
-            self.flow.resume_reading()
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        self.is_new = False
-        if self.disconnected or self.response_complete:
-            return {"type": "http.disconnect"}
-        body, self.body = bytes(self.body), bytearray()
-        return {"type": "http.request", "body": body, "more_body": self.more_body}
-
-    async def send(self, message: Any) -> None:
-        if message["type"] == "http.response.start":
-            self._start = message
-            return
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
-        if self.disconnected:
-            return
-        is_last, head = not message.get("more_body", False), b"" if self.response_started else self._head()
-        data = b"" if self.scope["method"] == "HEAD" else message.get("body", b"")
-        if self.chunked_encoding:
-            end = b"0\r\n\r\n" if is_last else b""
-            data = b"%x\r\n%b\r\n%b" % (len(data), data, end) if data else end
-        self.transport.write(head + data)
-        if is_last:
-            self.response_complete = True
-            self.set()
-            if not self.keep_alive:
-                self.transport.close()
-            self.on_response()
-
-    def _head(self) -> bytes:
-        self.response_started = True
-        self.waiting_for_100_continue = False
-        headers = [*self.default_headers, *self._start["headers"]]
-        if (b"connection", b"close") in headers:
-            self.keep_alive = False
-        elif not self.keep_alive:
-            headers.append((b"connection", b"close"))
-        self.chunked_encoding = b"content-length" not in dict(headers) and self.scope["method"] != "HEAD"
-        if self.chunked_encoding:
-            headers.append((b"transfer-encoding", b"chunked"))
-        return STATUS_LINE[self._start["status"]] + _lines(tuple(headers))
-
-
 class HttptoolsConnection(HttpToolsProtocol):
-    """A connection that refuses what h11 refuses too, and starts each response in one write.
-
-    httptools alone accepts HTTP/0.9, requests without a Host or with two, and any amount of headers; it keeps the
-    blanks after their values. uvicorn adds trailers to the headers, sends a 400 in the middle of a response, queues any
-    number of requests, and takes the body of a request with `Upgrade` for the next request.
-    """
+    """A connection that refuses what h11 refuses too."""
 
     def __init__(self, config: uvicorn.Config, *others: Any, **named: Any) -> None:
         super().__init__(config, *others, **named)
-        # In order of arrival; responses are sent in this order.
-        self._open: deque[_Exchange] = deque()
-        self._must_start = False
         # The setting's name is that of the other parser.
         self._max_overhead: Final = config.h11_max_incomplete_event_size or 64 << 10
         self._overhead = 0
+        self._answering: RequestResponseCycle | None = None
+        self._ready: tuple[RequestResponseCycle, Any] | None = None
         self._is_body = False
         self._is_upgrade = False
         self._refusal: str | None = None
 
     def data_received(self, data: bytes) -> None:
         """Parse what arrived; nothing is parsed after a malformed request."""
+        self._unset_keepalive_if_required()
         for start in range(0, len(data), self._max_overhead):
             if self._refusal is not None:
                 return
@@ -146,8 +48,7 @@ class HttptoolsConnection(HttpToolsProtocol):
                 if self._overhead > self._max_overhead:
                     self.send_400_response("The headers are too large.")
             # Not before the rest is parsed, so that the application need not wait for a body that has arrived.
-            if self._must_start and self._open:
-                self._answer()
+            self._begin()
 
     def _parse(self, data: bytes) -> None:
         try:
@@ -166,68 +67,39 @@ class HttptoolsConnection(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Collect a header, or a trailer, which the application does not see."""
         # The parser keeps blanks after a value; they do not belong to it (RFC 9110, 5.5).
-        self.headers.append((name.lower(), value.strip(b" \t")))
+        super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
         """Start answering a request; raises ValueError if it is refused."""
-        parser, scope, headers = self.parser, self.scope, self.headers
+        parser, headers = self.parser, self.headers
         version, names = parser.get_http_version(), [name for name, _ in headers]
         if version not in ("1.0", "1.1") or names.count(b"host") > 1 or (version == "1.1" and b"host" not in names):
             raise ValueError("this version is not supported, or there is not one Host")
         if not is_framed(headers, version):
             raise ValueError("it is unclear where the body ends")
-        if len(self._open) >= MAX_PIPELINED:
+        if len(self.pipeline) >= MAX_PIPELINED - 1:
             raise ValueError("too many requests are not answered yet")
-        method = parser.get_method()
         if parser.should_upgrade():
-            if method == b"CONNECT":
+            if parser.get_method() == b"CONNECT":
                 raise ValueError("this is not a proxy")
             self._is_upgrade = True
             return
-        scope["method"], scope["http_version"] = method.decode("ascii"), version
-        scope["path"], scope["raw_path"], scope["query_string"] = _target(self.url)
-        self.cycle = _Exchange(
-            scope=scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            expect_100_continue=b"expect" in names and dict(headers)[b"expect"].lower() == b"100-continue",
-            keep_alive=version != "1.0" and parser.should_keep_alive(),
-            on_response=self.on_response_complete,
-        )
-        self._open.append(self.cycle)
-        if len(self._open) == 1:
-            self._must_start = True
-        else:
-            self.flow.pause_reading()
+        super().on_headers_complete()
         self._is_body = True
         # Trailers are added here, and not to the headers that the application sees.
         self.headers = []
 
-    def _answer(self) -> None:
-        """Start answering the first request that waits."""
-        self._must_start = False
-        work = self._open[0].run_asgi(cast("Any", self.config).loaded_app)
-        if asyncio.current_task() is None:
-            copy_context().run(self._step, work)  # as a task would
-        else:
-            self.loop.call_soon(self._step, work)
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering, self._ready = cycle, (cycle, app)
 
-    def _step(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run the application until it waits for something: from then on it has a task, which few requests need."""
-        try:
-            waits_for = work.send(None)
-        except StopIteration:
-            return
-        if waits_for is None:
-            self.loop.call_soon(self._step, work)
-            return
-        task = self.loop.create_task(within(None, work, None if waits_for is TASK else waits_for))
-        task.add_done_callback(self.tasks.discard)
-        self.tasks.add(task)
+    def _begin(self) -> None:
+        """Start answering a request that waits for that."""
+        if self._ready is not None:
+            (cycle, app), self._ready = self._ready, None
+            task = begin(self.loop, cycle.run_asgi(app))
+            if not task.done():
+                self.tasks.add(task)
+                task.add_done_callback(self.tasks.discard)
 
     def on_body(self, body: bytes) -> None:
         """Pass on a part of a body."""
@@ -238,38 +110,40 @@ class HttptoolsConnection(HttpToolsProtocol):
         """End a request."""
         self._overhead = 0
         if not self._is_upgrade:
-            self._is_body = self.cycle.more_body = False
-            self.cycle.message_event.set()
+            self._is_body = False
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Start the next request that waits, or refuse what follows the last one."""
-        self._open.popleft()
-        self.server_state.total_requests += 1
-        # uvicorn would set a timer here, though `Server` closes idle connections.
-        if self.transport.is_closing():
-            return
-        self.flow.resume_reading()
-        if self._open:
-            self._answer()
-        elif self._refusal is not None:
+        self._answering = None
+        super().on_response_complete()
+        self._begin()
+        if self._answering is None and self._refusal is not None and not self.transport.is_closing():
             super().send_400_response(self._refusal)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is malformed, after the responses to the requests before it, and never inside one."""
         self._refusal = msg
         if self._is_body:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+            self._end(self.cycle)
             if self.cycle.response_started:
                 self.transport.close()
                 return
-            self._open.pop()
-        if not self._open:
+            if self.cycle is self._answering:
+                self._answering = self._ready = None
+            else:
+                self.pipeline.popleft()
+        if self._answering is None:
             super().send_400_response(msg)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End every request; those that wait do not begin."""
-        for cycle in self._open:
-            cycle.disconnected = True
-            cycle.set()
+        if self._answering is not None:
+            self._end(self._answering)
+        self.pipeline.clear()
         super().connection_lost(exc)
+
+    @staticmethod
+    def _end(cycle: RequestResponseCycle) -> None:
+        cycle.disconnected = True
+        cycle.message_event.set()

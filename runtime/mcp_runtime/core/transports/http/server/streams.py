@@ -15,7 +15,6 @@ from mcp_runtime.core.transports.http.server.asgi import (
     Message,
     Outlet,
     Sender,
-    in_task,
     resolve,
     watch,
 )
@@ -360,7 +359,6 @@ async def pump(
         # Nothing more is sent on it, and its client needs no time to read this.
         await request.write(start, b"".join(stream.begin()), is_last=True)
         return
-    await in_task()
     # Nothing may wait between the end of this and `attach`: what were sent then would not arrive.
     missed = None if after is None else await stream.missed(after)
     outlet = Outlet(unread, peer)
