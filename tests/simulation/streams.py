@@ -121,7 +121,7 @@ class Streams(Judge):
         self._held.append(data)
         if not self._is_modern and len(self._held) > 1:
             expected = 0 if len(self._held) > 2 else self._sessions
-            if data.get("Sessions._held", 0) != expected or (not expected and "Link.channels" in data):
+            if data.get("Sessions._held", 0) != expected or (not expected and "Connection.channels" in data):
                 self.fault(f"{expected} sessions should be left: {data}")
 
     def handler_begins(self, call: Call, data: Any) -> None:

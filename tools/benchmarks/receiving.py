@@ -7,18 +7,17 @@ and stops: tasks are left out on both sides, and `session.py` measures them.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import messages
 
 from mcp_bindings import v2025_11_25 as bindings
-from mcp_runtime.core.connection.calls import Call, Lasting
-from mcp_runtime.core.connection.conversation import Conversation
+from mcp_runtime.core.connection.calls import Lasting
+from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Channel, Receiver, Sent, Transport
-from mcp_runtime.core.method import AnyMethod, RequestMethod
+from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.options import CallOptions, Limits
 from mcp_runtime.core.protocol.dispatch import Side, State
 from mcp_runtime.core.protocol.jsonrpc import Request
@@ -36,12 +35,16 @@ class Silent(Transport):
     async def close(self) -> None: ...
 
 
-class Stopped(Call):
-    """A message whose typed params are taken instead of running its handler."""
+class Stopped:
+    """The running event loop, which starts no handler's task."""
 
-    __slots__ = ()
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.time, self.create_future = loop.time, loop.create_future
+        self.call_at, self.call_later, self.call_soon = loop.call_at, loop.call_later, loop.call_soon
 
-    def read(self, method: AnyMethod, params: Any) -> NoReturn:
+    def create_task(self, work: Coroutine[Any, Any, Any], *, name: str) -> NoReturn:
+        work.close()
         raise Arrived
 
 
@@ -58,23 +61,20 @@ class End:
 
     def __init__(self, side: Side) -> None:
         self.transport = Silent()
-        self.conversation = Conversation(self.transport, side, Limits(timeout=None), partial(Stopped, None), ())
-        self.link = self.conversation.link
-        self.session = self.link.session
-        self.link.bind(bindings.BINDING)
+        self.connection = connection = Connection(self.transport, side, Limits(timeout=None))
+        connection.bind(bindings.BINDING, None, lambda *_: None)
         declared = messages.INITIALIZE_PARAMS["capabilities"], messages.INITIALIZE_RESULT["capabilities"]
-        own, peers = declared if side is Side.CLIENT else declared[::-1]
-        self.link.requester = self.link.requester.declaring(own, peers)
-        method = bindings.METHODS["tools/call"]
-        self.link.requester.answers.handlers[method.name] = method, _never
+        connection.learn(*(declared if side is Side.CLIENT else declared[::-1]))
+        connection.handle(bindings.METHODS["tools/call"], _never)
+        connection.loop = cast("asyncio.AbstractEventLoop", Stopped())
 
     async def start(self) -> None:
-        await self.conversation.start(self._initialize)
+        await self.connection.start(self._initialize)
 
     def _initialize(self, request: Request, channel: Channel) -> Mapping[str, Any]:
         params = bindings.METHODS[request.method].params
         assert params is not None
-        self.link.requester.reader.read(params, request.params or {}, request.method)
+        self.connection.requester.reader.read(params, request.params or {}, request.method)
         return {}
 
 
@@ -84,8 +84,8 @@ class Receive:
     def __init__(self, end: End, name: str, text: bytes) -> None:
         document = messages.DOCUMENTS[name]
         self._end = end
-        self._session = end.session
-        self._receive = end.conversation.message_received
+        self._session = end.connection.session
+        self._receive = end.connection.receiving.message_received
         self._transport = end.transport
         self._method: str = document.get("method") or messages.RESULTS[name][0]
         self._is_result = "result" in document
@@ -99,9 +99,9 @@ class Receive:
 
     def ready(self, number: int) -> None:
         """Create this many messages, and open the requests that they belong to."""
-        session, conversation = self._session, self._end.conversation
+        session = self._session
         session.incoming.clear()
-        conversation.link.main.unread_bytes = 0
+        self._end.connection.main.unread_bytes = 0
         session.lasting[messages.TOKEN] = Lasting(_ignore)
         numbers = range(session.next_id, session.next_id + number)
         for _ in numbers if self._is_result else ():
@@ -113,7 +113,7 @@ class Receive:
         self._session.enter(State.NEW if self._method == "initialize" else State.READY)
         method = bindings.METHODS[self._method]
         assert isinstance(method, RequestMethod)
-        asked = self._end.conversation.outbound.ask(method, None, method.result, CallOptions())
+        asked = self._end.connection.outbound.ask(method, None, method.result, CallOptions())
         asked.send(None)  # up to where it waits for the answer
 
     def __call__(self) -> None:

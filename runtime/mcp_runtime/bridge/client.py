@@ -101,7 +101,7 @@ class SessionOfClient:
         """
         method, connection = self._method(name), self._connection
         is_open = not method.capability or connection.requester.is_open(method.capability, Side.CLIENT)
-        if connection.settings.check_capabilities and not is_open:
+        if connection.limits.check_capabilities and not is_open:
             raise MissingCapability(method.capability, name)
 
     def _method(self, name: str) -> RequestMethod[Any, Any]:

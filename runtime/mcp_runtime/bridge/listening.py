@@ -104,7 +104,7 @@ class _Sessions:
             except ConnectionClosed:
                 pass  # the session ended, and its subscriptions with it
             except McpError as error:
-                self.connection.report_error(error)
+                self.connection.report(error)
 
     async def _ask(self, name: str, uri: str) -> None:
         spoken = self.connection.requester.spoken

@@ -171,7 +171,7 @@ class Roots:
             left_out = len(listed) - len(roots)
             reason = f"{left_out} root{'s were' if left_out > 1 else ' was'} left out: {reason}"
             revision = self._connection.revision
-            self._connection.report_error(
+            self._connection.report(
                 RemoteProtocolError(revision=revision, method=ROOTS_LIST, pointer="/roots", reason=reason)
             )
         return tuple(roots)

@@ -239,14 +239,8 @@ def _count(text: bytes) -> int:
     return text.count(b",") + text.count(b":") + 2 * text.count(b"[") + 3 * text.count(b"{")
 
 
-MAX_SEARCHED: Final = 1 << 20
-"""The longest text, in bytes, that is searched completely, which takes about ten milliseconds."""
 ENDS: Final = 4096
-"""How many bytes of the beginning and of the end of a longer text are searched."""
-MAX_TOKENS: Final = 50_000
-"""How many brackets, names and values are examined."""
-MAX_ID: Final = 4096
-"""The maximum length of an id in bytes."""
+"""How many bytes of the beginning and of the end of an unreadable text are searched."""
 MAX_LAST: Final = 16
 """How many properties are examined from the end of a text."""
 
@@ -278,7 +272,7 @@ def envelope_of(text: bytes, end: bytes = b"") -> Envelope | None:
         text: the message, or the beginning of one that is too long to be kept.
         end: the end of one that is too long.
     """
-    if len(text) > MAX_SEARCHED:
+    if len(text) > 2 * ENDS:
         text, end = text[:ENDS], end or text[-ENDS:]
     names: dict[int | str | None, list[bytes]] = {}
     for name, value in (*_leading(text), *_trailing(end)):
@@ -297,10 +291,9 @@ def _leading(text: bytes) -> Iterator[_Member]:
     if not place or text[: place - 1].strip():
         return
     name, is_value = b"", False
-    for _ in range(MAX_TOKENS):
-        token = _TOKEN.match(text, place)
+    while (token := _TOKEN.match(text, place)) is not None:
         # A property at the very end of the text may be cut off.
-        if token is None or (token.end() == len(text) and token.lastindex in (1, 5)):
+        if token.end() == len(text) and token.lastindex in (1, 5):
             return
         place = token.end()
         match token.lastindex:
@@ -323,10 +316,7 @@ def _leading(text: bytes) -> Iterator[_Member]:
 def _behind(text: bytes, place: int) -> int:
     """Return where the brackets opened before a position close; the end of the text if nothing closes them."""
     depth = 1
-    for _ in range(MAX_TOKENS):
-        bracket = _BRACKET.match(text, place)
-        if bracket is None:
-            break
+    while (bracket := _BRACKET.match(text, place)) is not None:
         place = bracket.end()
         depth += 1 if bracket[1] in b"{[" else -1
         if not depth:
@@ -350,8 +340,6 @@ def _trailing(text: bytes) -> Iterator[_Member]:
 
 def _value(text: bytes) -> int | str | None:
     """Return a name or an id; None if it is neither."""
-    if len(text) > MAX_ID:
-        return None
     try:
         value = read(text)
     except NotIJson:

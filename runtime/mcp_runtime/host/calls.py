@@ -55,7 +55,7 @@ async def call_tool(
     from mcp_runtime.extensions.tasks import run_as_task  # few tools need it
 
     method, params = client.__binding__.methods[names.TOOLS_CALL], {"name": tool, "arguments": arguments}
-    longest = client.connection.settings.max_time if given.max_time is None else given.max_time
+    longest = client.connection.limits.max_time if given.max_time is None else given.max_time
     try:
         async with asyncio.timeout(longest):
             return await run_as_task(client, method, params, options=given)

@@ -286,7 +286,7 @@ class HostServer(Generic[ClientT]):
                 async for item in list_items(client, method, items, on_page=partial(page, name)):
                     found.append(item)
             except EndlessList as error:
-                if client.connection.settings.strict:
+                if client.connection.limits.strict:
                     raise
                 unusable[name].append(Unusable(pointer="/nextCursor", reason=str(error)))
             return found

@@ -236,7 +236,7 @@ class Validate:
                 mismatch = await self._theirs(schema, outcome[_STRUCTURED])
         except UnusableSchema as error:
             reason = f"the outputSchema of tool {name} cannot be used, so its result is not checked: {error}"
-            exchange.connection.report_error(_broken(exchange, "", reason))
+            exchange.connection.report(_broken(exchange, "", reason))
             return
         if mismatch is not None:
             pointer = f"/{_STRUCTURED}{mismatch.pointer}"
@@ -284,7 +284,7 @@ class Validate:
             return await known.tools.find(exchange, name)
         except McpError as error:
             # The call itself has succeeded.
-            exchange.connection.report_error(error)
+            exchange.connection.report(error)
             return None
 
     def _check(self, schema: _Schema, *, is_trusted: bool) -> Check:

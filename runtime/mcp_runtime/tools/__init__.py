@@ -307,7 +307,7 @@ class ToolClient:
             try:
                 drift = await self.check_drift()
             except McpError as error:
-                self._client.connection.report_error(error)
+                self._client.connection.report(error)
                 continue
             if drift == reported:
                 continue
@@ -315,7 +315,7 @@ class ToolClient:
             if drift and self._on_drift is not None:
                 self._on_drift(drift)
             elif drift:
-                self._client.connection.report_error(ToolDrift(type(self).__name__, drift))
+                self._client.connection.report(ToolDrift(type(self).__name__, drift))
 
 
 OnPage: TypeAlias = Callable[[Mapping[str, Any], Sequence[Unusable]], None]

@@ -1,29 +1,43 @@
-"""A connection as its users see it: handlers, middleware, features, and calls."""
+"""One conversation with one peer, on asyncio.
+
+A `Connection` has two halves. What the transport receives goes to `Receiving`, which asks the session what it is, and
+passes the peer's requests and notifications to `Inbound` (a task for each, with typed params and a context) and
+answers to `Outbound` (a future for each request of this side). What is sent goes through `BaseConnection`, over the
+channel of the message that it belongs to.
+
+A connection is open, then may wait for the last answers to a peer that sends nothing more, and is then closed: open
+requests fail, handlers are cancelled, hooks are called. It is over once everything that it started has ended.
+"""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from copy import copy
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from mcp_runtime.core.connection.background import unblocked
+from mcp_runtime.core.connection.base import BaseConnection
 from mcp_runtime.core.connection.calls import CURRENT, Call, Proceed, Way, through
-from mcp_runtime.core.connection.conversation import Conversation
-from mcp_runtime.core.connection.link import KnowsPeer
-from mcp_runtime.core.connection.notifications import NotificationStream, log_message
+from mcp_runtime.core.connection.inbound import Inbound
+from mcp_runtime.core.connection.notifications import NotificationStream, Reports, log_message
+from mcp_runtime.core.connection.outbound import Outbound
+from mcp_runtime.core.connection.receiving import OnInitialize, OnModern, Receiving
 from mcp_runtime.core.connection.requester import Handler, Requester
-from mcp_runtime.core.connection.transport import Channel, Transport
+from mcp_runtime.core.connection.transport import Transport, TransportError
 from mcp_runtime.core.errors import ConnectionClosed
 from mcp_runtime.core.functions import scoped
 from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.core.options import CallOptions, Limits, LogLevel
 from mcp_runtime.core.protocol.dispatch import Side, State
 from mcp_runtime.core.protocol.jsonrpc import Notification
-from mcp_runtime.core.protocol.validation import Reader
 
 P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
+
+CloseHook: TypeAlias = Callable[[str], None]
+"""Called with the reason when a connection has ended."""
 
 _RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
 
@@ -111,54 +125,146 @@ Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
 """Wraps every request and notification: receives the message and returns its typed result, or None."""
 
 
-class Connection(KnowsPeer, Conversation):
+class Connection(BaseConnection):
     """One conversation with one peer; create it within a running event loop.
 
     Args:
         transport: carries the messages; `start` starts it.
         side: which end of the conversation this is.
-        settings: how the connection behaves.
+        limits: how the connection behaves.
         middleware: wraps every request and notification; the first one is outermost.
 
     Attributes:
-        side: which end of the conversation this is.
-        settings: how the connection behaves.
         middleware: wraps every request and notification.
         features: the data that features keep for this connection, by name.
         results: the possible results of requests, including those of extensions.
-        inbound: the peer's requests and notifications.
+        reports: the outgoing progress reports and log messages.
         outbound: this side's requests and notifications.
+        inbound: the peer's requests and notifications.
+        receiving: receives the messages of the transport.
     """
 
-    def __init__(
-        self, transport: Transport, side: Side, settings: Limits, middleware: Sequence[Middleware] = ()
-    ) -> None:
-        super().__init__(transport, side, settings, partial(Exchange, self), middleware)
-        self.side = side
-        self.settings = settings
+    def __init__(self, transport: Transport, side: Side, limits: Limits, middleware: Sequence[Middleware] = ()) -> None:
+        new_call = partial(Exchange, self)
+        super().__init__(transport, side, limits, new_call)
+        self.middleware = tuple(middleware)
         self.features: dict[str, Any] = {}
+        self.reports = Reports(self)
+        self.outbound = Outbound(self, self.reports)
         self.results = self.outbound.results
+        self.inbound = Inbound(self, self.outbound, self.reports, self.middleware)
+        self.receiving = Receiving(self, self.inbound, self.outbound, new_call)
+        self._before_close: Callable[[], None] | None = None
+        self._close_hooks: list[CloseHook] = []
+        self._over: asyncio.Event | None = None  # created on demand, since most connections are idle
+
+    async def start(self, on_initialize: OnInitialize | None = None, on_modern: OnModern | None = None) -> None:
+        """Start receiving messages from the peer.
+
+        Args:
+            on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
+            on_modern: returns the sender of a modern-era request; None to refuse all of them.
+
+        Raises:
+            ConnectionClosed: the peer cannot be reached.
+        """
+        receiving = self.receiving
+        receiving.on_initialize, receiving.on_modern = on_initialize, on_modern
+        try:
+            await self.transport.start(receiving)
+        except TransportError as error:
+            receiving.connection_lost(error)
+            raise ConnectionClosed(str(error)) from error
+
+    def on_close(self, hook: CloseHook) -> None:
+        """Register a hook that is called once when the connection has ended.
+
+        Args:
+            hook: called with the reason.
+        """
+        if self.end.is_closed:
+            hook(self.end.reason)
+        else:
+            self._close_hooks.append(hook)
+
+    def before_close(self, hook: Callable[[], None]) -> None:
+        """Register a hook that is called once before the connection ends, while messages can still be sent.
+
+        Args:
+            hook: the function to call.
+        """
+        self._before_close = hook
+
+    async def wait_closed(self) -> str:
+        """Wait until the connection and everything it started have ended; return the reason."""
+        while not self._is_over:
+            self._over = self._over or asyncio.Event()
+            await self._over.wait()
+        return self.end.reason
+
+    async def aclose(self, reason: str = "closed by this side") -> None:
+        """End the conversation: open requests fail, handlers are cancelled, the transport is closed gracefully.
+
+        Waits until all of that has finished, unless called by a handler, which would wait for itself.
+
+        Args:
+            reason: the reason that open calls and hooks get.
+        """
+        self.finish(reason)
+        try:
+            await self.transport.close()
+        finally:
+            task = asyncio.current_task()
+            if task not in self.background and not self.inbound.runs(task):
+                await self.wait_closed()
+
+    def finish(self, reason: str) -> None:
+        """End the conversation now, and let everything that it started end."""
+        if self.end.is_closed:
+            return
+        if self._before_close is not None:
+            self._before_close()
+        self.reports.flush()
+        self.receiving.end()
+        self._close(reason)
+        self.outbound.fail_all(reason)
+        current = asyncio.current_task(self.loop)  # which may have stopped
+        self.inbound.end(reason, current)
+        self.background.cancel(reason, but=current)
+        for hook in self._close_hooks:
+            try:
+                hook(reason)
+            except Exception as error:
+                self.log_limited(logging.ERROR, "an on_close hook failed", exc_info=error)
+        self.settle()
+
+    def settle(self) -> None:
+        """End, or wake up those who wait for the end, once nothing runs any more."""
+        if self._is_over:
+            if self._over is not None:
+                self._over.set()
+        elif self.end.reason and not self.end.is_closed and not self.has_open_calls:
+            self.finish(self.end.reason)
 
     @property
-    def main(self) -> Channel:
-        """The channel of messages that belong to no open request."""
-        return self.link.main
+    def _is_over(self) -> bool:
+        return self.end.is_closed and self.inbound.is_idle and not self.background
+
+    @property
+    def last_activity(self) -> float:
+        """When the last message arrived, by the event loop's clock in seconds."""
+        return self.receiving.last_activity
 
     @property
     def state(self) -> State:
         """The state of the conversation."""
-        return self.link.session.state
-
-    @property
-    def closed_because(self) -> str | None:
-        """Why the connection ended; None while it is open."""
-        return self.link.closed_because
+        return self.session.state
 
     @property
     def open_requests(self) -> int:
         """How many requests of both sides are not answered yet."""
-        session = self.link.session
-        return len(session.outgoing) + len({*session.incoming.values(), *self.link.calls()})
+        session = self.session
+        return len(session.outgoing) + len({*session.incoming.values(), *self.calls()})
 
     @property
     def stub(self) -> Any:
@@ -270,7 +376,7 @@ class Connection(KnowsPeer, Conversation):
             ValueError: there is no such level.
             MissingCapability: this server did not declare logging.
         """
-        if (message := log_message(self.link.requester_for(exchange), level, data, logger)) is not None:
+        if (message := log_message(self.requester_for(exchange), level, data, logger)) is not None:
             await self.notify(*message, exchange=exchange)
 
     def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
@@ -327,12 +433,4 @@ class Connection(KnowsPeer, Conversation):
         Args:
             work: the coroutine.
         """
-        return self.link.background.spawn(work)
-
-    def reader(self, revision: str) -> Reader:
-        """Return a reader for messages of a revision, as strict as the settings say.
-
-        Args:
-            revision: the revision.
-        """
-        return self.link.reader(revision)
+        return self.background.spawn(work)

@@ -2,15 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.core.connection.background import never_ran
+from mcp_runtime.core.connection.base import BaseConnection
 from mcp_runtime.core.connection.calls import CURRENT, LIGHT, AnyMiddleware, Call, ReservedBytes, TaggedStreams
 from mcp_runtime.core.connection.checks import UNAVAILABLE, check_gated, is_served, params_of, refusal
-from mcp_runtime.core.connection.link import Link
 from mcp_runtime.core.connection.notifications import NotificationQueue, NotificationStream, Reports
 from mcp_runtime.core.connection.outbound import Outbound
 from mcp_runtime.core.connection.requester import Handler, Requester, ResumeHandler, ignore
@@ -31,27 +30,25 @@ _CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a memb
 
 
 class Inbound:
-    """The peer's requests and notifications on one link, and what answers them.
+    """The peer's requests and notifications, and what answers them.
 
     Args:
-        link: the link they arrive on.
+        connection: the connection they arrive on.
         outbound: encodes the results.
         reports: what must be sent before an answer.
         middleware: wraps every request and notification.
-        settled: called when the last task ends after the connection has ended.
 
     Attributes:
         subscriptions: receives the notifications that belong to a request of this side; None before the first.
     """
 
     def __init__(
-        self, link: Link, outbound: Outbound, reports: Reports, middleware: AnyMiddleware, settled: Callable[[], None]
+        self, connection: BaseConnection, outbound: Outbound, reports: Reports, middleware: AnyMiddleware
     ) -> None:
-        self._link = link
+        self._connection = connection
         self._outbound = outbound
         self._reports = reports
         self._middleware = middleware
-        self._settled = settled
         self.subscriptions: Any = None
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
         self._running: dict[Call, None] = {}  # an empty set takes three times the memory
@@ -75,7 +72,7 @@ class Inbound:
     def stream(self, method: NotificationMethod[P], limit: int) -> NotificationStream[P]:
         """Iterate over the params of the notifications of one method that arrive from now on."""
         streams = self._streams.setdefault(method.name, (method, []))[1]
-        stream: NotificationStream[P] = NotificationStream(limit, self._link.limits.max_bytes, streams.remove)
+        stream: NotificationStream[P] = NotificationStream(limit, self._connection.limits.max_bytes, streams.remove)
         streams.append(stream)
         return stream
 
@@ -85,21 +82,23 @@ class Inbound:
 
     def take_request(self, call: Call) -> None:
         """Handle a request now, queue it, or refuse it."""
-        limits = self._link.limits
+        limits = self._connection.limits
         waits = call.name in WAITING
         has_turn = waits or len(self._running) - self._waiting < limits.max_in_flight
         if self._ending and self._is_ending(call):
             # The peer cancelled a request with this id, and its handler has not ended yet.
-            self._link.refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
+            self._connection.refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
         elif waits and self._waiting >= limits.max_waiting:
             reason = f"at most {limits.max_waiting:,} requests like this may wait"
-            self._link.refuse(call, jsonrpc.INTERNAL_ERROR, reason)
+            self._connection.refuse(call, jsonrpc.INTERNAL_ERROR, reason)
         elif has_turn and len(call.text) <= LIGHT:
             self._begin(call)
         elif not has_turn and len(self._queue) >= limits.max_queued:
-            self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
+            self._connection.refuse(call, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
         elif not self._reserve(call):
-            self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later")
+            self._connection.refuse(
+                call, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later"
+            )
         elif has_turn:
             self._begin(call)
         else:
@@ -107,7 +106,7 @@ class Inbound:
             self._queue[call] = copy_context()
 
     def _has_turn(self) -> bool:
-        return len(self._running) - self._waiting < self._link.limits.max_in_flight
+        return len(self._running) - self._waiting < self._connection.limits.max_in_flight
 
     def _is_ending(self, call: Call) -> bool:
         """Whether the handler of a cancelled request with the same id is still running."""
@@ -136,13 +135,15 @@ class Inbound:
     def _stop(self, call: Call, reason: str | None) -> None:
         if self._queue.pop(call, None) is not None:
             call.release()
-        self._link.drop(call)
+        self._connection.drop(call)
         if call in self._kept:
             del self._kept[call]
             call.mark_cancelled(reason)
         if call in self._running:
             id_ = clipped(repr(call.id), 100)
-            self._link.log_limited(logging.INFO, "%s %s was cancelled: %s", call.name, id_, clipped(reason or "-"))
+            self._connection.log_limited(
+                logging.INFO, "%s %s was cancelled: %s", call.name, id_, clipped(reason or "-")
+            )
             self._cancel(call, reason)
 
     def _cancel(self, call: Call, reason: str | None) -> None:
@@ -157,12 +158,12 @@ class Inbound:
     def suspend(self, call: Call, result: bytes, *, keep: bool = True) -> "asyncio.Task[None]":
         """Answer an open request now, while its handler waits; return its task, which may outlive the connection."""
         self._reports.finish(call)
-        call.suspend(self._link.loop.create_future())
-        self._link.answer(call, result)
+        call.suspend(self._connection.loop.create_future())
+        self._connection.answer(call, result)
         self._release(call)
         if keep:
             self._kept[call] = None
-            self._link.background.adopt(call.task)
+            self._connection.background.adopt(call.task)
         return call.task
 
     def resume(self, call: Call, received: Call) -> None:
@@ -170,7 +171,7 @@ class Inbound:
 
         It may have been suspended by another connection of the same event loop.
         """
-        self._link.background.release(call.task)
+        self._connection.background.release(call.task)
         self._kept.pop(call, None)
         self._running[call] = None
         call.resume(received, by=self)
@@ -180,15 +181,15 @@ class Inbound:
 
         The specification requires one or the other, in two places (2026-07-28, basic/patterns): clients use the first.
         """
-        link = self._link
+        connection = self._connection
         if not call.is_open or call not in self._kept:
             return
         del self._kept[call]
         call.mark_closed()
-        channel = link.answer(call, result)
-        if channel is link.main:
+        channel = connection.answer(call, result)
+        if channel is connection.main:
             params = jsonrpc.dump({"requestId": call.id, "reason": reason})
-            link.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), channel)
+            connection.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), channel)
 
     def take_notification(self, call: Call) -> Outcome:
         """Pass a notification to its handler and to the streams of its method."""
@@ -203,7 +204,7 @@ class Inbound:
         try:
             params = params_of(method, call)
         except RemoteProtocolError as error:
-            self._link.report(error)
+            self._connection.report(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_PARAMS, str(error))
         for stream in streams[1] if streams else ():
             stream.put(params, len(call.text))
@@ -211,17 +212,19 @@ class Inbound:
             return ACCEPTED
         text = call.text
         call.method, call.params, call.text = method, params, b""
-        self._notification_queue = self._notification_queue or NotificationQueue(self._link, self._reserved_bytes())
+        self._notification_queue = self._notification_queue or NotificationQueue(
+            self._connection, self._reserved_bytes()
+        )
         if self._notification_queue.take(
             text, call.parts, call.requester.peer, partial(self._notified, call, found[1] if found else ignore)
         ):
             return ACCEPTED
-        dropped = self._link.violation("too many notifications are waiting; this one was dropped", name)
-        self._link.report(dropped)
+        dropped = self._connection.violation("too many notifications are waiting; this one was dropped", name)
+        self._connection.report(dropped)
         return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, str(dropped))
 
     def _reserved_bytes(self) -> ReservedBytes:
-        self._reserved = self._reserved or ReservedBytes(self._link.limits.max_bytes)
+        self._reserved = self._reserved or ReservedBytes(self._connection.limits.max_bytes)
         return self._reserved
 
     def _watched(self, name: str, requester: Requester) -> AnyMethod | None:
@@ -252,7 +255,7 @@ class Inbound:
         found = requester.answers.handlers.get(name)
         if found is None or not is_served(found[0], requester):
             # At debug level only: a client of both eras asks server/discover first, to learn from the error.
-            self._link.log_limited(logging.DEBUG, "%s is not supported here", clipped(name, 100))
+            self._connection.log_limited(logging.DEBUG, "%s is not supported here", clipped(name, 100))
             self._refuse(call, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return
         method, handler = found
@@ -264,20 +267,20 @@ class Inbound:
             if method.gated:
                 check_gated(method, call.message.params or {}, requester)
         except RemoteProtocolError as error:
-            self._link.report(error)
+            self._connection.report(error)
             reason = f"{error.pointer or '/'}: {error.reason}"
             self._refuse(call, jsonrpc.INVALID_PARAMS, reason, {"pointer": error.pointer})
             return
         call.method, call.params, call.text = method, params, b""
-        call.task = self._link.loop.create_task(self._answer(call, handler), name=name)
+        call.task = self._connection.loop.create_task(self._answer(call, handler), name=name)
         self._running[call] = None
         self._waiting += name in WAITING
-        if self._link.side is _CLIENT and len(self._running) == 1:
+        if self._connection.side is _CLIENT and len(self._running) == 1:
             self._outbound.deadlines.asked(True)
 
     def _refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
         call.release()
-        self._link.refuse(call, code, message, data)
+        self._connection.refuse(call, code, message, data)
 
     def _resumes(self, resume_handler: ResumeHandler, method: AnyMethod, call: Call) -> bool:
         """Whether a request was passed to a suspended handler, or was refused because there is none."""
@@ -309,11 +312,11 @@ class Inbound:
                 answerer = await call.resumed
         except asyncio.CancelledError:
             answerer = call.answerer(self)
-            link = answerer._link
-            if call.book is not None and link.closed_because is None:
+            connection = answerer._connection
+            if call.book is not None and not connection.end.is_closed:
                 call.mark_closed()
-                link.log_limited(logging.ERROR, "the handler of %s was cancelled from within", call.name)
-                link.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
+                connection.log_limited(logging.ERROR, "the handler of %s was cancelled from within", call.name)
+                connection.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
         except _ENDS:
             raise
         except BaseException as error:
@@ -322,8 +325,8 @@ class Inbound:
             if call.book is not None:
                 answerer._reports.finish(call)
                 call.mark_closed()
-                refused = refusal(error, call.name, call.requester, answerer._link.log_limited)
-                answerer._link.refuse(call, refused.code, refused.message, refused.data)
+                refused = refusal(error, call.name, call.requester, answerer._connection.log_limited)
+                answerer._connection.refuse(call, refused.code, refused.message, refused.data)
         else:
             if call.keeper is not None and call.book is not None:
                 answerer._kept[call] = None
@@ -339,10 +342,12 @@ class Inbound:
         if call.gate is not None or call.channel.logs is not None:
             self._reports.finish(call)
         channel = call.channel
-        if channel.owed_bytes and channel.owed_bytes + len(answer) > self._link.limits.max_unread_bytes:
-            self._link.refuse(call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
+        if channel.owed_bytes and channel.owed_bytes + len(answer) > self._connection.limits.max_unread_bytes:
+            self._connection.refuse(
+                call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped"
+            )
         else:
-            self._link.answer(call, answer)
+            self._connection.answer(call, answer)
             await channel.drain_result(len(answer))
 
     async def _notified(self, call: Call, handler: Handler) -> None:
@@ -352,7 +357,7 @@ class Inbound:
         except (*_ENDS, asyncio.CancelledError):
             raise
         except BaseException as error:
-            self._link.log_limited(logging.ERROR, "the handler of %s failed", call.name, exc_info=error)
+            self._connection.log_limited(logging.ERROR, "the handler of %s failed", call.name, exc_info=error)
 
     def _finished(self, call: Call) -> None:
         """Forget a request whose handler has ended, unless the request is kept open without it."""
@@ -361,8 +366,8 @@ class Inbound:
             del call.task  # whose context refers to the call: the cycle would wait for the garbage collector
         elif not call.is_open:
             self._kept.pop(call, None)
-        if self._link.closed_because is not None or self._link.ending is not None:
-            self._settled()
+        if self._connection.end.reason:
+            self._connection.settle()
 
     def _release(self, call: Call) -> None:
         del self._running[call]
@@ -374,9 +379,9 @@ class Inbound:
         if call.gate is not None:
             call.gate.drop()
             call.gate = None
-        if self._link.side is _CLIENT and not self._running:
+        if self._connection.side is _CLIENT and not self._running:
             self._outbound.deadlines.asked(False)
-        if self._link.closed_because is not None:
+        if self._connection.end.is_closed:
             return
         while self._queue and self._has_turn():
             queued = next(iter(self._queue))

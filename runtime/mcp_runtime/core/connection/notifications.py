@@ -13,8 +13,8 @@ from contextvars import Context, copy_context
 from math import isfinite
 from typing import Any, Final, Generic, TypeAlias, TypeGuard, TypeVar, get_args
 
+from mcp_runtime.core.connection.base import BaseConnection
 from mcp_runtime.core.connection.calls import LIGHT, Call, ReservedBytes
-from mcp_runtime.core.connection.link import Link
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.timers import Gate
 from mcp_runtime.core.connection.transport import MAX_UNREAD, Channel
@@ -110,14 +110,14 @@ class NotificationQueue:
     """Runs the handlers of notifications, in order.
 
     Args:
-        link: its limits and background tasks.
+        connection: its limits and background tasks.
         reserved: the memory taken by the peer's messages.
     """
 
-    __slots__ = ("_link", "_reserved", "_running", "_waiting")
+    __slots__ = ("_connection", "_reserved", "_running", "_waiting")
 
-    def __init__(self, link: Link, reserved: ReservedBytes) -> None:
-        self._link = link
+    def __init__(self, connection: BaseConnection, reserved: ReservedBytes) -> None:
+        self._connection = connection
         self._reserved = reserved
         self._running = 0
         self._waiting: deque[tuple[Run, Callable[[], None] | None, Context]] = deque()
@@ -131,7 +131,7 @@ class NotificationQueue:
             peer: the peer that sent it.
             run: runs the handler.
         """
-        limits = self._link.limits
+        limits = self._connection.limits
         has_turn = self._running < limits.max_in_flight
         if not has_turn and len(self._waiting) >= limits.max_queued:
             return False
@@ -151,7 +151,7 @@ class NotificationQueue:
 
     def _begin(self, run: Run, held: Callable[[], None] | None) -> None:
         self._running += 1
-        self._link.background.spawn(self._take_turn(run, held))
+        self._connection.background.spawn(self._take_turn(run, held))
 
     async def _take_turn(self, run: Run, held: Callable[[], None] | None) -> None:
         try:
@@ -160,7 +160,7 @@ class NotificationQueue:
             self._running -= 1
             if held is not None:
                 held()
-            while self._waiting and self._running < self._link.limits.max_in_flight:
+            while self._waiting and self._running < self._connection.limits.max_in_flight:
                 following, its, context = self._waiting.popleft()
                 context.run(self._begin, following, its)
 
@@ -170,16 +170,16 @@ LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)
 
 
 class Reports:
-    """The progress reports and log messages of one link.
+    """The progress reports and log messages of one connection.
 
     Progress reports are held per request, log messages per channel. Of the log messages held back, the most severe one
     is kept, and of these the last.
     """
 
-    __slots__ = ("_link",)
+    __slots__ = ("_connection",)
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, connection: BaseConnection) -> None:
+        self._connection = connection
 
     def progress(self, call: Call, progress: float, total: float | None, message: str | None) -> Channel | None:
         """Report progress on an open request, now or a little later; does nothing if the peer did not ask.
@@ -189,7 +189,7 @@ class Reports:
 
         Returns the channel that the report is sent on; None if it is not sent.
         """
-        link, gate = self._link, call.gate
+        connection, gate = self._connection, call.gate
         if call.book is None:
             return None
         before = gate.waiting[0] if gate is not None and gate.waiting is not None else call.progress
@@ -197,46 +197,46 @@ class Reports:
         if wrong is not None:
             if not call.has_wrong_progress:
                 call.has_wrong_progress = True
-                link.log_limited(logging.WARNING, DROPPED, call.name, wrong)
+                connection.log_limited(logging.WARNING, DROPPED, call.name, wrong)
             return None
         if call.token is None:
             call.progress = progress
             return None
-        channel, session = call.channel, link.session
-        rate = link.limits.progress_rate
+        channel, session = call.channel, connection.session
+        rate = connection.limits.progress_rate
         if rate is None or call.progress is None:
-            call.reported_at = link.loop.time()
-            link.send(session.progress(call, progress, total, message), channel)
+            call.reported_at = connection.loop.time()
+            connection.send(session.progress(call, progress, total, message), channel)
             return channel
         if gate is None:  # which the many requests that report once need not have
 
             def send(report: tuple[float, float | None, str | None]) -> None:
-                link.send(session.progress(call, *report), channel)
+                connection.send(session.progress(call, *report), channel)
 
-            gate = call.gate = Gate(link.loop, rate, send, call.reported_at)
+            gate = call.gate = Gate(connection.loop, rate, send, call.reported_at)
         gate.put((progress, total, message))
         return channel
 
     def log(self, message: bytes, params: Any, channel: Channel) -> None:
         """Send a log message over a channel, now or a little later."""
-        link = self._link
-        rate = link.limits.log_rate
+        connection = self._connection
+        rate = connection.limits.log_rate
         if rate is None:
             self._send_log(message, channel)
             return
         if channel.logs is None:
-            channel.logs = Gate(link.loop, rate, lambda m: self._send_log(m, channel))
+            channel.logs = Gate(connection.loop, rate, lambda m: self._send_log(m, channel))
         level = getattr(params, "level", None)
         channel.logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
 
     def _send_log(self, message: bytes, channel: Channel) -> None:
         """Send a log message, unless the peer has not read those before it: no task waits with them."""
-        if channel.posted_bytes > MAX_UNREAD or self._link.closed_because is not None:
+        if channel.posted_bytes > MAX_UNREAD or self._connection.end.is_closed:
             return
         channel.posted_bytes += len(message)
-        self._link.send(message, channel)
+        self._connection.send(message, channel)
         if channel.posted_bytes > MAX_UNREAD:
-            self._link.background.spawn(self._forget_posted(channel))
+            self._connection.background.spawn(self._forget_posted(channel))
 
     async def _forget_posted(self, channel: Channel) -> None:
         await channel.drain()
@@ -252,7 +252,7 @@ class Reports:
 
     def flush(self) -> None:
         """Send the pending log messages."""
-        for channel in self._link.channels:
+        for channel in self._connection.channels:
             if channel.logs is not None:
                 channel.logs.flush()
 

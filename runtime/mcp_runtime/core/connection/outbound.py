@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Coroutine
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
+from mcp_runtime.core.connection.base import BaseConnection
 from mcp_runtime.core.connection.calls import (
     CURRENT,
     AnyMiddleware,
@@ -25,7 +26,6 @@ from mcp_runtime.core.connection.checks import (
     is_embedded,
     read_result,
 )
-from mcp_runtime.core.connection.link import Link
 from mcp_runtime.core.connection.notifications import Reports
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import (
@@ -65,21 +65,21 @@ _SERVER: Final = Side.SERVER  # once, since Python 3.11 runs code to find a memb
 
 
 class Outbound:
-    """This side's requests and notifications on one link.
+    """This side's requests and notifications.
 
     Attributes:
         results: the possible results of requests.
         deadlines: the timeouts of open requests.
     """
 
-    __slots__ = ("_link", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
+    __slots__ = ("_connection", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
 
-    def __init__(self, link: Link, reports: Reports) -> None:
-        self.results = Results(link.report, link.limits.strict)
-        self._link, self._reports = link, reports
-        self.deadlines = Deadlines(link.loop, self._expire, link.limits.max_extension)
+    def __init__(self, connection: BaseConnection, reports: Reports) -> None:
+        self.results = Results(connection.report, connection.limits.strict)
+        self._connection, self._reports = connection, reports
+        self.deadlines = Deadlines(connection.loop, self._expire, connection.limits.max_extension)
         self._shared_meta: RequestMeta | None = None
-        self._timeout = first_timeout(NO_OPTIONS, link.limits)
+        self._timeout = first_timeout(NO_OPTIONS, connection.limits)
 
     def ask_through(
         self, middleware: AnyMiddleware, exchange: Call, type_: WireType[T], options: CallOptions | None
@@ -90,7 +90,7 @@ class Outbound:
         def ask(whole: asyncio.Timeout) -> Awaitable[T]:
             return through(middleware, exchange, lambda: self.ask(method, exchange.params, type_, options, whole))
 
-        return self.deadlines.within(first_timeout(options, self._link.limits), method.name, ask)
+        return self.deadlines.within(first_timeout(options, self._connection.limits), method.name, ask)
 
     async def ask(
         self,
@@ -108,10 +108,10 @@ class Outbound:
         `rounds` is the number of earlier requests of the call, and `whole` is the timeout of the whole call that the
         request belongs to. With `once`, a result that is not the usual one is returned as an `Interim`.
         """
-        if self._link.side is _SERVER:
-            if is_embedded(method, self._link.requester_for(CURRENT.get())):
+        if self._connection.side is _SERVER:
+            if is_embedded(method, self._connection.requester_for(CURRENT.get())):
                 return await self._ask_inside(method, params, type_, options)
-        elif (wire := self._link.requester.wire) is not None and method.name in wire.stand_ins:
+        elif (wire := self._connection.requester.wire) is not None and method.name in wire.stand_ins:
             return cast("T", await wire.stand_ins[method.name](params))
         call = self._begin(method, params, type_, NO_OPTIONS if options is None else call_options(options), whole)
         # Wait for the answer, not for the transport: a transport that is stuck would outlast every timeout.
@@ -158,7 +158,7 @@ class Outbound:
 
     def shared_meta(self, type_: type[Any]) -> RequestMeta:
         """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
-        found, required = self._shared_meta, self._link.requester.meta
+        found, required = self._shared_meta, self._connection.requester.meta
         if found is None or found.required is not required:
             found = self._shared_meta = RequestMeta(required, type_)
         return found
@@ -177,21 +177,21 @@ class Outbound:
     def end(self, id_: Id) -> None:
         """Handle that the peer ended a request of this side without an answer."""
         if (call := self.find(id_)) is not None:
-            self._link.session.cancel(id_)
+            self._connection.session.cancel(id_)
             self.deadlines.drop(id_)
             if not call.future.done():
                 call.future.set_result(None)
 
     def find(self, id_: Id) -> Asked | None:
         """Return an open request of this side."""
-        return cast("Asked | None", self._link.session.outgoing.get(id_))
+        return cast("Asked | None", self._connection.session.outgoing.get(id_))
 
     def _cancel(self, call: Asked, reason: str | None) -> None:
-        link = self._link
+        connection = self._connection
         self.deadlines.drop(call.id)
-        link.log_limited(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
+        connection.log_limited(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
         about = Sent(NOTIFICATIONS_CANCELLED, cancels=call.id)
-        link.send(link.session.cancel(call.id, reason), link.living(call.channel), about)
+        connection.send(connection.session.cancel(call.id, reason), connection.living(call.channel), about)
 
     def _begin(
         self,
@@ -202,42 +202,42 @@ class Outbound:
         whole: asyncio.Timeout | None,
     ) -> Asked:
         """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
-        link = self._link
-        link.check_open()
+        connection = self._connection
+        connection.check_open()
         exchange = CURRENT.get()
-        channel, requester = link.main, link.requester
+        channel, requester = connection.main, connection.requester
         if exchange is not None:
-            channel, requester = link.channel_for(exchange), link.requester_for(exchange)
-        if link.side is _SERVER and requester.is_modern:
+            channel, requester = connection.channel_for(exchange), connection.requester_for(exchange)
+        if connection.side is _SERVER and requester.is_modern:
             raise requester.forbids(method, "a server cannot send requests in the modern era; it asks in its results")
-        if link.ending is not None:
-            raise ConnectionClosed(link.ending)
-        if link.limits.check_capabilities:
+        if connection.end.reason:
+            raise ConnectionClosed(connection.end.reason)
+        if connection.limits.check_capabilities:
             check_capabilities(method, params, requester)
         encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
-            encoded = jsonrpc.with_progress_token(encoded, link.session.next_id)
-        call = Asked(method, type_, link.loop.create_future(), options=options, channel=channel, whole=whole)
-        if link.side is _SERVER and exchange is not None and exchange.requester.principal == requester.principal:
+            encoded = jsonrpc.with_progress_token(encoded, connection.session.next_id)
+        call = Asked(method, type_, connection.loop.create_future(), options=options, channel=channel, whole=whole)
+        if connection.side is _SERVER and exchange is not None and exchange.requester.principal == requester.principal:
             call.asker = exchange  # unlike a call of another client, which this one must not continue
-        data = link.session.request(call, encoded)
-        first = self._timeout if options is NO_OPTIONS else first_timeout(options, link.limits)
+        data = connection.session.request(call, encoded)
+        first = self._timeout if options is NO_OPTIONS else first_timeout(options, connection.limits)
         if first is not None:
             call.limit = first
             self.deadlines.start(call.id, first, whole)
         meta = requester.meta if requester.is_modern else None
-        link.send(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
+        connection.send(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
         return call
 
     async def _ask_inside(
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
     ) -> T:
         """Ask the client in the result of the request being handled."""
-        link, exchange = self._link, CURRENT.get()
-        link.check_open(exchange)
-        requester = link.requester_for(exchange)
+        connection, exchange = self._connection, CURRENT.get()
+        connection.check_open(exchange)
+        requester = connection.requester_for(exchange)
         exchange = carrier(exchange, method, requester)
-        if link.limits.check_capabilities:
+        if connection.limits.check_capabilities:
             check_capabilities(method, params, requester)
         if (ask := requester.answers.ask_inside) is None:
             reason = "cannot ask for input: ServerOptions(inputs=None) leaves that to the handlers"
@@ -252,31 +252,35 @@ class Outbound:
 
     def post(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> Channel:
         """Send a notification without waiting for the peer to receive it; return its channel; raises like `notify`."""
-        link, exchange = self._link, exchange or CURRENT.get()
-        link.check_open(exchange)
-        requester = link.requester_for(exchange)
+        connection, exchange = self._connection, exchange or CURRENT.get()
+        connection.check_open(exchange)
+        requester = connection.requester_for(exchange)
         if requester.wire is not None and requester.wire.is_needless(method):
-            return link.main
+            return connection.main
         if requester.is_modern and exchange is not None and not exchange.is_open:
             # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
-            return link.main
+            return connection.main
         if requester.is_modern and method.name in UNRELATED and not _is_listening(exchange):
             if requester.answers.notify_listeners is not None:
                 requester.answers.notify_listeners(method, params)
-                return link.main
+                return connection.main
             reason = "this notification goes to listening clients only: use list_changed() or resource_updated()"
             raise requester.forbids(method, reason)
-        if link.limits.check_capabilities:
+        if connection.limits.check_capabilities:
             check_capabilities(method, params, requester)
         encoded = self._encode_params(method, params, requester)
         # The modern era has no lifecycle.
-        notify = jsonrpc.write_notification if requester.is_modern else link.session.notify
+        notify = jsonrpc.write_notification if requester.is_modern else connection.session.notify
         message = notify(method.name, encoded)
-        channel = link.main if method.name in UNRELATED and not _is_listening(exchange) else link.channel_for(exchange)
+        channel = (
+            connection.main
+            if method.name in UNRELATED and not _is_listening(exchange)
+            else connection.channel_for(exchange)
+        )
         if method.name == NOTIFICATIONS_MESSAGE:
             self._reports.log(message, params, channel)
         else:
-            link.send(message, channel, Sent(method.name))
+            connection.send(message, channel, Sent(method.name))
         return channel
 
     def take_result(self, result: Result, text: bytes) -> Outcome:
@@ -285,12 +289,12 @@ class Outbound:
         times = self.deadlines.drop(call.id)
         if call.future.done():
             return ANSWER
-        read = partial(read_result, self.results, self._link.requester, call.method, text=text, type_=call.type)
+        read = partial(read_result, self.results, self._connection.requester, call.method, text=text, type_=call.type)
         try:
             value, resume, is_added = read(result.result)
         except RemoteProtocolError as error:
             error.raw, resume, is_added = received(text, result), None, False
-            value = read_items(call.method, error, read, self._link.report, strict=self.results.is_strict)
+            value = read_items(call.method, error, read, self._connection.report, strict=self.results.is_strict)
             if value is None:
                 call.future.set_exception(error)
                 return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
@@ -301,7 +305,7 @@ class Outbound:
 
     def take_failure(self, failure: Failure) -> None:
         """Pass an error to the caller that waits for a result."""
-        binding, wire, code = self._link.requester.binding, self._link.requester.wire, failure.code
+        binding, wire, code = self._connection.requester.binding, self._connection.requester.wire, failure.code
         call: Asked = failure.call
         if wire is not None:
             code = wire.incoming_code(code, call.name, failure.data)
@@ -321,7 +325,7 @@ class Outbound:
             try:
                 listener(progressed.progress, progressed.total, progressed.message)
             except Exception as error:
-                self._link.log_limited(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
+                self._connection.log_limited(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
 
     def fail(self, call: SentCall | None, error: McpError) -> None:
         """End a request, which is no longer booked, with an error."""
@@ -333,7 +337,7 @@ class Outbound:
 
     def fail_all(self, reason: str) -> None:
         """End all requests, since the connection has ended."""
-        calls, session = self._link.session.outgoing, self._link.session
+        calls, session = self._connection.session.outgoing, self._connection.session
         for id_, call in tuple(calls.items()):
             session.cancel(id_)
             self.fail(call, ConnectionClosed(reason))
@@ -356,7 +360,7 @@ class Outbound:
             encoded = requester.wire.outgoing(method, "result", encoded)
         if requester.answers.stamp:
             encoded = with_server_info(encoded, result, requester)
-        if self._link.limits.check_sent:
+        if self._connection.limits.check_sent:
             check_sent(self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester)
         return encoded
 
@@ -371,7 +375,7 @@ class Outbound:
             encoded = wire.addressed(method, wire.outgoing(method, "params", encoded), requester.meta)
         if method.name in LEAVING and (broken := LEAVING[method.name](params, encoded)) is not None:
             raise LocalProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
-        if self._link.limits.check_sent:
+        if self._connection.limits.check_sent:
             check_sent((method.params,), encoded, method, "params", requester)
         return encoded
 
@@ -382,13 +386,13 @@ class Outbound:
 
     def _renew(self, call: Asked) -> None:
         """Restart the timeout, but never beyond the maximum since the request began."""
-        timeout, max_time = times_of(call.options, self._link.limits)
+        timeout, max_time = times_of(call.options, self._connection.limits)
         before = self.deadlines.get(call.id)
         if before is None or timeout is None:
             return
         if call.latest is None and max_time is not None:
             call.latest = before - call.limit + max_time
-        until = self._link.loop.time() + timeout
+        until = self._connection.loop.time() + timeout
         if call.latest is not None and max_time is not None and until > call.latest:
             until, call.limit = call.latest, max_time
         self.deadlines.set(call.id, until, timeout)

@@ -133,7 +133,7 @@ class Channel(ABC):
     while it is open. A transport with a single stream is its own only channel.
 
     Attributes:
-        link: the conversation that it belongs to; None before its first message. It sets this and what follows.
+        connection: the connection that it belongs to; None before its first message. It sets this and what follows.
         calls: the requests that are open on it, by id; of a transport only those of the modern era, since a session
             books the others.
         unread_bytes: the size of the answers sent immediately since it was last drained.
@@ -148,9 +148,9 @@ class Channel(ABC):
     __slots__ = (
         "_room",
         "calls",
+        "connection",
         "is_reading_paused",
         "lacking",
-        "link",
         "logs",
         "needed",
         "owed_bytes",
@@ -158,7 +158,7 @@ class Channel(ABC):
         "unread_bytes",
     )
 
-    link: Any
+    connection: Any
     calls: dict[Id, Any]
     unread_bytes: int
     owed_bytes: int
@@ -172,7 +172,7 @@ class Channel(ABC):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Create a channel; the constructor of a custom one need not call another."""
         channel = super().__new__(cls)
-        channel.link = channel.logs = channel._room = None
+        channel.connection = channel.logs = channel._room = None
         channel.calls = {}
         channel.unread_bytes = channel.owed_bytes = channel.posted_bytes = 0
         channel.is_reading_paused = False

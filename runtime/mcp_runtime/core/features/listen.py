@@ -54,7 +54,7 @@ class Subscription:
         self._id = id_
         self._ended = ended
         self._stream: NotificationStream[Change] = NotificationStream(
-            MAX_WAITING, connection.settings.max_bytes, lambda _: None
+            MAX_WAITING, connection.limits.max_bytes, lambda _: None
         )
         self._acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         ended.add_done_callback(self._end)
@@ -159,7 +159,7 @@ class _Streams:
         try:
             read = received.requester.reader.read(method.params, params, method.name)
         except RemoteProtocolError as error:
-            self._connection.report_error(error)
+            self._connection.report(error)
             return
         subscription.take(method.name, read, len(received.text))
 
@@ -199,7 +199,7 @@ async def listen(
     id_, ended = connection.outbound.open(method, params)
     subscription = streams.open[id_] = Subscription(connection, id_, ended, is_read=is_read)
     try:
-        await subscription.acknowledged(connection.settings.timeout if timeout is None else timeout)
+        await subscription.acknowledged(connection.limits.timeout if timeout is None else timeout)
     except asyncio.CancelledError:
         await subscription.aclose()
         raise

@@ -162,7 +162,7 @@ class Listeners:
         relay: Relay | None = self.server.__dict__.get(RELAY)
         if relay is not None:
             await relay.heard()
-        if len(self._listening) >= self._connection.settings.max_waiting:
+        if len(self._listening) >= self._connection.limits.max_waiting:
             raise PeerError(INTERNAL_ERROR, "too many requests listen; try again later")
         exchange = ctx.exchange
         asked: dict[str, Any] = params.notifications.model_dump(mode="json")

@@ -33,9 +33,9 @@ class KeepAlive:
 
     def install(self, connection: Connection) -> None:
         """Start watching the peer, if pings are enabled."""
-        interval = connection.settings.ping_interval
+        interval = connection.limits.ping_interval
         if interval is not None:
-            connection.spawn(_watch(connection, interval, connection.settings.ping_timeout))
+            connection.spawn(_watch(connection, interval, connection.limits.ping_timeout))
 
 
 async def _watch(connection: Connection, interval: float, timeout: float) -> None:

@@ -181,7 +181,7 @@ class _Reception:
     def _params(self, binding: Binding, params: dict[str, Any]) -> Mapping[str, Any]:
         method = binding.methods[INITIALIZE]
         assert method.params is not None
-        reader = Reader(binding.revision, lenient=True, report=self._connection.report_error)
+        reader = Reader(binding.revision, lenient=True, report=self._connection.report)
         try:
             read = reader.read(method.params, params, INITIALIZE)
         except RemoteProtocolError as error:

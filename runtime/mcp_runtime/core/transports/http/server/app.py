@@ -203,7 +203,7 @@ class HttpApp(Application):
         if not endpoint.is_ready:
             await endpoint.make_ready()
         stream = endpoint.stream(request.headers, request.sender)
-        outcome = endpoint.connection.message_received(body, stream, value)
+        outcome = endpoint.receiver.message_received(body, stream, value)
         if outcome.is_answered:
             await (self._listen if listens else self._respond)(stream, request)
             return

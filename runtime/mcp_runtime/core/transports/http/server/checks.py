@@ -1,9 +1,8 @@
 """Reads and checks requests (specification: basic/transports)."""
 
 import asyncio
-import zlib
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -31,8 +30,8 @@ class TooLarge(Refusal):
 
     Args:
         max_bytes: the maximum size in bytes.
-        start: the beginning of the decompressed body, if it was read.
-        end: the end of the decompressed body, if it was read.
+        start: the beginning of the body, if it was read.
+        end: the end of the body, if it was read.
     """
 
     def __init__(self, max_bytes: int, start: bytes = b"", end: bytes = b"") -> None:
@@ -113,14 +112,6 @@ def _is_excluded(part: str) -> bool:
     return any(parameter.strip() in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in part.split(";")[1:])
 
 
-_DECODERS: Final[Mapping[bytes, int]] = {
-    b"gzip": 16 + zlib.MAX_WBITS,
-    b"x-gzip": 16 + zlib.MAX_WBITS,
-    b"deflate": zlib.MAX_WBITS,
-}
-"""Content encodings, and the zlib window for each."""
-
-
 class Arriving:
     """The bodies that are arriving at an endpoint.
 
@@ -187,7 +178,7 @@ class Owner(Transport):
 
 
 async def read_body(receive: Receive, headers: Headers, peer: str | None, arriving: Arriving) -> bytes:
-    """Read the body of a request, decompressed.
+    """Read the body of a request, which is not compressed: clients do not, and a small one could grow large.
 
     Args:
         receive: ASGI's receive function.
@@ -196,44 +187,26 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
         arriving: the bodies that are arriving.
 
     Raises:
-        TooLarge: the body is too large, before or after decompression.
-        Refusal: it arrives too slowly, too much is arriving, or its compression is not supported.
+        TooLarge: the body is too large.
+        Refusal: it arrives too slowly, too much is arriving, or it is compressed.
         Disconnected: the client disconnected.
     """
     max_bytes, seconds = arriving.limits.max_message_bytes, arriving.limits.body_timeout
     length = headers.get(b"content-length", b"")
     if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
         raise TooLarge(max_bytes)
-    window = _window(headers[b"content-encoding"]) if b"content-encoding" in headers else None
+    if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
+        raise Refusal(Case.ENCODING)
     if not arriving.count.has_room(peer):
         raise Refusal(Case.ARRIVING, headers=_CLOSE)
     arriving.count.add(peer, 1)
     try:
         async with asyncio.timeout(seconds):
-            body = await _all_parts(receive, peer, arriving)
-    except TooLarge:
-        if window is not None:
-            raise TooLarge(max_bytes) from None
-        raise
+            return await _all_parts(receive, peer, arriving)
     except TimeoutError:
         raise Refusal(Case.SLOW_BODY, seconds) from None
     finally:
         arriving.count.add(peer, -1)
-    return body if window is None else _decompressed(body, window, max_bytes)
-
-
-def _window(encoding: bytes) -> int | None:
-    """Return the zlib window for a content encoding; None if there is nothing to decompress.
-
-    Raises:
-        Refusal: it is not supported.
-    """
-    encoding = encoding.strip().lower()
-    if encoding in (b"", b"identity"):
-        return None
-    if encoding not in _DECODERS:
-        raise Refusal(Case.ENCODING, b", ".join(sorted(_DECODERS)).decode())
-    return _DECODERS[encoding]
 
 
 async def _all_parts(receive: Receive, peer: str | None, arriving: Arriving) -> bytes:
@@ -266,19 +239,6 @@ async def _all_parts(receive: Receive, peer: str | None, arriving: Arriving) -> 
     finally:
         if body:
             arriving.size.add(peer, -len(body))
-
-
-def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:
-    decoder = zlib.decompressobj(window)
-    try:
-        found = decoder.decompress(body, max_bytes + 1)
-    except zlib.error:
-        raise Refusal(Case.COMPRESSION) from None
-    if len(found) > max_bytes:
-        raise TooLarge(max_bytes, found[:ENDS])
-    if not decoder.eof or decoder.unused_data:
-        raise Refusal(Case.COMPRESSION)
-    return found
 
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")

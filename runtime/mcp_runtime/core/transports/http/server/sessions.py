@@ -281,11 +281,7 @@ class Sessions:
         if id_ is None:
             raise Refusal(Case.NO_SESSION)
         session = self._held.get(id_)
-        if (
-            session is None
-            or session.sender.principal != sender.principal
-            or session.connection.link.closed_because is not None
-        ):
+        if session is None or session.sender.principal != sender.principal or session.connection.end.is_closed:
             raise Refusal(Case.UNKNOWN_SESSION)
         self.check_version(headers)
         return session

@@ -1,10 +1,16 @@
-"""What both halves of a connection share: the session, the transport, what is known of the peer, and its end."""
+"""What both halves of a connection use: the session, the channels, what is known of the peer, and its end.
+
+A message comes over a channel and is answered on it. A transport with a single stream is its own only channel; over
+HTTP every POST has one, which is kept here while something is open or unread on it. What belongs to no open request
+is sent on the main channel.
+"""
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from mcp_runtime.core.binding import Binding, Wire
 from mcp_runtime.core.connection.background import Background
@@ -26,67 +32,78 @@ MAX_IDLE: Final = 1000
 """How many lines without open requests are kept before they are checked."""
 
 
-class Link:
-    """One conversation, apart from its content.
-
-    Args:
-        transport: carries the messages.
-        side: which end of the conversation this is.
-        limits: how the conversation behaves.
-        loop: the event loop.
-        background: runs tasks that belong to no message.
-        new_call: creates the record of a received request.
+class End(NamedTuple):
+    """How far a connection is from its end.
 
     Attributes:
+        reason: why it ends; empty while it is open.
+        is_closed: whether it has ended; otherwise it ends once the peer's requests are answered, if there is a reason.
+    """
+
+    reason: str = ""
+    is_closed: bool = False
+
+
+OPEN: Final = End()
+
+
+class BaseConnection(ABC):
+    """A connection as its halves see it; see `Connection`.
+
+    Attributes:
+        transport: carries the messages.
+        side: which end of the conversation this is.
+        limits: how it behaves.
+        loop: the event loop.
+        background: runs tasks that belong to no message.
         session: the open requests, and the state of the conversation.
         requester: what is known of the peer.
         main: the channel of messages that belong to no open request.
-        closed_because: why the connection ended; None while it is open.
-        ending: why it will end once the peer's requests are answered: the peer sends nothing more.
-        error_hooks: called with errors that do not end the conversation.
+        end: how far it is from its end.
     """
 
     def __init__(
-        self,
-        transport: Transport,
-        side: Side,
-        limits: Limits,
-        *,
-        loop: asyncio.AbstractEventLoop,
-        background: Background,
-        new_call: Callable[[Request, Any, Batch | None], Call],
+        self, transport: Transport, side: Side, limits: Limits, new_call: Callable[[Request, Any, Batch | None], Call]
     ) -> None:
         self.transport = transport
         self.side = side
         self.limits = limits
-        self.loop = loop
-        self.background = background
+        self.loop = asyncio.get_running_loop()
+        self.background = Background(self.loop, self.settle)
         self.session = Session(side, new_call)
         self.requester = Requester(side=side, reader=self.reader("MCP"), answers=Answers())
-        self.closed_because: str | None = None
-        self.ending: str | None = None
-        self.error_hooks: list[ErrorHook] = []
+        self.end = OPEN
         self.main: Channel = transport
-        transport.link = self
+        transport.connection = self
+        self._error_hooks: list[ErrorHook] = []
         self.channels: dict[Channel, None] = {transport: None}
         self._trace = _open_trace(limits.trace)
         self._journal: Journal | None = None  # created for the first line, since most peers give no reason for one
+
+    @abstractmethod
+    def settle(self) -> None:
+        """End, or report that everything has ended, if nothing is left to wait for."""
+
+    @abstractmethod
+    def finish(self, reason: str) -> None:
+        """End the conversation now: fail open requests, cancel running tasks, call the hooks."""
 
     @property
     def revision(self) -> str:
         """The revision in use; empty until it is agreed on."""
         return self.session.revision
 
-    def bind(self, binding: Binding, wire: Wire | None = None) -> None:
-        """Use a revision from now on, or another one over a bridge."""
-        spoken = wire.binding if wire else binding
-        self.session.speak(spoken.revision, batches=spoken.has_batches, errors_without_id=spoken.has_errors_without_id)
-        if spoken.era == "modern" or self.requester.is_modern:
-            self.session.restart(has_handshake=spoken.era != "modern")
-        self.requester = self.requester.speaking(binding, wire, self.reader(spoken.revision))
+    @property
+    def closed_because(self) -> str | None:
+        """Why the connection ended; None while it is open."""
+        return self.end.reason if self.end.is_closed else None
 
     def reader(self, revision: str) -> Reader:
-        """Return a reader for messages of a revision."""
+        """Return a reader for messages of a revision, as strict as the limits say.
+
+        Args:
+            revision: the revision.
+        """
         limits = self.limits
         return Reader(revision, lenient=not limits.strict, report=self.report, drops=limits.unknown_content == "drop")
 
@@ -132,7 +149,7 @@ class Link:
             exchange: the message; by default the one being handled.
         """
         exchange = exchange or CURRENT.get()
-        if exchange is None or exchange.channel.link is not self or not exchange.requester.is_modern:
+        if exchange is None or exchange.channel.connection is not self or not exchange.requester.is_modern:
             return self.requester
         return exchange.requester
 
@@ -147,7 +164,7 @@ class Link:
 
     def send(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
         """Send a message, unless it is empty or the connection has ended."""
-        if message and self.closed_because is None:
+        if message and not self.end.is_closed:
             if self._trace is not None:
                 self.trace(Way.SENT, message)
             channel.send(message, about)
@@ -161,7 +178,7 @@ class Link:
         channel.unread_bytes += len(message)
         if channel is not self.main:
             self._keep(channel)
-        if channel.unread_bytes > MAX_UNREAD and not channel.is_reading_paused and self.closed_because is None:
+        if channel.unread_bytes > MAX_UNREAD and not channel.is_reading_paused and not self.end.is_closed:
             channel.is_reading_paused = True
             channel.pause_reading()
             self.background.spawn(self._listen_when_drained(channel))
@@ -200,11 +217,11 @@ class Link:
                     self.channels.pop(channel, None)
                 channel.finish()
 
-    def close(self, reason: str) -> None:
-        """End the conversation."""
+    def _close(self, reason: str) -> None:
+        """Handle that no request is open any more."""
         if self._journal is not None and (text := self._journal.left_out()):
             self._pass_to_hooks(McpError(text))
-        self.closed_because = reason
+        self.end = End(reason, is_closed=True)
         self.session.close()
         for channel in self.channels:
             for call in channel.calls.values():
@@ -220,8 +237,8 @@ class Link:
         Raises:
             ConnectionClosed: it has ended.
         """
-        if self.closed_because is not None and not (exchange is not None and exchange.is_suspended):
-            raise ConnectionClosed(self.closed_because)
+        if self.end.is_closed and not (exchange is not None and exchange.is_suspended):
+            raise ConnectionClosed(self.end.reason)
 
     def trace(self, way: Way, message: bytes) -> None:
         """Pass a message to the trace hook; its exceptions are logged."""
@@ -232,13 +249,24 @@ class Link:
                 self.log_limited(logging.ERROR, "the trace hook failed", exc_info=error)
 
     def log_limited(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
-        """Write a line to the log, unless there were too many about this connection."""
+        """Write a line to the log, unless there were too many about this connection.
+
+        Args:
+            level: a level of Python's `logging`.
+            text: the text, with ``%`` placeholders.
+            args: the values of the placeholders.
+            exc_info: an exception to log with its traceback.
+        """
         if log.isEnabledFor(level) and self._may_log():
             log.log(level, text, *args, exc_info=exc_info, stacklevel=2)
 
     def report(self, error: McpError) -> None:
-        """Pass an error that does not end the conversation to the hooks, or to the log if there are none."""
-        if (self.error_hooks or log.isEnabledFor(logging.WARNING)) and self._may_log():
+        """Pass an error that does not end the conversation to the hooks, or to the log if there are none.
+
+        Args:
+            error: the error.
+        """
+        if (self._error_hooks or log.isEnabledFor(logging.WARNING)) and self._may_log():
             self._pass_to_hooks(error)
 
     def _may_log(self) -> bool:
@@ -251,10 +279,10 @@ class Link:
         return True
 
     def _pass_to_hooks(self, error: McpError) -> None:
-        if not self.error_hooks:
+        if not self._error_hooks:
             where = f" (see {error.link})" if isinstance(error, ProtocolViolation) else ""
             log.warning("%s%s", clipped(str(error)), where)
-        for hook in tuple(self.error_hooks):
+        for hook in tuple(self._error_hooks):
             try:
                 hook(error)
             except Exception as failure:
@@ -265,32 +293,10 @@ class Link:
         shown = clipped(method, 100) if method else None
         return RemoteProtocolError(revision=self.revision or "MCP", method=shown, pointer="", reason=clipped(reason))
 
-
-def _open_trace(trace: Trace | None) -> Trace | None:
-    """Return the trace hook of one connection: a separate one if the hook distinguishes them, as `Tracer` does."""
-    begin: Callable[[], Trace] | None = getattr(trace, "conversation", None)
-    return begin() if begin is not None else trace
-
-
-class KnowsPeer:
-    """Has a requester: that of the handshake, in the legacy era."""
-
-    link: Link
-
-    @property
-    def requester(self) -> Requester:
-        """What is known of the peer: its revision, its capabilities."""
-        return self.link.requester
-
-    @property
-    def revision(self) -> str:
-        """The revision in use; empty until it is agreed on."""
-        return self.link.revision
-
     @property
     def current(self) -> Requester:
         """The requester of the message being handled: in the modern era each request has one."""
-        return self.link.requester_for()
+        return self.requester_for()
 
     @property
     def binding(self) -> Binding | None:
@@ -328,8 +334,12 @@ class KnowsPeer:
         if self.binding is not None and self.binding is not binding:
             for name in self.binding.methods:
                 self.requester.answers.handlers.pop(name, None)
-        self.link.bind(binding, wire)
-        answers = self.link.requester.answers
+        spoken = wire.binding if wire else binding
+        self.session.speak(spoken.revision, batches=spoken.has_batches, errors_without_id=spoken.has_errors_without_id)
+        if spoken.era == "modern" or self.requester.is_modern:
+            self.session.restart(has_handshake=spoken.era != "modern")
+        self.requester = self.requester.speaking(binding, wire, self.reader(spoken.revision))
+        answers = self.requester.answers
         answers.stub, answers.context = stub, context
 
     def learn(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> None:
@@ -340,7 +350,7 @@ class KnowsPeer:
             peers: the capabilities of the peer.
             known: fields of its `Requester`.
         """
-        self.link.requester = self.link.requester.declaring(own, peers, **known)
+        self.requester = self.requester.declaring(own, peers, **known)
 
     def set_log_level(self, level: str) -> None:
         """Send only log messages of at least this level.
@@ -348,7 +358,7 @@ class KnowsPeer:
         Args:
             level: the RFC 5424 name of the level.
         """
-        self.link.requester = self.link.requester._replace(log_level=level)
+        self.requester = self.requester._replace(log_level=level)
 
     @contextmanager
     def set_up_for(self, requester: Requester) -> Generator[None]:
@@ -357,11 +367,11 @@ class KnowsPeer:
         Args:
             requester: the requester.
         """
-        kept, self.link.requester = self.link.requester, requester
+        kept, self.requester = self.requester, requester
         try:
             yield
         finally:
-            self.link.requester = kept
+            self.requester = kept
 
     def on_error(self, hook: ErrorHook) -> None:
         """Register a hook for errors that do not end the conversation: violations, and values that were repaired.
@@ -369,23 +379,10 @@ class KnowsPeer:
         Args:
             hook: called with each error.
         """
-        self.link.error_hooks.append(hook)
+        self._error_hooks.append(hook)
 
-    def log_limited(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
-        """Write a line to the log, unless there were too many about this connection.
 
-        Args:
-            level: a level of Python's `logging`.
-            text: the text, with ``%`` placeholders.
-            args: the values of the placeholders.
-            exc_info: an exception to log with its traceback.
-        """
-        self.link.log_limited(level, text, *args, exc_info=exc_info)
-
-    def report_error(self, error: McpError) -> None:
-        """Pass an error that does not end the conversation to the hooks, or to the log if there are none.
-
-        Args:
-            error: the error.
-        """
-        self.link.report(error)
+def _open_trace(trace: Trace | None) -> Trace | None:
+    """Return the trace hook of one connection: a separate one if the hook distinguishes them, as `Tracer` does."""
+    begin: Callable[[], Trace] | None = getattr(trace, "conversation", None)
+    return begin() if begin is not None else trace

@@ -1,0 +1,281 @@
+"""The receiver of a transport: dispatches every incoming message, and handles what is lost."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, cast
+
+from mcp_runtime.core.connection.base import BaseConnection, End
+from mcp_runtime.core.connection.calls import LACKING, Call, Way
+from mcp_runtime.core.connection.inbound import Inbound
+from mcp_runtime.core.connection.journal import PrintedText
+from mcp_runtime.core.connection.outbound import Outbound
+from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.transport import (
+    ACCEPTED,
+    ANSWER,
+    ANSWERED,
+    Channel,
+    Outcome,
+    Receiver,
+    Sent,
+    TransportError,
+    Verdict,
+    of_batch,
+)
+from mcp_runtime.core.errors import AuthorizationError, ConnectionClosed, McpError, PeerError
+from mcp_runtime.core.protocol import jsonrpc
+from mcp_runtime.core.protocol.calls import Cancelled, Event, Progressed, ReceivedCall, cancelled
+from mcp_runtime.core.protocol.dispatch import MODERN, NOTIFICATION, REQUEST, Action, Side, State
+from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Id, Notification, Request, Result
+from mcp_runtime.core.protocol.modern import VERSION
+from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, PING
+
+# Once, since Python 3.11 runs code to find a member of an enumeration.
+_CLIENT, _NEW, _BEGIN, _CANCEL, _PONG = Side.CLIENT, State.NEW, Action.BEGIN, Action.CANCEL, Action.PONG
+_MODERN: Final = MODERN[Side.SERVER]
+
+OnInitialize: TypeAlias = Callable[[Request, Channel], Mapping[str, Any]]
+OnModern: TypeAlias = Callable[[Request, Channel], Requester]
+
+
+class Receiving(Receiver):
+    """What a connection receives; there is no await between an incoming message and its handler or caller.
+
+    Args:
+        connection: the connection.
+        inbound: takes the peer's requests and notifications.
+        outbound: takes the answers to this side's requests.
+        new_call: creates the record of an incoming message from the message, its channel and its batch.
+
+    Attributes:
+        last_activity: when the last message arrived, by the event loop's clock in seconds.
+        on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
+        on_modern: returns the sender of a modern-era request; None to refuse all of them.
+    """
+
+    def __init__(
+        self, connection: BaseConnection, inbound: Inbound, outbound: Outbound, new_call: Callable[..., Call]
+    ) -> None:
+        self._connection, self._inbound, self._outbound = connection, inbound, outbound
+        self._new_call = new_call
+        self.last_activity = connection.loop.time()
+        self.on_initialize: OnInitialize | None = None
+        self.on_modern: OnModern | None = None
+        self._printed: PrintedText | None = None
+
+    def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
+        """Process one whole message; see `Receiver.message_received`."""
+        connection = self._connection
+        if connection.end.is_closed:
+            return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, connection.end.reason)
+        self.last_activity = connection.loop.time()
+        if connection.limits.trace is not None:
+            connection.trace(Way.RECEIVED, message)
+        channel.connection = connection
+        try:
+            if value is None:
+                value = jsonrpc.parse(message)
+            if (
+                self.on_modern is not None
+                # In a session, messages without this word are of the legacy era, unless modern requests are open.
+                and (b"protocolVersion" in message or connection.session.state is _NEW or channel.calls)
+                and (outcome := self._take_modern(value, message, channel)) is not None
+            ):
+                return outcome
+            if value.__class__ is list:
+                events = connection.session.receive_batch(value, channel)
+                return of_batch([self._take(event, message, channel, len(events)) for event in events])
+            event = connection.session.receive_message(value, channel)
+        except Fault as error:
+            if connection.side is _CLIENT and PrintedText.is_text(message):
+                return self._take_text(message, error)
+            return self._take_malformed(error, channel)
+        if self._printed is not None:
+            self._printed.end()
+        return self._take(event, message, channel)
+
+    def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
+        """Handle a message that was too large to read; see `Receiver.message_refused`."""
+        refused = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, reason, start, end)
+        return self._take_malformed(refused, channel)
+
+    def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
+        """Handle the loss of one of several channels; see `Receiver.channel_lost`."""
+        connection = self._connection
+        if channel is connection.main:
+            self.connection_lost(reason)
+        if channel is connection.main or channel not in connection.channels:
+            return
+        self._inbound.lose(channel, str(reason) if reason else "the peer closed the channel of the request")
+        connection.forget(channel)
+
+    def request_lost(self, id_: Id, reason: TransportError | AuthorizationError) -> None:
+        """Handle the loss of the answer to a request of this side; see `Receiver.request_lost`."""
+        call = self._outbound.find(id_)
+        self._connection.session.cancel(id_)
+        self._outbound.fail(call, reason if isinstance(reason, McpError) else ConnectionClosed(str(reason)))
+
+    def pause_timeouts(self) -> None:
+        """Suspend the timeouts of all requests."""
+        self._outbound.deadlines.pause()
+
+    def resume_timeouts(self) -> None:
+        """Resume them."""
+        self._outbound.deadlines.resume()
+
+    def connection_lost(self, reason: TransportError | None) -> None:
+        """Handle the end of the transport; see `Receiver.connection_lost`."""
+        connection = self._connection
+        if connection.end.is_closed:
+            return
+        because = str(reason) if reason else "the peer closed the connection"
+        if reason is None and connection.transport.can_still_send:
+            # A peer that writes its requests and then closes its end still wants the answers.
+            connection.end = End(because)
+            self._outbound.fail_all(because)
+            connection.loop.call_later(connection.limits.linger, connection.finish, because)
+            connection.settle()
+        else:
+            connection.finish(because)
+
+    def _take(self, event: Event, text: bytes, channel: Channel, parts: int = 1) -> Outcome:
+        if isinstance(event, ReceivedCall):  # not by the match statement, which takes longer
+            return self._take_request(event, text, parts)
+        match event:
+            case Result():
+                return self._refused(event.call, channel) or self._outbound.take_result(event, text)
+            case Notification():
+                call = self._new_call(event, channel)
+                call.requester, call.text, call.parts = self._connection.requester, text, parts
+                return self._inbound.take_notification(call)
+            case Failure():
+                if (refused := self._refused(event.call, channel)) is not None:
+                    return refused
+                self._outbound.take_failure(event)
+                return ANSWER
+            case Progressed():
+                self._outbound.take_progress(event)
+            case Cancelled():
+                call = cast("Call", event.call)
+                if channel.lacks(call.scopes, channel.principal):
+                    return _lacking(tuple(sorted(call.scopes)))
+                self._inbound.take_cancelled(event)
+            case Fault():
+                return self._take_fault(event, channel)
+            case None:
+                pass
+        return ACCEPTED
+
+    def _refused(self, sent: Any, channel: Channel) -> Outcome | None:
+        """Keep a request open whose answer comes from a sender without the scopes of the call that asks."""
+        if not (scopes := sent.refused(channel)):
+            return None
+        self._connection.session.outgoing[sent.id] = sent
+        return _lacking(scopes)
+
+    def _take_request(self, call: Any, text: bytes, parts: int) -> Outcome:
+        connection = self._connection
+        if call.channel is not connection.main:
+            connection.opened(call)
+        requester = connection.requester
+        if call.is_modern:
+            assert self.on_modern is not None
+            try:
+                requester = self.on_modern(call.message, call.channel)
+            except PeerError as error:
+                connection.refuse(call, error.code, error.message, error.data)
+                return Outcome(Verdict.REJECTED, error.code, error.message)
+        action = call.action
+        if action is _BEGIN:
+            self._take_initialize(call)
+        elif action is _PONG and PING not in requester.answers.handlers:
+            # Promptly, regardless of other work (basic/utilities/ping).
+            connection.answer(call, b"{}", at_once=True)
+        else:
+            call.requester, call.text, call.parts = requester, text, parts
+            self._inbound.take_request(call)
+        return ANSWERED
+
+    def _take_modern(self, value: Any, text: bytes, channel: Channel) -> Outcome | None:
+        """Process a call of the modern era; return None for any other message."""
+        if value.__class__ is not dict or "method" not in value:
+            return None
+        session, id_ = self._connection.session, value.get("id")
+        if id_.__class__ is int or id_.__class__ is str:
+            # Requests of both eras may be open on one channel.
+            held = session.incoming.get(id_)
+            if id_ in channel.calls or (held is not None and held.channel is channel):
+                return self._take_fault(session.in_use(Request(id_, str(value["method"]), None), is_same=True), channel)
+        if VERSION not in jsonrpc.meta_of(value.get("params")) and not self._is_modern_anyway(value, channel):
+            return None
+        try:
+            message: Any = jsonrpc.classify(value)
+        except Fault as error:
+            error.refuse()
+            return self._take_fault(error, channel)
+        if isinstance(message, Request):
+            call = self._new_call(message, channel)
+            call.is_modern = True
+            session.book(call, channel.calls, _MODERN.get(message.method, _MODERN[REQUEST]))
+            return self._take_request(call, text, 1)
+        if _MODERN.get(message.method, _MODERN[NOTIFICATION]) is _CANCEL:
+            return self._take(cancelled(message.params, channel.calls), text, channel)
+        return ACCEPTED
+
+    def _is_modern_anyway(self, value: dict[str, Any], channel: Channel) -> bool:
+        """Whether a call is of the modern era without naming its revision: it cancels one, or there is no session."""
+        method = value["method"]
+        if "id" in value:
+            opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
+            return self._connection.session.state is _NEW and method not in opening
+        found = cancelled(value.get("params"), channel.calls) if method == NOTIFICATIONS_CANCELLED else None
+        return found is not None and found.call.is_modern
+
+    def _take_initialize(self, call: Call) -> None:
+        connection = self._connection
+        if self.on_initialize is None:
+            connection.refuse(call, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
+            return
+        try:
+            result = self.on_initialize(cast("Request", call.message), call.channel)
+        except PeerError as error:
+            connection.refuse(call, error.code, error.message, error.data)
+        except Exception as error:
+            connection.log_limited(logging.ERROR, "%s failed", INITIALIZE, exc_info=error)
+            connection.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
+        else:
+            connection.answer(call, jsonrpc.dump(result))
+
+    def _take_text(self, text: bytes, error: Fault) -> Outcome:
+        """Process a line of text that a server printed. It gets no answer, since it was not a message."""
+        if self._printed is None:
+            self._printed = PrintedText(
+                self._connection.loop, lambda text: self._connection.report(self._connection.violation(text))
+            )
+        self._printed.add(text)
+        return Outcome(Verdict.MALFORMED, error.code, error.reason)
+
+    def _take_malformed(self, error: Fault, channel: Channel) -> Outcome:
+        connection = self._connection
+        if error.id is not None and error.id in channel.calls:
+            error.id = None  # an answer with it would be taken for that of the open request
+        return self._take_fault(connection.session.malformed(error), channel)
+
+    def _take_fault(self, fault: Fault, channel: Channel) -> Outcome:
+        if fault.failed is not None and (refused := self._refused(fault.failed, channel)) is not None:
+            return refused
+        error = self._connection.violation(fault.reason, fault.method)
+        self._connection.report(error)
+        self._connection.send_at_once(fault.answer, channel, Sent(code=fault.code))
+        self._outbound.fail(fault.failed, error)
+        verdict = Verdict.REJECTED if fault.is_message else Verdict.MALFORMED
+        return Outcome(verdict, fault.code, fault.reason, is_answer=fault.failed is not None)
+
+    def end(self) -> None:
+        """Show what a server printed before the end."""
+        if self._printed is not None:
+            self._printed.end()
+
+
+def _lacking(scopes: tuple[str, ...]) -> Outcome:
+    return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, LACKING.format(" ".join(scopes)), scopes=scopes)
