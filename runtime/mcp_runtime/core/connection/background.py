@@ -42,7 +42,7 @@ class Background:
     def __init__(self, loop: asyncio.AbstractEventLoop, finished: Callable[[], None]) -> None:
         self._loop = loop
         self._finished = finished
-        self._tasks: dict[asyncio.Task[Any], None] = {}  # an empty set takes three times the memory
+        self._tasks: dict[asyncio.Task[Any], None] = {}
 
     def __len__(self) -> int:
         return len(self._tasks)

@@ -1,24 +1,23 @@
-"""What both halves of a connection use: the session, the channels, what is known of the peer, and its end.
-
-A message comes over a channel and is answered on it. A transport with a single stream is its own only channel; over
-HTTP every POST has one, which is kept here while something is open or unread on it. What belongs to no open request
-is sent on the main channel.
-"""
+"""What both halves of a connection use: the session, the channels, what is known of the peer, and its end."""
 
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime.core.binding import Binding, Wire
-from mcp_runtime.core.connection.background import Background
+from mcp_runtime.core.connection.background import Background, unblocked
 from mcp_runtime.core.connection.calls import CURRENT, Call, Way
+from mcp_runtime.core.connection.channels import Channels
 from mcp_runtime.core.connection.journal import Journal, log
-from mcp_runtime.core.connection.requester import Answers, Requester
-from mcp_runtime.core.connection.transport import ANSWER_SENT, MAX_UNREAD, Channel, Sent, Transport
+from mcp_runtime.core.connection.requester import Answers, Handler, Requester
+from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError, clipped
+from mcp_runtime.core.functions import scoped
+from mcp_runtime.core.method import AnyMethod
 from mcp_runtime.core.options import Limits, Trace
 from mcp_runtime.core.protocol.calls import Batch
 from mcp_runtime.core.protocol.dispatch import Side
@@ -27,9 +26,6 @@ from mcp_runtime.core.protocol.session import Session
 from mcp_runtime.core.protocol.validation import Reader
 
 ErrorHook: TypeAlias = Callable[[McpError], None]
-
-MAX_IDLE: Final = 1000
-"""How many lines without open requests are kept before they are checked."""
 
 
 class End(NamedTuple):
@@ -58,7 +54,7 @@ class BaseConnection(ABC):
         background: runs tasks that belong to no message.
         session: the open requests, and the state of the conversation.
         requester: what is known of the peer.
-        main: the channel of messages that belong to no open request.
+        channels: where messages are sent.
         end: how far it is from its end.
     """
 
@@ -73,11 +69,11 @@ class BaseConnection(ABC):
         self.session = Session(side, new_call)
         self.requester = Requester(side=side, reader=self.reader("MCP"), answers=Answers())
         self.end = OPEN
-        self.main: Channel = transport
         transport.connection = self
         self._error_hooks: list[ErrorHook] = []
-        self.channels: dict[Channel, None] = {transport: None}
         self._trace = _open_trace(limits.trace)
+        traced = None if self._trace is None else partial(self.trace, Way.SENT)
+        self.channels = Channels(transport, self.session, self.background, traced)
         self._journal: Journal | None = None  # created for the first line, since most peers give no reason for one
 
     @abstractmethod
@@ -86,7 +82,11 @@ class BaseConnection(ABC):
 
     @abstractmethod
     def finish(self, reason: str) -> None:
-        """End the conversation now: fail open requests, cancel running tasks, call the hooks."""
+        """End the conversation now: fail open requests, cancel running tasks, call the hooks.
+
+        Args:
+            reason: the reason that they get.
+        """
 
     @property
     def revision(self) -> str:
@@ -107,41 +107,6 @@ class BaseConnection(ABC):
         limits = self.limits
         return Reader(revision, lenient=not limits.strict, report=self.report, drops=limits.unknown_content == "drop")
 
-    def opened(self, call: Call) -> None:
-        """Keep the channel of a request, which is not the main one, since that is open on it."""
-        call.channel.calls[call.id] = call
-        self._keep(call.channel)
-
-    @property
-    def has_open_calls(self) -> bool:
-        """Whether a request of the peer is open that ends by itself: one that listens does not."""
-        incoming = cast("Iterable[Call]", self.session.incoming.values())
-        return any(call.keeper is None for call in (*incoming, *self.calls()))
-
-    def calls(self) -> Iterator[Call]:
-        """Iterate over the open requests that are booked on their channels."""
-        for channel in self.channels:
-            yield from channel.calls.values()
-
-    def _keep(self, channel: Channel) -> None:
-        """Keep a channel until nothing is open or unread on it, or its channel is lost."""
-        self.channels[channel] = None
-        if len(self.channels) % MAX_IDLE == 0:
-            # A transport that does not report lost channels must not fill the memory.
-            for idle in [kept for kept in self.channels if not kept.calls and not kept.is_reading_paused]:
-                self.forget(idle)
-
-    def channel_for(self, exchange: Call | None = None) -> Channel:
-        """Return the channel for what belongs to a message: its own while it is open.
-
-        Args:
-            exchange: the message; by default the one being handled.
-        """
-        exchange = exchange or CURRENT.get()
-        if exchange is None or not exchange.is_open:
-            return self.main
-        return self.living(exchange.channel)
-
     def requester_for(self, exchange: Call | None = None) -> Requester:
         """Return the recipient of what belongs to a message.
 
@@ -153,95 +118,21 @@ class BaseConnection(ABC):
             return self.requester
         return exchange.requester
 
-    def living(self, channel: Channel) -> Channel:
-        """Return a channel if it belongs to this conversation and is still open, otherwise the main one."""
-        return channel if channel in self.channels else self.main
-
-    def forget(self, channel: Channel) -> None:
-        """Handle that a channel is gone, or that nothing is open on it any more."""
-        if channel is not self.main:
-            self.channels.pop(channel, None)
-
-    def send(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
-        """Send a message, unless it is empty or the connection has ended."""
-        if message and not self.end.is_closed:
-            if self._trace is not None:
-                self.trace(Way.SENT, message)
-            channel.send(message, about)
-
-    def send_at_once(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
-        """Send an answer that no handler's task waits with; pause reading from a peer that does not read its answers.
-
-        Reading resumes as soon as the peer has read its answers. Other channels are not slowed down.
-        """
-        self.send(message, channel, about)
-        channel.unread_bytes += len(message)
-        if channel is not self.main:
-            self._keep(channel)
-        if channel.unread_bytes > MAX_UNREAD and not channel.is_reading_paused and not self.end.is_closed:
-            channel.is_reading_paused = True
-            channel.pause_reading()
-            self.background.spawn(self._listen_when_drained(channel))
-
-    async def _listen_when_drained(self, channel: Channel) -> None:
-        await channel.drain()
-        channel.unread_bytes, channel.is_reading_paused = 0, False
-        if not channel.calls:
-            self.forget(channel)
-        channel.resume_reading()
-
-    def answer(self, call: Call, result: bytes, *, at_once: bool = False) -> Channel:
-        """Answer an open request with its result, over its own channel, and return the channel; see `send_at_once`."""
-        channel = call.channel
-        (self.send_at_once if at_once else self.send)(self.session.answer(call, result), channel)
-        if channel is not self.main:
-            self._closed(call, channel)
-        return channel
-
-    def refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
-        """Answer an open request with an error, over its own channel."""
-        self.send_at_once(self.session.refuse(call, code, message, data), call.channel, Sent(code=code))
-        self._closed(call, call.channel)
-
-    def drop(self, call: Call) -> None:
-        """Forget a request whose answer the peer no longer wants."""
-        if call.book is not None:
-            self.send(self.session.drop(call), call.channel)
-            self._closed(call, call.channel)
-
-    def _closed(self, call: Call, channel: Channel) -> None:
-        if channel is not self.main:
-            channel.calls.pop(call.id, None)
-            if not channel.calls:
-                if not channel.unread_bytes:
-                    self.channels.pop(channel, None)
-                channel.finish()
-
     def _close(self, reason: str) -> None:
         """Handle that no request is open any more."""
         if self._journal is not None and (text := self._journal.left_out()):
             self._pass_to_hooks(McpError(text))
         self.end = End(reason, is_closed=True)
         self.session.close()
-        for channel in self.channels:
-            for call in channel.calls.values():
-                call.book = None
-            channel.calls.clear()
-
-    def check_open(self, exchange: Call | None = None) -> None:
-        """Check that the conversation is open.
-
-        Args:
-            exchange: what is about to be sent belongs to it; a suspended request's handler may outlive its connection.
-
-        Raises:
-            ConnectionClosed: it has ended.
-        """
-        if self.end.is_closed and not (exchange is not None and exchange.is_suspended):
-            raise ConnectionClosed(self.end.reason)
+        self.channels.close(reason)
 
     def trace(self, way: Way, message: bytes) -> None:
-        """Pass a message to the trace hook; its exceptions are logged."""
+        """Pass a message to the trace hook; its exceptions are logged.
+
+        Args:
+            way: its direction.
+            message: the message.
+        """
         if self._trace is not None:
             try:
                 self._trace(way.value, message)
@@ -289,7 +180,12 @@ class BaseConnection(ABC):
                 log.error("an on_error hook failed", exc_info=failure)
 
     def violation(self, reason: str, method: str | None = None) -> RemoteProtocolError:
-        """Return the error for a violation by the peer, with text that is safe to show."""
+        """Return the error for a violation by the peer, with text that is safe to show.
+
+        Args:
+            reason: what is wrong.
+            method: the method of the message; None if unknown.
+        """
         shown = clipped(method, 100) if method else None
         return RemoteProtocolError(revision=self.revision or "MCP", method=shown, pointer="", reason=clipped(reason))
 
@@ -341,6 +237,44 @@ class BaseConnection(ABC):
         self.requester = self.requester.speaking(binding, wire, self.reader(spoken.revision))
         answers = self.requester.answers
         answers.stub, answers.context = stub, context
+
+    @property
+    def stub(self) -> Any:
+        """The peer as a generated stub.
+
+        Raises:
+            ConnectionClosed: the conversation has not begun.
+        """
+        stub = self.requester.answers.stub
+        if stub is None:
+            raise ConnectionClosed(self.closed_because or "the conversation has not begun")
+        return stub
+
+    def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
+        """Register the handler of a method; it replaces an earlier one.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            handler: receives the typed params and a context; see `mcp_runtime.requires_scopes`.
+        """
+        self.requester.answers.handlers[method.name] = (method, scoped(unblocked(handler)))
+
+    def handler(self, name: str) -> Handler | None:
+        """Return the handler of a method, or None.
+
+        Args:
+            name: the name of the method.
+        """
+        found = self.requester.answers.handlers.get(name)
+        return found[1] if found else None
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        """Run a coroutine as a task that is cancelled when the connection ends.
+
+        Args:
+            work: the coroutine.
+        """
+        return self.background.spawn(work)
 
     def learn(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> None:
         """Set the declared capabilities of both sides, and what else is known of the peer.

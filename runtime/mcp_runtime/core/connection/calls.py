@@ -113,7 +113,6 @@ class Keeper(Protocol):
 
 
 LACKING: Final = "the access token needs the scopes {}"
-_RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
 class Call(ReceivedCall):
@@ -182,7 +181,7 @@ class Call(ReceivedCall):
         self.is_modern = self.has_wrong_progress = self.is_cancelled = False
         self.is_open = message.__class__ is Request
         self.id = getattr(message, "id", None)
-        self.way = _RECEIVED
+        self.way = Way.RECEIVED
         self.text = b""
         self.parts = 1
         self.held: Callable[[], None] | None = None

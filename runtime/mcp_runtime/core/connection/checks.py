@@ -216,22 +216,19 @@ def _nobody(error: RemoteProtocolError) -> None:
     """Ignore a report: a strict reader repairs nothing."""
 
 
-_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
-
-
 def is_served(method: AnyMethod, requester: Requester) -> bool:
     """Whether the requester may send a request: its revision has it, and its capability was declared."""
     wire = requester.wire
     if wire is not None and not wire.has(method):
         return False
     sent = method if wire is None else wire.spoken(method)
-    return sent.direction is not _EMBEDDED and (not method.capability or method.name in requester.may_receive)
+    return sent.direction is not Direction.EMBEDDED and (not method.capability or method.name in requester.may_receive)
 
 
 def is_embedded(method: AnyMethod, requester: Requester) -> bool:
     """Whether a request is sent in the result of another one, in the negotiated revision."""
     sent = method if requester.wire is None else requester.wire.binding.methods.get(method.name)
-    return sent is not None and sent.direction is _EMBEDDED
+    return sent is not None and sent.direction is Direction.EMBEDDED
 
 
 def carrier(exchange: Call | None, method: AnyMethod, requester: Requester) -> Call:

@@ -2,8 +2,8 @@
 
 A `Connection` has two halves. What the transport receives goes to `Receiving`, which asks the session what it is, and
 passes the peer's requests and notifications to `Inbound` (a task for each, with typed params and a context) and
-answers to `Outbound` (a future for each request of this side). What is sent goes through `BaseConnection`, over the
-channel of the message that it belongs to.
+answers to `Outbound` (a future for each request of this side). What is sent goes through `Channels`, over that of the
+message that it belongs to.
 
 A connection is open, then may wait for the last answers to a peer that sends nothing more, and is then closed: open
 requests fail, handlers are cancelled, hooks are called. It is over once everything that it started has ended.
@@ -16,17 +16,15 @@ from copy import copy
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from mcp_runtime.core.connection.background import unblocked
 from mcp_runtime.core.connection.base import BaseConnection
 from mcp_runtime.core.connection.calls import CURRENT, Call, Proceed, Way, through
 from mcp_runtime.core.connection.inbound import Inbound
 from mcp_runtime.core.connection.notifications import NotificationStream, Reports, log_message
 from mcp_runtime.core.connection.outbound import Outbound
 from mcp_runtime.core.connection.receiving import OnInitialize, OnModern, Receiving
-from mcp_runtime.core.connection.requester import Handler, Requester
+from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import Transport, TransportError
 from mcp_runtime.core.errors import ConnectionClosed
-from mcp_runtime.core.functions import scoped
 from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.core.options import CallOptions, Limits, LogLevel
 from mcp_runtime.core.protocol.dispatch import Side, State
@@ -38,8 +36,6 @@ T = TypeVar("T")
 
 CloseHook: TypeAlias = Callable[[str], None]
 """Called with the reason when a connection has ended."""
-
-_RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
 class Exchange(Call):
@@ -75,7 +71,7 @@ class Exchange(Call):
 
         It has `params`, a `way` and a `requester` on the `connection`, and the rights of its `cause`, if any.
         """
-        made = cls(connection, Notification(method.name, None), connection.main)
+        made = cls(connection, Notification(method.name, None), connection.channels.main)
         made.way, made.requester, made.method, made.params = way, requester, method, params
         made.principal = None if cause is None else cause.principal
         return made
@@ -219,7 +215,7 @@ class Connection(BaseConnection):
                 await self.wait_closed()
 
     def finish(self, reason: str) -> None:
-        """End the conversation now, and let everything that it started end."""
+        """End the conversation now, and let everything that it started end; see `BaseConnection.finish`."""
         if self.end.is_closed:
             return
         if self._before_close is not None:
@@ -243,7 +239,7 @@ class Connection(BaseConnection):
         if self._is_over:
             if self._over is not None:
                 self._over.set()
-        elif self.end.reason and not self.end.is_closed and not self.has_open_calls:
+        elif self.end.reason and not self.end.is_closed and not self.channels.has_open_calls:
             self.finish(self.end.reason)
 
     @property
@@ -264,19 +260,7 @@ class Connection(BaseConnection):
     def open_requests(self) -> int:
         """How many requests of both sides are not answered yet."""
         session = self.session
-        return len(session.outgoing) + len({*session.incoming.values(), *self.calls()})
-
-    @property
-    def stub(self) -> Any:
-        """The peer as a generated stub.
-
-        Raises:
-            ConnectionClosed: the conversation has not begun.
-        """
-        stub = self.requester.answers.stub
-        if stub is None:
-            raise ConnectionClosed(self.closed_because or "the conversation has not begun")
-        return stub
+        return len(session.outgoing) + len({*session.incoming.values(), *self.channels.calls()})
 
     def request(
         self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None
@@ -379,24 +363,6 @@ class Connection(BaseConnection):
         if (message := log_message(self.requester_for(exchange), level, data, logger)) is not None:
             await self.notify(*message, exchange=exchange)
 
-    def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
-        """Register the handler of a method; it replaces an earlier one.
-
-        Args:
-            method: a record of the `methods` module of the revision's package.
-            handler: receives the typed params and a context; see `mcp_runtime.requires_scopes`.
-        """
-        self.requester.answers.handlers[method.name] = (method, scoped(unblocked(handler)))
-
-    def handler(self, name: str) -> Handler | None:
-        """Return the handler of a method, or None.
-
-        Args:
-            name: the name of the method.
-        """
-        found = self.requester.answers.handlers.get(name)
-        return found[1] if found else None
-
     async def ask_self(self, method: RequestMethod[P, R], params: P | None) -> R | None:
         """Call this side's own handler of a method for the requester, and return its result, or None.
 
@@ -411,7 +377,7 @@ class Connection(BaseConnection):
         cause = CURRENT.get()
         if cause is not None and cause.connection is not self:
             cause = None
-        exchange = Exchange.of(self, method, params, _RECEIVED, requester, cause=cause)
+        exchange = Exchange.of(self, method, params, Way.RECEIVED, requester, cause=cause)
         found: R = await exchange.run(registered[1], ())
         return found
 
@@ -426,11 +392,3 @@ class Connection(BaseConnection):
         if self.closed_because is not None:
             stream.close()
         return stream
-
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
-        """Run a coroutine as a task that is cancelled when the connection ends.
-
-        Args:
-            work: the coroutine.
-        """
-        return self.background.spawn(work)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from contextvars import Context, copy_context
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from mcp_runtime.core.connection.background import never_ran
 from mcp_runtime.core.connection.base import BaseConnection
@@ -26,8 +26,6 @@ P = TypeVar("P")
 _ENDS = (KeyboardInterrupt, SystemExit)
 """Exceptions that end the program, not only a handler."""
 
-_CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a member of an enumeration
-
 
 class Inbound:
     """The peer's requests and notifications, and what answers them.
@@ -45,13 +43,13 @@ class Inbound:
     def __init__(
         self, connection: BaseConnection, outbound: Outbound, reports: Reports, middleware: AnyMiddleware
     ) -> None:
-        self._connection = connection
+        self._connection, self._channels = connection, connection.channels
         self._outbound = outbound
         self._reports = reports
         self._middleware = middleware
         self.subscriptions: Any = None
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
-        self._running: dict[Call, None] = {}  # an empty set takes three times the memory
+        self._running: dict[Call, None] = {}
         self._ending: dict[Call, None] = {}  # the cancelled ones among them
         self._queue: dict[Call, Context] = {}
         self._kept: dict[Call, None] = {}
@@ -87,16 +85,16 @@ class Inbound:
         has_turn = waits or len(self._running) - self._waiting < limits.max_in_flight
         if self._ending and self._is_ending(call):
             # The peer cancelled a request with this id, and its handler has not ended yet.
-            self._connection.refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
+            self._channels.refuse(call, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
         elif waits and self._waiting >= limits.max_waiting:
             reason = f"at most {limits.max_waiting:,} requests like this may wait"
-            self._connection.refuse(call, jsonrpc.INTERNAL_ERROR, reason)
+            self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, reason)
         elif has_turn and len(call.text) <= LIGHT:
             self._begin(call)
         elif not has_turn and len(self._queue) >= limits.max_queued:
-            self._connection.refuse(call, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
+            self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
         elif not self._reserve(call):
-            self._connection.refuse(
+            self._channels.refuse(
                 call, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later"
             )
         elif has_turn:
@@ -135,7 +133,7 @@ class Inbound:
     def _stop(self, call: Call, reason: str | None) -> None:
         if self._queue.pop(call, None) is not None:
             call.release()
-        self._connection.drop(call)
+        self._channels.drop(call)
         if call in self._kept:
             del self._kept[call]
             call.mark_cancelled(reason)
@@ -159,7 +157,7 @@ class Inbound:
         """Answer an open request now, while its handler waits; return its task, which may outlive the connection."""
         self._reports.finish(call)
         call.suspend(self._connection.loop.create_future())
-        self._connection.answer(call, result)
+        self._channels.answer(call, result)
         self._release(call)
         if keep:
             self._kept[call] = None
@@ -186,10 +184,10 @@ class Inbound:
             return
         del self._kept[call]
         call.mark_closed()
-        channel = connection.answer(call, result)
-        if channel is connection.main:
+        channel = connection.channels.answer(call, result)
+        if channel is connection.channels.main:
             params = jsonrpc.dump({"requestId": call.id, "reason": reason})
-            connection.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), channel)
+            connection.channels.send(jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, params), channel)
 
     def take_notification(self, call: Call) -> Outcome:
         """Pass a notification to its handler and to the streams of its method."""
@@ -275,12 +273,12 @@ class Inbound:
         call.task = self._connection.loop.create_task(self._answer(call, handler), name=name)
         self._running[call] = None
         self._waiting += name in WAITING
-        if self._connection.side is _CLIENT and len(self._running) == 1:
+        if self._connection.side is Side.CLIENT and len(self._running) == 1:
             self._outbound.deadlines.asked(True)
 
     def _refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
         call.release()
-        self._connection.refuse(call, code, message, data)
+        self._channels.refuse(call, code, message, data)
 
     def _resumes(self, resume_handler: ResumeHandler, method: AnyMethod, call: Call) -> bool:
         """Whether a request was passed to a suspended handler, or was refused because there is none."""
@@ -316,7 +314,7 @@ class Inbound:
             if call.book is not None and not connection.end.is_closed:
                 call.mark_closed()
                 connection.log_limited(logging.ERROR, "the handler of %s was cancelled from within", call.name)
-                connection.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
+                connection.channels.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
         except _ENDS:
             raise
         except BaseException as error:
@@ -326,7 +324,7 @@ class Inbound:
                 answerer._reports.finish(call)
                 call.mark_closed()
                 refused = refusal(error, call.name, call.requester, answerer._connection.log_limited)
-                answerer._connection.refuse(call, refused.code, refused.message, refused.data)
+                answerer._channels.refuse(call, refused.code, refused.message, refused.data)
         else:
             if call.keeper is not None and call.book is not None:
                 answerer._kept[call] = None
@@ -343,11 +341,9 @@ class Inbound:
             self._reports.finish(call)
         channel = call.channel
         if channel.owed_bytes and channel.owed_bytes + len(answer) > self._connection.limits.max_unread_bytes:
-            self._connection.refuse(
-                call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped"
-            )
+            self._channels.refuse(call, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
         else:
-            self._connection.answer(call, answer)
+            self._channels.answer(call, answer)
             await channel.drain_result(len(answer))
 
     async def _notified(self, call: Call, handler: Handler) -> None:
@@ -379,7 +375,7 @@ class Inbound:
         if call.gate is not None:
             call.gate.drop()
             call.gate = None
-        if self._connection.side is _CLIENT and not self._running:
+        if self._connection.side is Side.CLIENT and not self._running:
             self._outbound.deadlines.asked(False)
         if self._connection.end.is_closed:
             return

@@ -206,12 +206,12 @@ class Reports:
         rate = connection.limits.progress_rate
         if rate is None or call.progress is None:
             call.reported_at = connection.loop.time()
-            connection.send(session.progress(call, progress, total, message), channel)
+            connection.channels.send(session.progress(call, progress, total, message), channel)
             return channel
         if gate is None:  # which the many requests that report once need not have
 
             def send(report: tuple[float, float | None, str | None]) -> None:
-                connection.send(session.progress(call, *report), channel)
+                connection.channels.send(session.progress(call, *report), channel)
 
             gate = call.gate = Gate(connection.loop, rate, send, call.reported_at)
         gate.put((progress, total, message))
@@ -234,7 +234,7 @@ class Reports:
         if channel.posted_bytes > MAX_UNREAD or self._connection.end.is_closed:
             return
         channel.posted_bytes += len(message)
-        self._connection.send(message, channel)
+        self._connection.channels.send(message, channel)
         if channel.posted_bytes > MAX_UNREAD:
             self._connection.background.spawn(self._forget_posted(channel))
 

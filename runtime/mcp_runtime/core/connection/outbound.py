@@ -5,7 +5,7 @@ import json
 import logging
 from collections.abc import Awaitable, Coroutine
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from mcp_runtime.core.connection.base import BaseConnection
 from mcp_runtime.core.connection.calls import (
@@ -61,8 +61,6 @@ from mcp_runtime.core.protocol.rules import LEAVING
 R = TypeVar("R")
 T = TypeVar("T")
 
-_SERVER: Final = Side.SERVER  # once, since Python 3.11 runs code to find a member of an enumeration
-
 
 class Outbound:
     """This side's requests and notifications.
@@ -72,11 +70,11 @@ class Outbound:
         deadlines: the timeouts of open requests.
     """
 
-    __slots__ = ("_connection", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
+    __slots__ = ("_channels", "_connection", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
 
     def __init__(self, connection: BaseConnection, reports: Reports) -> None:
         self.results = Results(connection.report, connection.limits.strict)
-        self._connection, self._reports = connection, reports
+        self._connection, self._channels, self._reports = connection, connection.channels, reports
         self.deadlines = Deadlines(connection.loop, self._expire, connection.limits.max_extension)
         self._shared_meta: RequestMeta | None = None
         self._timeout = first_timeout(NO_OPTIONS, connection.limits)
@@ -108,7 +106,7 @@ class Outbound:
         `rounds` is the number of earlier requests of the call, and `whole` is the timeout of the whole call that the
         request belongs to. With `once`, a result that is not the usual one is returned as an `Interim`.
         """
-        if self._connection.side is _SERVER:
+        if self._connection.side is Side.SERVER:
             if is_embedded(method, self._connection.requester_for(CURRENT.get())):
                 return await self._ask_inside(method, params, type_, options)
         elif (wire := self._connection.requester.wire) is not None and method.name in wire.stand_ins:
@@ -191,7 +189,7 @@ class Outbound:
         self.deadlines.drop(call.id)
         connection.log_limited(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
         about = Sent(NOTIFICATIONS_CANCELLED, cancels=call.id)
-        connection.send(connection.session.cancel(call.id, reason), connection.living(call.channel), about)
+        self._channels.send(connection.session.cancel(call.id, reason), self._channels.living(call.channel), about)
 
     def _begin(
         self,
@@ -203,12 +201,12 @@ class Outbound:
     ) -> Asked:
         """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
         connection = self._connection
-        connection.check_open()
+        self._channels.check_open()
         exchange = CURRENT.get()
-        channel, requester = connection.main, connection.requester
+        channel, requester = self._channels.main, connection.requester
         if exchange is not None:
-            channel, requester = connection.channel_for(exchange), connection.requester_for(exchange)
-        if connection.side is _SERVER and requester.is_modern:
+            channel, requester = self._channels.of(exchange), connection.requester_for(exchange)
+        if connection.side is Side.SERVER and requester.is_modern:
             raise requester.forbids(method, "a server cannot send requests in the modern era; it asks in its results")
         if connection.end.reason:
             raise ConnectionClosed(connection.end.reason)
@@ -218,7 +216,11 @@ class Outbound:
         if options.progress is not None:
             encoded = jsonrpc.with_progress_token(encoded, connection.session.next_id)
         call = Asked(method, type_, connection.loop.create_future(), options=options, channel=channel, whole=whole)
-        if connection.side is _SERVER and exchange is not None and exchange.requester.principal == requester.principal:
+        if (
+            connection.side is Side.SERVER
+            and exchange is not None
+            and exchange.requester.principal == requester.principal
+        ):
             call.asker = exchange  # unlike a call of another client, which this one must not continue
         data = connection.session.request(call, encoded)
         first = self._timeout if options is NO_OPTIONS else first_timeout(options, connection.limits)
@@ -226,7 +228,7 @@ class Outbound:
             call.limit = first
             self.deadlines.start(call.id, first, whole)
         meta = requester.meta if requester.is_modern else None
-        connection.send(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
+        self._channels.send(data, channel, Sent(method.name, id=call.id, params=params, meta=meta, named=method.named))
         return call
 
     async def _ask_inside(
@@ -234,7 +236,7 @@ class Outbound:
     ) -> T:
         """Ask the client in the result of the request being handled."""
         connection, exchange = self._connection, CURRENT.get()
-        connection.check_open(exchange)
+        self._channels.check_open(exchange)
         requester = connection.requester_for(exchange)
         exchange = carrier(exchange, method, requester)
         if connection.limits.check_capabilities:
@@ -253,17 +255,18 @@ class Outbound:
     def post(self, method: NotificationMethod[Any], params: Any, exchange: Call | None = None) -> Channel:
         """Send a notification without waiting for the peer to receive it; return its channel; raises like `notify`."""
         connection, exchange = self._connection, exchange or CURRENT.get()
-        connection.check_open(exchange)
+        self._channels.check_open(exchange)
         requester = connection.requester_for(exchange)
         if requester.wire is not None and requester.wire.is_needless(method):
-            return connection.main
+            return self._channels.main
+        listens = exchange is not None and exchange.keeper is not None
         if requester.is_modern and exchange is not None and not exchange.is_open:
             # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
-            return connection.main
-        if requester.is_modern and method.name in UNRELATED and not _is_listening(exchange):
+            return self._channels.main
+        if requester.is_modern and method.name in UNRELATED and not listens:
             if requester.answers.notify_listeners is not None:
                 requester.answers.notify_listeners(method, params)
-                return connection.main
+                return self._channels.main
             reason = "this notification goes to listening clients only: use list_changed() or resource_updated()"
             raise requester.forbids(method, reason)
         if connection.limits.check_capabilities:
@@ -272,15 +275,12 @@ class Outbound:
         # The modern era has no lifecycle.
         notify = jsonrpc.write_notification if requester.is_modern else connection.session.notify
         message = notify(method.name, encoded)
-        channel = (
-            connection.main
-            if method.name in UNRELATED and not _is_listening(exchange)
-            else connection.channel_for(exchange)
-        )
+        is_own = method.name not in UNRELATED or listens
+        channel = self._channels.of(exchange) if is_own else self._channels.main
         if method.name == NOTIFICATIONS_MESSAGE:
             self._reports.log(message, params, channel)
         else:
-            connection.send(message, channel, Sent(method.name))
+            self._channels.send(message, channel, Sent(method.name))
         return channel
 
     def take_result(self, result: Result, text: bytes) -> Outcome:
@@ -398,7 +398,3 @@ class Outbound:
         self.deadlines.set(call.id, until, timeout)
         if call.whole is not None:
             self.deadlines.renew(call.whole, until, timeout)
-
-
-def _is_listening(exchange: Call | None) -> bool:
-    return exchange is not None and exchange.keeper is not None

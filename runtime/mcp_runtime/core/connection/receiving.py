@@ -30,8 +30,6 @@ from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Id, Notification, 
 from mcp_runtime.core.protocol.modern import VERSION
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, PING
 
-# Once, since Python 3.11 runs code to find a member of an enumeration.
-_CLIENT, _NEW, _BEGIN, _CANCEL, _PONG = Side.CLIENT, State.NEW, Action.BEGIN, Action.CANCEL, Action.PONG
 _MODERN: Final = MODERN[Side.SERVER]
 
 OnInitialize: TypeAlias = Callable[[Request, Channel], Mapping[str, Any]]
@@ -78,7 +76,7 @@ class Receiving(Receiver):
             if (
                 self.on_modern is not None
                 # In a session, messages without this word are of the legacy era, unless modern requests are open.
-                and (b"protocolVersion" in message or connection.session.state is _NEW or channel.calls)
+                and (b"protocolVersion" in message or connection.session.state is State.NEW or channel.calls)
                 and (outcome := self._take_modern(value, message, channel)) is not None
             ):
                 return outcome
@@ -87,7 +85,7 @@ class Receiving(Receiver):
                 return of_batch([self._take(event, message, channel, len(events)) for event in events])
             event = connection.session.receive_message(value, channel)
         except Fault as error:
-            if connection.side is _CLIENT and PrintedText.is_text(message):
+            if connection.side is Side.CLIENT and PrintedText.is_text(message):
                 return self._take_text(message, error)
             return self._take_malformed(error, channel)
         if self._printed is not None:
@@ -102,12 +100,12 @@ class Receiving(Receiver):
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
         """Handle the loss of one of several channels; see `Receiver.channel_lost`."""
         connection = self._connection
-        if channel is connection.main:
+        if channel is connection.channels.main:
             self.connection_lost(reason)
-        if channel is connection.main or channel not in connection.channels:
+        if channel is connection.channels.main or channel not in connection.channels:
             return
         self._inbound.lose(channel, str(reason) if reason else "the peer closed the channel of the request")
-        connection.forget(channel)
+        connection.channels.forget(channel)
 
     def request_lost(self, id_: Id, reason: TransportError | AuthorizationError) -> None:
         """Handle the loss of the answer to a request of this side; see `Receiver.request_lost`."""
@@ -139,7 +137,7 @@ class Receiving(Receiver):
             connection.finish(because)
 
     def _take(self, event: Event, text: bytes, channel: Channel, parts: int = 1) -> Outcome:
-        if isinstance(event, ReceivedCall):  # not by the match statement, which takes longer
+        if isinstance(event, ReceivedCall):
             return self._take_request(event, text, parts)
         match event:
             case Result():
@@ -175,22 +173,22 @@ class Receiving(Receiver):
 
     def _take_request(self, call: Any, text: bytes, parts: int) -> Outcome:
         connection = self._connection
-        if call.channel is not connection.main:
-            connection.opened(call)
+        if call.channel is not connection.channels.main:
+            connection.channels.opened(call)
         requester = connection.requester
         if call.is_modern:
             assert self.on_modern is not None
             try:
                 requester = self.on_modern(call.message, call.channel)
             except PeerError as error:
-                connection.refuse(call, error.code, error.message, error.data)
+                connection.channels.refuse(call, error.code, error.message, error.data)
                 return Outcome(Verdict.REJECTED, error.code, error.message)
         action = call.action
-        if action is _BEGIN:
+        if action is Action.BEGIN:
             self._take_initialize(call)
-        elif action is _PONG and PING not in requester.answers.handlers:
+        elif action is Action.PONG and PING not in requester.answers.handlers:
             # Promptly, regardless of other work (basic/utilities/ping).
-            connection.answer(call, b"{}", at_once=True)
+            connection.channels.answer(call, b"{}", at_once=True)
         else:
             call.requester, call.text, call.parts = requester, text, parts
             self._inbound.take_request(call)
@@ -218,7 +216,7 @@ class Receiving(Receiver):
             call.is_modern = True
             session.book(call, channel.calls, _MODERN.get(message.method, _MODERN[REQUEST]))
             return self._take_request(call, text, 1)
-        if _MODERN.get(message.method, _MODERN[NOTIFICATION]) is _CANCEL:
+        if _MODERN.get(message.method, _MODERN[NOTIFICATION]) is Action.CANCEL:
             return self._take(cancelled(message.params, channel.calls), text, channel)
         return ACCEPTED
 
@@ -227,24 +225,24 @@ class Receiving(Receiver):
         method = value["method"]
         if "id" in value:
             opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
-            return self._connection.session.state is _NEW and method not in opening
+            return self._connection.session.state is State.NEW and method not in opening
         found = cancelled(value.get("params"), channel.calls) if method == NOTIFICATIONS_CANCELLED else None
         return found is not None and found.call.is_modern
 
     def _take_initialize(self, call: Call) -> None:
         connection = self._connection
         if self.on_initialize is None:
-            connection.refuse(call, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
+            connection.channels.refuse(call, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
             return
         try:
             result = self.on_initialize(cast("Request", call.message), call.channel)
         except PeerError as error:
-            connection.refuse(call, error.code, error.message, error.data)
+            connection.channels.refuse(call, error.code, error.message, error.data)
         except Exception as error:
             connection.log_limited(logging.ERROR, "%s failed", INITIALIZE, exc_info=error)
-            connection.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
+            connection.channels.refuse(call, jsonrpc.INTERNAL_ERROR, "internal error")
         else:
-            connection.answer(call, jsonrpc.dump(result))
+            connection.channels.answer(call, jsonrpc.dump(result))
 
     def _take_text(self, text: bytes, error: Fault) -> Outcome:
         """Process a line of text that a server printed. It gets no answer, since it was not a message."""
@@ -266,7 +264,7 @@ class Receiving(Receiver):
             return refused
         error = self._connection.violation(fault.reason, fault.method)
         self._connection.report(error)
-        self._connection.send_at_once(fault.answer, channel, Sent(code=fault.code))
+        self._connection.channels.send_at_once(fault.answer, channel, Sent(code=fault.code))
         self._outbound.fail(fault.failed, error)
         verdict = Verdict.REJECTED if fault.is_message else Verdict.MALFORMED
         return Outcome(verdict, fault.code, fault.reason, is_answer=fault.failed is not None)

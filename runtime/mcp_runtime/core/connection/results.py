@@ -63,8 +63,8 @@ Resume: TypeAlias = Callable[[Any, Interrupted[Any, Any]], Coroutine[Any, Any, A
 """Continues from a result that is not the usual one, and returns the usual one, or a `Repeat`."""
 
 
-_NOTHING: Final[frozenset[tuple[str, str]]] = frozenset()  # once, since each takes 200 bytes
-_NUMBER: Final = (int, float)  # once, since a union would be built each time
+_NOTHING: Final[frozenset[tuple[str, str]]] = frozenset()
+_NUMBER: Final = (int, float)
 
 
 @dataclass(frozen=True, slots=True)

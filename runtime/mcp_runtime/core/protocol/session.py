@@ -189,7 +189,6 @@ class Session:
             Fault: it is not a message.
         """
         message = jsonrpc.classify(value)
-        # Not a match statement, which takes twice as long.
         if isinstance(message, Request):
             return self._receive_request(message, batch, channel)
         if isinstance(message, Result):
@@ -373,7 +372,6 @@ def _fault(reason: str, method: str | None = None, pointer: str = "/method", *, 
     return Fault(INVALID_REQUEST, reason, method=method, pointer=pointer, is_message=True, answer=answer)
 
 
-# Once, since Python 3.11 runs code to find a member of an enumeration.
 _NEW, _READY, _ACCEPT = State.NEW, State.READY, Step.ACCEPT
 _BEGIN, _CONFIRM, _CANCEL, _PROGRESS = Action.BEGIN, Action.CONFIRM, Action.CANCEL, Action.PROGRESS
 _REFUSE, _REPORT = Action.REFUSE, Action.REPORT

@@ -114,7 +114,7 @@ class TaskExchange(Exchange):
 
     def __init__(self, exchange: Exchange, task_id: str) -> None:
         connection, meta = exchange.connection, dict(exchange.meta)
-        super().__init__(connection, Notification(exchange.name, {"_meta": meta}), connection.main)
+        super().__init__(connection, Notification(exchange.name, {"_meta": meta}), connection.channels.main)
         self.requester, self.id = connection.requester, exchange.id
         # The task may do no more than its request.
         self.principal, self.scopes = exchange.principal, exchange.scopes

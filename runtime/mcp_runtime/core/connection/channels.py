@@ -1,0 +1,165 @@
+"""The channels of one connection, and what is sent on them.
+
+A message comes over a channel and is answered on it. A transport with a single stream is its own only channel; over
+HTTP every POST has one, which is kept here while something is open or unread on it. What belongs to no open request
+is sent on the main channel.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, cast
+
+from mcp_runtime.core.connection.background import Background
+from mcp_runtime.core.connection.calls import CURRENT, Call
+from mcp_runtime.core.connection.transport import ANSWER_SENT, MAX_UNREAD, Channel, Sent
+from mcp_runtime.core.errors import ConnectionClosed
+from mcp_runtime.core.protocol.session import Session
+
+MAX_IDLE: Final = 1000
+"""How many channels without open requests are kept before they are checked."""
+
+
+class Channels:
+    """The channels of one connection.
+
+    Args:
+        main: the channel of messages that belong to no open request.
+        session: the open requests of both sides.
+        background: runs what waits for a peer that does not read.
+        trace: called with each message that is sent; None for no one.
+
+    Attributes:
+        main: the channel of messages that belong to no open request.
+    """
+
+    __slots__ = ("_background", "_closed_because", "_kept", "_session", "_trace", "main")
+
+    def __init__(
+        self, main: Channel, session: Session, background: Background, trace: Callable[[bytes], None] | None
+    ) -> None:
+        self.main: Final = main
+        self._session, self._background, self._trace = session, background, trace
+        self._kept: dict[Channel, None] = {main: None}
+        self._closed_because: str | None = None
+
+    def __iter__(self) -> Iterator[Channel]:
+        return iter(self._kept)
+
+    def __contains__(self, channel: object) -> bool:
+        return channel in self._kept
+
+    def opened(self, call: Call) -> None:
+        """Keep the channel of a request, which is not the main one, since that is open on it."""
+        call.channel.calls[call.id] = call
+        self._keep(call.channel)
+
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a request of the peer is open that ends by itself: one that listens does not."""
+        incoming = cast("Iterable[Call]", self._session.incoming.values())
+        return any(call.keeper is None for call in (*incoming, *self.calls()))
+
+    def calls(self) -> Iterator[Call]:
+        """Iterate over the open requests that are booked on their channels."""
+        for channel in self._kept:
+            yield from channel.calls.values()
+
+    def _keep(self, channel: Channel) -> None:
+        """Keep a channel until nothing is open or unread on it, or its channel is lost."""
+        self._kept[channel] = None
+        if len(self._kept) % MAX_IDLE == 0:
+            # A transport that does not report lost channels must not fill the memory.
+            for idle in [kept for kept in self._kept if not kept.calls and not kept.is_reading_paused]:
+                self.forget(idle)
+
+    def forget(self, channel: Channel) -> None:
+        """Handle that a channel is gone, or that nothing is open on it any more."""
+        if channel is not self.main:
+            self._kept.pop(channel, None)
+
+    def living(self, channel: Channel) -> Channel:
+        """Return a channel if it belongs to this connection and is still open, otherwise the main one."""
+        return channel if channel in self._kept else self.main
+
+    def of(self, call: Call | None = None) -> Channel:
+        """Return the channel for what belongs to a message: its own while it is open.
+
+        Args:
+            call: the message; by default the one being handled.
+        """
+        call = call or CURRENT.get()
+        return self.main if call is None or not call.is_open else self.living(call.channel)
+
+    def send(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
+        """Send a message, unless it is empty or the connection has ended."""
+        if message and self._closed_because is None:
+            if self._trace is not None:
+                self._trace(message)
+            channel.send(message, about)
+
+    def send_at_once(self, message: bytes, channel: Channel, about: Sent = ANSWER_SENT) -> None:
+        """Send an answer that no handler's task waits with; pause reading from a peer that does not read its answers.
+
+        Reading resumes as soon as the peer has read its answers. Other channels are not slowed down.
+        """
+        self.send(message, channel, about)
+        channel.unread_bytes += len(message)
+        if channel is not self.main:
+            self._keep(channel)
+        if channel.unread_bytes > MAX_UNREAD and not channel.is_reading_paused and self._closed_because is None:
+            channel.is_reading_paused = True
+            channel.pause_reading()
+            self._background.spawn(self._listen_when_drained(channel))
+
+    async def _listen_when_drained(self, channel: Channel) -> None:
+        await channel.drain()
+        channel.unread_bytes, channel.is_reading_paused = 0, False
+        if not channel.calls:
+            self.forget(channel)
+        channel.resume_reading()
+
+    def answer(self, call: Call, result: bytes, *, at_once: bool = False) -> Channel:
+        """Answer an open request with its result, over its own channel, and return the channel; see `send_at_once`."""
+        channel = call.channel
+        (self.send_at_once if at_once else self.send)(self._session.answer(call, result), channel)
+        if channel is not self.main:
+            self._ended(call, channel)
+        return channel
+
+    def refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
+        """Answer an open request with an error, over its own channel."""
+        self.send_at_once(self._session.refuse(call, code, message, data), call.channel, Sent(code=code))
+        self._ended(call, call.channel)
+
+    def drop(self, call: Call) -> None:
+        """Forget a request whose answer the peer no longer wants."""
+        if call.book is not None:
+            self.send(self._session.drop(call), call.channel)
+            self._ended(call, call.channel)
+
+    def _ended(self, call: Call, channel: Channel) -> None:
+        if channel is not self.main:
+            channel.calls.pop(call.id, None)
+            if not channel.calls:
+                if not channel.unread_bytes:
+                    self._kept.pop(channel, None)
+                channel.finish()
+
+    def check_open(self, call: Call | None = None) -> None:
+        """Check that the connection is open.
+
+        Args:
+            call: what is about to be sent belongs to it; a suspended request's handler may outlive its connection.
+
+        Raises:
+            ConnectionClosed: it has ended.
+        """
+        if self._closed_because is not None and not (call is not None and call.is_suspended):
+            raise ConnectionClosed(self._closed_because)
+
+    def close(self, reason: str) -> None:
+        """Handle the end of the connection: no request is open any more, and nothing is sent."""
+        self._closed_because = reason
+        for channel in self._kept:
+            for call in channel.calls.values():
+                call.book = None
+            channel.calls.clear()
