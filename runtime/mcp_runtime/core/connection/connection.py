@@ -21,7 +21,7 @@ from mcp_runtime.core.connection.calls import CURRENT, Call, Proceed, Way, throu
 from mcp_runtime.core.connection.inbound import Inbound
 from mcp_runtime.core.connection.notifications import NotificationStream, Reports, log_message
 from mcp_runtime.core.connection.outbound import Outbound
-from mcp_runtime.core.connection.receiving import OnInitialize, OnModern, Receiving
+from mcp_runtime.core.connection.receiving import Identify, OnInitialize, Receiving
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import Transport, TransportError
 from mcp_runtime.core.errors import ConnectionClosed
@@ -154,18 +154,18 @@ class Connection(BaseConnection):
         self._close_hooks: list[CloseHook] = []
         self._over: asyncio.Event | None = None  # created on demand, since most connections are idle
 
-    async def start(self, on_initialize: OnInitialize | None = None, on_modern: OnModern | None = None) -> None:
+    async def start(self, on_initialize: OnInitialize | None = None, identify: Identify | None = None) -> None:
         """Start receiving messages from the peer.
 
         Args:
             on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
-            on_modern: returns the sender of a modern-era request; None to refuse all of them.
+            identify: returns the sender of a modern-era request; None to refuse all of them.
 
         Raises:
             ConnectionClosed: the peer cannot be reached.
         """
         receiving = self.receiving
-        receiving.on_initialize, receiving.on_modern = on_initialize, on_modern
+        receiving.on_initialize, receiving.identify = on_initialize, identify
         try:
             await self.transport.start(receiving)
         except TransportError as error:

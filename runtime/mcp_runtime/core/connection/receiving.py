@@ -33,7 +33,8 @@ from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED,
 _MODERN: Final = MODERN[Side.SERVER]
 
 OnInitialize: TypeAlias = Callable[[Request, Channel], Mapping[str, Any]]
-OnModern: TypeAlias = Callable[[Request, Channel], Requester]
+Identify: TypeAlias = Callable[[Request, Channel], Requester]
+"""Returns the sender of a modern-era request; raises PeerError to refuse it."""
 
 
 class Receiving(Receiver):
@@ -48,7 +49,7 @@ class Receiving(Receiver):
     Attributes:
         last_activity: when the last message arrived, by the event loop's clock in seconds.
         on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
-        on_modern: returns the sender of a modern-era request; None to refuse all of them.
+        identify: returns the sender of a modern-era request; None to refuse all of them.
     """
 
     def __init__(
@@ -58,23 +59,19 @@ class Receiving(Receiver):
         self._new_call = new_call
         self.last_activity = connection.loop.time()
         self.on_initialize: OnInitialize | None = None
-        self.on_modern: OnModern | None = None
+        self.identify: Identify | None = None
         self._printed: PrintedText | None = None
 
     def message_received(self, message: bytes, channel: Channel, value: Any = None) -> Outcome:
         """Process one whole message; see `Receiver.message_received`."""
         connection = self._connection
-        if connection.end.is_closed:
-            return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, connection.end.reason)
-        self.last_activity = connection.loop.time()
-        if connection.limits.trace is not None:
-            connection.trace(Way.RECEIVED, message)
-        channel.connection = connection
+        if (refused := self._arrive(message, channel)) is not None:
+            return refused
         try:
             if value is None:
                 value = jsonrpc.parse(message)
             if (
-                self.on_modern is not None
+                self.identify is not None
                 # In a session, messages without this word are of the legacy era, unless modern requests are open.
                 and (b"protocolVersion" in message or connection.session.state is State.NEW or channel.calls)
                 and (outcome := self._take_modern(value, message, channel)) is not None
@@ -91,6 +88,30 @@ class Receiving(Receiver):
         if self._printed is not None:
             self._printed.end()
         return self._take(event, message, channel)
+
+    def take(self, request: Request, requester: Requester, channel: Channel, text: bytes) -> Outcome:
+        """Process a modern-era request whose sender is known already.
+
+        Args:
+            request: the request.
+            requester: its sender.
+            channel: the channel that it came over, which carries nothing else.
+            text: the message.
+        """
+        if (refused := self._arrive(text, channel)) is not None:
+            return refused
+        return self._take_request(self._booked(request, channel), requester, text)
+
+    def _arrive(self, message: bytes, channel: Channel) -> Outcome | None:
+        """Note that a message arrived; return the outcome if the connection has ended."""
+        connection = self._connection
+        if connection.end.is_closed:
+            return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, connection.end.reason)
+        self.last_activity = connection.loop.time()
+        if connection.limits.trace is not None:
+            connection.trace(Way.RECEIVED, message)
+        channel.connection = connection
+        return None
 
     def message_refused(self, reason: str, channel: Channel, start: bytes = b"", end: bytes = b"") -> Outcome:
         """Handle a message that was too large to read; see `Receiver.message_refused`."""
@@ -138,7 +159,9 @@ class Receiving(Receiver):
 
     def _take(self, event: Event, text: bytes, channel: Channel, parts: int = 1) -> Outcome:
         if isinstance(event, ReceivedCall):
-            return self._take_request(event, text, parts)
+            if channel is not self._connection.channels.main:
+                self._connection.channels.opened(cast("Call", event))
+            return self._take_request(cast("Call", event), self._connection.requester, text, parts)
         match event:
             case Result():
                 return self._refused(event.call, channel) or self._outbound.take_result(event, text)
@@ -171,24 +194,13 @@ class Receiving(Receiver):
         self._connection.session.outgoing[sent.id] = sent
         return _lacking(scopes)
 
-    def _take_request(self, call: Any, text: bytes, parts: int) -> Outcome:
-        connection = self._connection
-        if call.channel is not connection.channels.main:
-            connection.channels.opened(call)
-        requester = connection.requester
-        if call.is_modern:
-            assert self.on_modern is not None
-            try:
-                requester = self.on_modern(call.message, call.channel)
-            except PeerError as error:
-                connection.channels.refuse(call, error.code, error.message, error.data)
-                return Outcome(Verdict.REJECTED, error.code, error.message)
+    def _take_request(self, call: Call, requester: Requester, text: bytes, parts: int = 1) -> Outcome:
         action = call.action
         if action is Action.BEGIN:
             self._take_initialize(call)
         elif action is Action.PONG and PING not in requester.answers.handlers:
             # Promptly, regardless of other work (basic/utilities/ping).
-            connection.channels.answer(call, b"{}", at_once=True)
+            self._connection.channels.answer(call, b"{}", at_once=True)
         else:
             call.requester, call.text, call.parts = requester, text, parts
             self._inbound.take_request(call)
@@ -212,13 +224,25 @@ class Receiving(Receiver):
             error.refuse()
             return self._take_fault(error, channel)
         if isinstance(message, Request):
-            call = self._new_call(message, channel)
-            call.is_modern = True
-            session.book(call, channel.calls, _MODERN.get(message.method, _MODERN[REQUEST]))
-            return self._take_request(call, text, 1)
+            assert self.identify is not None
+            call = self._booked(message, channel)
+            try:
+                return self._take_request(call, self.identify(message, channel), text)
+            except PeerError as error:
+                self._connection.channels.refuse(call, error.code, error.message, error.data)
+                return Outcome(Verdict.REJECTED, error.code, error.message)
         if _MODERN.get(message.method, _MODERN[NOTIFICATION]) is Action.CANCEL:
             return self._take(cancelled(message.params, channel.calls), text, channel)
         return ACCEPTED
+
+    def _booked(self, request: Request, channel: Channel) -> Call:
+        """Return the record of a modern-era request, which is open on its channel from now on."""
+        call, connection = self._new_call(request, channel), self._connection
+        call.is_modern = True
+        connection.session.book(call, channel.calls, _MODERN.get(request.method, _MODERN[REQUEST]))
+        if channel is not connection.channels.main:
+            connection.channels.opened(call)
+        return call
 
     def _is_modern_anyway(self, value: dict[str, Any], channel: Channel) -> bool:
         """Whether a call is of the modern era without naming its revision: it cancels one, or there is no session."""

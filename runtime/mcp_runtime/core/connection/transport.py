@@ -183,11 +183,19 @@ class Channel(ABC):
     principal: Principal | None = None
     """The authenticated sender of the next message; None if unknown."""
 
+    address: str | None = None
+    """Where the sender connects from: an IPv4 address or the /64 of an IPv6 address; None if no one else can."""
+
     has_authorization: ClassVar[bool] = True
     """Whether senders need scopes. Only a transport whose peer may call everything sets it to False, such as stdio."""
 
     can_resume: bool = False
     """Whether the peer can resume the channel, so that `close_stream` may be called."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What else the transport knows of the sender of the first message, such as the headers of its request."""
+        return {}
 
     @abstractmethod
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:

@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.notifications import LEVELS
-from mcp_runtime.core.connection.requester import Answers, Requester
-from mcp_runtime.core.connection.transport import Channel
+from mcp_runtime.core.connection.requester import Answers, Principal, Requester
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.features.inputs.suspended import Suspensions
 from mcp_runtime.core.features.listeners import Listeners
@@ -63,14 +62,15 @@ class Requesters:
         self._shared: OrderedDict[str, Requester] = OrderedDict()
         self._last: tuple[_Sender, Requester] | None = None
 
-    def of(self, request: Request, channel: Channel) -> Requester:
+    def of(self, request: Request, principal: Principal | None, headers: Mapping[str, str] = _NO_HEADERS) -> Requester:
         """Return the sender of a request; the same object for requests with the same sender information.
 
         Progress tokens and trace contexts do not distinguish senders; what the transport knows of them does.
 
         Args:
             request: the request; refused unless it is of the modern era.
-            channel: the channel that it came over; its ``principal`` and ``headers`` are used, if it has them.
+            principal: the authenticated sender; None if unknown.
+            headers: what else the transport knows of the sender.
 
         Raises:
             PeerError: the revision is not supported, or the sender information is not valid.
@@ -83,8 +83,8 @@ class Requesters:
             meta.get(modern.CLIENT_CAPABILITIES),
             meta.get(modern.CLIENT_INFO),
             meta.get(modern.LOG_LEVEL),
-            None if channel.principal is None else channel.principal.key,
-            getattr(channel, "headers", _NO_HEADERS),
+            None if principal is None else principal.key,
+            headers,
         )
         # Most requests come from the same sender as the one before.
         if self._last is None or self._last[0] != sender:

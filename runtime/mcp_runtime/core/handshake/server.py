@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.connection.connection import Connection, Middleware
-from mcp_runtime.core.connection.requester import Requester
+from mcp_runtime.core.connection.receiving import Identify
 from mcp_runtime.core.connection.transport import Channel, Transport
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.features.subscriptions import remember
@@ -20,6 +20,9 @@ from mcp_runtime.core.protocol.names import INITIALIZE
 from mcp_runtime.core.protocol.validation import Reader
 from mcp_runtime.core.settings import ServerOptions
 
+if TYPE_CHECKING:
+    from mcp_runtime.core.handshake.modern import Requesters
+
 
 async def start_server(transport: Transport, *servers: ServerHandlers) -> Connection:
     """Begin to serve one client, each message in the era that it is of; see `mcp_runtime.transports.serve`."""
@@ -28,7 +31,7 @@ async def start_server(transport: Transport, *servers: ServerHandlers) -> Connec
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start(
         _Reception(connection, legacy).initialize if legacy else None,
-        _requesters(connection, modern, tuple(legacy)) if modern else None,
+        _identify(connection, modern, tuple(legacy)) if modern else None,
     )
     for served in modern.values():
         remember(served.server, connection)
@@ -47,23 +50,17 @@ async def start_session(transport: Transport, *servers: ServerHandlers) -> Conne
     return connection
 
 
-Identify: TypeAlias = Callable[[Request, Channel], Requester]
-"""Determines the sender of a modern-era request."""
-
-
-async def start_modern(
+async def start_stateless(
     transport: Transport,
     *servers: ServerHandlers,
-    check: Callable[[Identify, Request, Channel], Requester],
     settings: Callable[[ServerOptions], ServerOptions],
     middleware: Sequence[Middleware] = (),
-) -> Connection:
-    """Start serving modern-era requests, each independently, from any sender.
+) -> "tuple[Connection, Requesters]":
+    """Start serving modern-era requests, each independently, from any sender; return what determines the senders too.
 
     Args:
         transport: carries the messages.
         servers: one object per revision; those of the legacy era are only named.
-        check: called instead of the function that determines a sender, with that function as an argument.
         settings: changes options that apply to one client elsewhere, and to all of them here.
         middleware: wraps every message, outside the servers' own middleware.
     """
@@ -72,11 +69,10 @@ async def start_modern(
     legacy, modern = by_era(servers)
     options = settings(modern[max(modern)].server.effective_options())
     connection = Connection(transport, Side.SERVER, options, (*middleware, *options.middleware))
-    identify = Requesters(connection, modern, tuple(legacy)).of
-    await connection.start(on_modern=partial(check, identify))
+    await connection.start()
     for served in modern.values():
         remember(served.server, connection)
-    return connection
+    return connection, Requesters(connection, modern, tuple(legacy))
 
 
 class Eras(NamedTuple):
@@ -101,21 +97,18 @@ def by_era(servers: Sequence[ServerHandlers]) -> Eras:
     return eras
 
 
-def _requesters(connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]) -> Identify:
+def _identify(connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]) -> Identify:
+    """Return what determines the sender of a modern-era request of a client that may also begin a session."""
+
     @cache
-    def made() -> Identify:
+    def requesters() -> "Requesters":
         from mcp_runtime.core.handshake.modern import Requesters
 
-        return Requesters(connection, servers, legacy).of
+        return Requesters(connection, servers, legacy)
 
     if any(served.server.__binding__.era == "modern" for served in servers.values()):
-        return made()
-
-    # Legacy-era servers do not pay for the modern era before a client of it comes.
-    def of(request: Request, channel: Channel) -> Requester:
-        return made()(request, channel)
-
-    return of
+        requesters()  # Legacy-era servers do not pay for the modern era before a client of it comes.
+    return lambda request, channel: requesters().of(request, channel.principal, channel.headers)
 
 
 def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, Served]:
@@ -167,14 +160,11 @@ class _Reception:
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
         offer = Offer(connection, server.answered(), server_features(options), options)
-        known = {
-            "principal": None if channel.principal is None else channel.principal.key,
-            "address": getattr(channel, "address", None),
-        }
-        headers = getattr(channel, "headers", {})
+        principal = None if channel.principal is None else channel.principal.key
+        known = {"principal": principal, "address": channel.address, "headers": channel.headers}
         if wire is not None:
             wire.begin_session(connection, params["clientInfo"], params["capabilities"])
-        offer.settle(params["capabilities"], info=params["clientInfo"], headers=headers, **known)
+        offer.settle(params["capabilities"], info=params["clientInfo"], **known)
         remember(server, connection)
         return _result(server, spoken, offer.capabilities)
 

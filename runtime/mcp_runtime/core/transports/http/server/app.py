@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.core.connection.calls import Pool
+from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handshake.server import by_era
 from mcp_runtime.core.protocol import jsonrpc, modern
 from mcp_runtime.core.protocol.dispatch import State
@@ -193,27 +194,29 @@ class HttpApp(Application):
     async def _post_modern(self, value: dict[str, Any], body: bytes, request: HttpRequest) -> None:
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
-        if "id" not in value:
-            await self._post_notification(value, request)
+        message = jsonrpc.classify(value)
+        if not isinstance(message, jsonrpc.Request):
+            await self._respond_to_notification(request)
             return
-        listens = value["method"] == SUBSCRIPTIONS_LISTEN
+        listens = message.method == SUBSCRIPTIONS_LISTEN
         if listens and not self._streams.has_room(request.sender.peer):
             raise Refusal(Case.STREAMS)
         endpoint = self._endpoint
         if not endpoint.is_ready:
             await endpoint.make_ready()
-        stream = endpoint.stream(request.headers, request.sender)
-        outcome = endpoint.receiver.message_received(body, stream, value)
-        if outcome.is_answered:
-            await (self._listen if listens else self._respond)(stream, request)
+        try:
+            requester = endpoint.requester(message, request.headers, request.sender)
+        except PeerError as error:
+            refused = jsonrpc.write_error(message.id, error.code, error.message, error.data)
+            await request.respond(STATUSES.get(error.code, Case.ANSWERED.status), refused)
             return
-        refused = stream.sole or outcome.error
-        stream.finish()
-        await request.respond(STATUSES.get(outcome.code, Case.ANSWERED.status), refused)
+        stream = endpoint.stream(request.sender)
+        if not endpoint.connection.receiving.take(message, requester, stream, body).is_answered:
+            raise Refusal(Case.STOPPING)
+        await (self._listen if listens else self._respond)(stream, request)
 
-    async def _post_notification(self, notification: dict[str, Any], request: HttpRequest) -> None:
-        """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
-        jsonrpc.classify(notification)
+    async def _respond_to_notification(self, request: HttpRequest) -> None:
+        """Ignore a notification: the era has none over HTTP, where clients cancel by closing the connection."""
         named = request.headers.get(VERSION)
         if named is None or named in self._modern_versions:
             await request.respond(Case.ACCEPTED.status)

@@ -2,19 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.core.connection.calls import Proceed, Way
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.connection.requester import Requester
-from mcp_runtime.core.connection.transport import ANSWER_SENT, Channel, Sent
+from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.core.errors import PeerError, clipped
 from mcp_runtime.core.features.catalogue import Catalogue
 from mcp_runtime.core.features.listeners import listeners_of
-from mcp_runtime.core.handshake.server import Identify, start_modern
+from mcp_runtime.core.handshake.server import start_stateless
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.jsonrpc import Request, meta_of
 from mcp_runtime.core.protocol.modern import HEADER_MISMATCH
@@ -29,6 +28,7 @@ from mcp_runtime.core.transports.http.statuses import STATUSES
 
 if TYPE_CHECKING:
     from mcp_runtime.core.handlers import ServerHandlers
+    from mcp_runtime.core.handshake.modern import Requesters
 
 
 class _Tool:
@@ -117,9 +117,6 @@ def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
         raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} differs from {where}")
 
 
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
-
-
 class ModernStream(Stream):
     """The stream of one request, which is cancelled when its client disconnects."""
 
@@ -127,16 +124,6 @@ class ModernStream(Stream):
 
     statuses = STATUSES
     ends_with_client = True
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Empty: the headers of each request differ, so they do not identify the sender; see `sent_headers`."""
-        return _NONE
-
-    @property
-    def sent_headers(self) -> Mapping[str, str]:
-        """The headers of its request, as handlers see them."""
-        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
 
 
 class ModernEndpoint(Owner):
@@ -149,6 +136,8 @@ class ModernEndpoint(Owner):
         servers: the servers, one object per revision.
         shared: limits, and what all streams have in common.
     """
+
+    _requesters: "Requesters"
 
     def __init__(self, servers: "Sequence[ServerHandlers]", shared: Shared) -> None:
         self.shared = shared
@@ -166,8 +155,8 @@ class ModernEndpoint(Owner):
         """Set up the connection, unless another request does."""
         async with self._starting:
             if not self.is_ready:
-                self.connection = await start_modern(
-                    self, *self._servers, check=_checked, settings=self._for_all, middleware=[ParameterHeaders()]
+                self.connection, self._requesters = await start_stateless(
+                    self, *self._servers, settings=self._for_all, middleware=[ParameterHeaders()]
                 )
                 self._loop = asyncio.get_running_loop()
 
@@ -176,9 +165,34 @@ class ModernEndpoint(Owner):
             options, max_in_flight=self.shared.limits.max_requests, max_waiting=self.shared.limits.max_streams
         )
 
-    def stream(self, headers: Headers, sender: Sender) -> ModernStream:
+    def requester(self, request: Request, headers: Headers, sender: Sender) -> Requester:
+        """Return the sender of a request, after comparing the headers of its POST with its body.
+
+        The header with the revision is checked first, and the others only for a supported revision: their meaning in
+        others is unknown.
+
+        Raises:
+            PeerError: they do not match, or the sender information is not valid.
+        """
+        sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+        revision: Any = meta_of(request.params).get(modern.VERSION)
+        if isinstance(revision, str) and sent.get(mirrored.VERSION) != revision:
+            named = f"_meta of the body names {revision[:64]!r}"
+            raise _mismatch("MCP-Protocol-Version", sent.get(mirrored.VERSION), named)
+        requester = self._requesters.of(request, sender.principal)
+        if sent.get(mirrored.METHOD) != request.method:
+            named = f"the method of the body is {request.method[:64]!r}"
+            raise _mismatch("Mcp-Method", sent.get(mirrored.METHOD), named)
+        repeated = mirrored.NAMED.get(request.method)
+        if repeated is None and (found := requester.answers.handlers.get(request.method)) is not None:
+            repeated = found[0].named
+        if repeated and isinstance(name := (request.params or {}).get(repeated), str):
+            _check_name(sent.get(mirrored.NAME), repeated, name)
+        return requester._replace(address=sender.address, headers=sent)
+
+    def stream(self, sender: Sender) -> ModernStream:
         """Create the stream of a POST."""
-        stream = ModernStream(self, 0, headers, sender)
+        stream = ModernStream(self, 0, {}, sender)
         self._streams.add(stream)
         return stream
 
@@ -204,34 +218,6 @@ class ModernEndpoint(Owner):
         """End every response."""
         for stream in tuple(self._streams):
             stream.finish()
-
-
-def _checked(identify: Identify, request: Request, channel: Channel) -> Requester:
-    """Return the sender of a request, after checking that its headers match its body.
-
-    The header with the revision is checked first, and the others only for a supported revision: their meaning in others
-    is unknown.
-
-    Raises:
-        PeerError: they do not match, or the sender information is not valid.
-    """
-    assert isinstance(channel, ModernStream)
-    params, sent = request.params or {}, channel.sent_headers
-    revision: Any = meta_of(params).get(modern.VERSION)
-    if isinstance(revision, str) and sent.get(mirrored.VERSION) != revision:
-        raise _mismatch(
-            "MCP-Protocol-Version", sent.get(mirrored.VERSION), f"_meta of the body names {revision[:64]!r}"
-        )
-    requester = identify(request, channel)
-    if sent.get(mirrored.METHOD) != request.method:
-        raise _mismatch("Mcp-Method", sent.get(mirrored.METHOD), f"the method of the body is {request.method[:64]!r}")
-    repeated = mirrored.NAMED.get(request.method)
-    if repeated is None and (found := requester.answers.handlers.get(request.method)) is not None:
-        repeated = found[0].named
-    if repeated and isinstance(named := params.get(repeated), str):
-        _check_name(sent.get(mirrored.NAME), repeated, named)
-    # The last fields; `_replace` would take twice as long.
-    return Requester._make((*requester[:-2], channel.address, sent))
 
 
 def _check_name(header: str | None, repeated: str, named: str) -> None:
