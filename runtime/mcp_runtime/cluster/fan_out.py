@@ -12,8 +12,8 @@ from pydantic_core import to_json
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.background import bounded
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.features.listeners import EVERYTHING, MAX_URI, RELAY, RESOURCE
-from mcp_runtime.core.handlers import ServerHandlers
+from mcp_runtime.core.features.listeners import EVERYTHING, MAX_URI, RESOURCE
+from mcp_runtime.core.handlers import ServerHandlers, Serving
 from mcp_runtime.core.json_text import NotIJson, read
 from mcp_runtime.core.protocol import names
 
@@ -237,11 +237,12 @@ class Relay:
 
 def relay_of(server: ServerHandlers, fan_out: FanOut, notify: Notify) -> Relay:
     """Return the relay of a server in this event loop."""
-    found: Relay | None = server.__dict__.get(RELAY)
+    serving = Serving.of(server)
+    found: Relay | None = serving.relay
     if found is None or not found.is_of_this_loop:
         options = server.effective_options()
         name = f"{options.name or type(server).__name__} {server.__binding__.revision}"
-        found = server.__dict__[RELAY] = Relay(name, fan_out, notify)
+        found = serving.relay = Relay(name, fan_out, notify)
     return found
 
 

@@ -28,10 +28,8 @@ P = TypeVar("P")
 MetaT = TypeVar("MetaT", bound="WireModel")
 T = TypeVar("T")
 
-_CONNECTIONS = "_mcp_connections"
-LIFESPANS = "_mcp_lifespans"
-"""The attribute of a server with the lifespans that are open, by event loop."""
 _IMPLEMENTED = "_mcp_implemented"
+_SERVING = "_mcp_serving"
 
 
 class Stub:
@@ -310,6 +308,35 @@ def _default_options() -> "ServerOptions":
     return ServerOptions()
 
 
+class Serving:
+    """What a server object has while it is served, beside what its author gave it.
+
+    Attributes:
+        connections: the open connections.
+        lifespans: the lifespans that are open, by event loop.
+        suspensions: the handlers that wait for another request; None before the first server of the modern era.
+        relay: connects it with other processes; None without a fan-out.
+        is_checked: whether its author was warned of gaps: over HTTP, each session starts serving it again.
+    """
+
+    __slots__ = ("connections", "is_checked", "lifespans", "relay", "suspensions")
+
+    def __init__(self) -> None:
+        self.connections: list[Connection] = []
+        self.lifespans: dict[Any, Any] = {}
+        self.suspensions: Any = None
+        self.relay: Any = None
+        self.is_checked = False
+
+    @staticmethod
+    def of(server: "ServerHandlers") -> "Serving":
+        """Return that of a server, whose constructor need not have been called."""
+        found: Serving | None = server.__dict__.get(_SERVING)
+        if found is None:
+            found = server.__dict__[_SERVING] = Serving()
+        return found
+
+
 class ServerHandlers(Handlers):
     """Base class of generated servers.
 
@@ -345,9 +372,9 @@ def answer_with(handlers: Handlers, connection: "Connection") -> None:
     """Register handlers on a connection that is bound to their revision."""
     from asyncio import get_running_loop
 
-    living: Any = handlers.__dict__.get(LIFESPANS, {}).get(get_running_loop())
-    state = [living.state.result()] if living else []
-    connection.requester.answers.serve(state, handlers.scopes_for if isinstance(handlers, ServerHandlers) else None)
+    if isinstance(handlers, ServerHandlers):
+        living = Serving.of(handlers).lifespans.get(get_running_loop())
+        connection.requester.answers.serve([living.state.result()] if living else [], handlers.scopes_for)
     for name in handlers.answered():
         connection.handle(handlers.__binding__.methods[name], getattr(handlers, handlers.__handlers__[name]))
     handlers.connected(connection)
@@ -355,7 +382,7 @@ def answer_with(handlers: Handlers, connection: "Connection") -> None:
 
 def remember(server: ServerHandlers, connection: "Connection") -> None:
     """Track a connection of a server for as long as it is open."""
-    connections = _connections(server)
+    connections = Serving.of(server).connections
     if connection not in connections:
         connections.append(connection)
         connection.on_close(lambda _: connections.remove(connection))
@@ -367,9 +394,4 @@ def connections_of(server: ServerHandlers) -> "tuple[Connection, ...]":
     Args:
         server: an object that is being served.
     """
-    return tuple(_connections(server))
-
-
-def _connections(server: ServerHandlers) -> "list[Connection]":
-    found: list[Connection] = server.__dict__.setdefault(_CONNECTIONS, [])
-    return found
+    return tuple(Serving.of(server).connections)

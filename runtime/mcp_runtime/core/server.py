@@ -13,7 +13,7 @@ from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import Transport
 from mcp_runtime.core.errors import LifespanError, MissingCapability
 from mcp_runtime.core.functions import SCOPES, ScopeRule, check_scope_names
-from mcp_runtime.core.handlers import LIFESPANS, Context, ServerHandlers, connections_of
+from mcp_runtime.core.handlers import Context, ServerHandlers, Serving, connections_of
 from mcp_runtime.core.handshake.offer import check_handlers
 from mcp_runtime.core.handshake.server import start_server
 from mcp_runtime.core.protocol.capabilities import declares
@@ -162,8 +162,9 @@ async def _all_entered(servers: Sequence[ServerHandlers]) -> AsyncGenerator[None
 @asynccontextmanager
 async def _entered(server: ServerHandlers) -> AsyncGenerator[None]:
     loop = asyncio.get_running_loop()
-    opened: dict[asyncio.AbstractEventLoop, _Lifespan] = server.__dict__.setdefault(LIFESPANS, {})
-    life = opened[loop] = opened.get(loop) or _Lifespan(server)
+    opened = Serving.of(server).lifespans
+    life: _Lifespan = opened.get(loop) or _Lifespan(server)
+    opened[loop] = life
     life.users += 1
     try:
         await asyncio.shield(life.state)

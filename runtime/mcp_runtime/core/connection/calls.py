@@ -180,7 +180,7 @@ class Call(ReceivedCall):
         self.book = self.token = self.progress = None
         self.is_modern = self.has_wrong_progress = self.is_cancelled = False
         self.is_open = message.__class__ is Request
-        self.id = getattr(message, "id", None)
+        self.id = message.id
         self.way = Way.RECEIVED
         self.text = b""
         self.parts = 1

@@ -107,9 +107,9 @@ class Answers:
     scopes_for: ScopesFor = _no_scopes
     notify_listeners: Callable[[AnyMethod, Any], None] | None = None
 
-    def serve(self, state: list[Any], scopes_for: ScopesFor | None) -> None:
+    def serve(self, state: list[Any], scopes_for: ScopesFor) -> None:
         """Answer for a server with what its lifespan yielded, in a list, and the scopes that its functions need."""
-        self.state, self.scopes_for = state, scopes_for or _no_scopes
+        self.state, self.scopes_for = state, scopes_for
 
 
 async def ignore(params: Any, context: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.transport import Channel
 from mcp_runtime.core.errors import ConnectionClosed, PeerError
-from mcp_runtime.core.handlers import Context, ServerHandlers
+from mcp_runtime.core.handlers import Context, ServerHandlers, Serving
 from mcp_runtime.core.method import NotificationMethod, notification_of, request_of
 from mcp_runtime.core.protocol import modern, names
 from mcp_runtime.core.protocol.capabilities import declares
@@ -27,8 +27,6 @@ EVERYTHING: Final = "everything"
 """The kind of a change: unknown, since there were too many changes, or some were missed."""
 MAX_URI: Final = 8_192
 """The maximum length in characters of a resource URI that is reported to clients."""
-RELAY: Final = "_mcp_relay"
-"""The attribute of a server that holds its relay to other processes, if it has one."""
 MAX_PENDING: Final = 10_000
 """How many different changes are kept for a client that does not read; beyond that the oldest are dropped."""
 
@@ -159,7 +157,7 @@ class Listeners:
 
     async def _listen(self, params: Any, ctx: Context[Any]) -> Any:
         """Acknowledge a request to listen, and keep it open."""
-        relay: Relay | None = self.server.__dict__.get(RELAY)
+        relay: Relay | None = Serving.of(self.server).relay
         if relay is not None:
             await relay.heard()
         if len(self._listening) >= self._connection.limits.max_waiting:

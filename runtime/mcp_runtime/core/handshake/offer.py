@@ -20,7 +20,7 @@ from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, RequestTimeout, UnsupportedRevision, clipped
 from mcp_runtime.core.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.core.features.utilities import KeepAlive, Logging, RelatedTasks
-from mcp_runtime.core.handlers import Handlers, ServerHandlers
+from mcp_runtime.core.handlers import Handlers, ServerHandlers, Serving
 from mcp_runtime.core.method import request_of
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol import modern
@@ -29,8 +29,6 @@ from mcp_runtime.core.protocol.jsonrpc import METHOD_NOT_FOUND, is_array, is_obj
 from mcp_runtime.core.protocol.names import AREAS, INITIALIZE, PROMPTS_GET, SERVER_DISCOVER, TOOLS_CALL, listing
 from mcp_runtime.core.settings import ClientOptions, Feature, ServerOptions, Settings
 
-_IS_CHECKED: Final = "_gaps_are_logged"
-"""Marks a server that was checked: over HTTP, each session starts serving it again."""
 _LABEL: Final = "[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _EXTENSION: Final = rf"{_LABEL}(?:\.{_LABEL})*/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 """The form of extension names (2026-07-28, basic/versioning): like properties of `_meta`, with a prefix."""
@@ -84,9 +82,9 @@ def check_extensions(capabilities: Mapping[str, Any]) -> None:
 
 def warn_of_gaps(server: ServerHandlers) -> None:
     """Log once what no client can discover: tools and prompts that the server answers but does not list."""
-    if server.__dict__.setdefault(_IS_CHECKED, False):
+    if (serving := Serving.of(server)).is_checked:
         return
-    server.__dict__[_IS_CHECKED] = True
+    serving.is_checked = True
     implemented = server.answered()
     for method, listed_by in ((TOOLS_CALL, listing("tools")), (PROMPTS_GET, listing("prompts"))):
         if method in implemented and listed_by not in implemented:

@@ -5,7 +5,7 @@ refused here, before any model sees it.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias, TypeGuard
+from typing import Any, ClassVar, Final, TypeAlias, TypeGuard
 
 from pydantic_core import from_json, to_json
 
@@ -85,6 +85,8 @@ class Notification:
     """A message that expects no answer."""
 
     __slots__ = ("method", "params")
+
+    id: ClassVar[None] = None
 
     def __init__(self, method: str, params: dict[str, Any] | None) -> None:
         self.method = method

@@ -19,7 +19,7 @@ from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.errors import RequestTimeout
 from mcp_runtime.core.features.inputs.questions import Question, digest_of, input_required, read_answers, unknown_state
-from mcp_runtime.core.handlers import ServerHandlers
+from mcp_runtime.core.handlers import ServerHandlers, Serving
 from mcp_runtime.core.method import RequestMethod, WireType
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.settings import Suspended
@@ -27,7 +27,6 @@ from mcp_runtime.core.settings import Suspended
 _SECRET: Final = sources.token_bytes(32)
 """Distinguishes the handles of this process from others."""
 _NONCE: Final = 24
-_ATTRIBUTE: Final = "_mcp_suspended"
 
 
 class Suspensions:
@@ -46,7 +45,9 @@ class Suspensions:
     @classmethod
     def of(cls, server: ServerHandlers, settings: Suspended) -> "Suspensions":
         """Return those of a server object."""
-        found: Suspensions = server.__dict__.setdefault(_ATTRIBUTE, cls(settings))
+        serving = Serving.of(server)
+        serving.suspensions = serving.suspensions or cls(settings)
+        found: Suspensions = serving.suspensions
         return found
 
     async def ask(
