@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcp_runtime.client_features.roots import Roots
     from mcp_runtime.cluster.fan_out import FanOut
     from mcp_runtime.cluster.redis import RedisFanOut, RedisSpentStates
+    from mcp_runtime.core.changes.subscriptions import is_subscribed, list_changed, resource_updated
     from mcp_runtime.core.client import open_any
     from mcp_runtime.core.connection import Connection, Exchange
     from mcp_runtime.core.errors import (
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         UnsupportedRevision,
         Unusable,
     )
-    from mcp_runtime.core.features.subscriptions import is_subscribed, list_changed, resource_updated
     from mcp_runtime.core.method import AnyMethod, Direction, NotificationMethod, RequestMethod
     from mcp_runtime.core.model import ABSENT, REQUIRED, Absent
     from mcp_runtime.core.options import CacheHint, Limits
@@ -84,7 +84,7 @@ else:
                 LocalProtocolError McpError MethodNotImplemented MissingCapability PeerError
                 ProtocolViolation RemoteProtocolError RequestTimeout UnsupportedRevision Unusable
             """,
-            "core.features.subscriptions": "is_subscribed list_changed resource_updated",
+            "core.changes.subscriptions": "is_subscribed list_changed resource_updated",
             "core.method": "AnyMethod Direction NotificationMethod RequestMethod",
             "core.model": "ABSENT REQUIRED Absent",
             "core.options": "CacheHint Limits",

@@ -280,7 +280,7 @@ async def _sampled(
     ctx: Context[Any], prompt: str, max_tokens: int, system_prompt: str | None, options: "CallOptions | None"
 ) -> str:
     """Let the client's model generate text; see `AskingContext.sample`."""
-    from mcp_runtime.core.protocol.jsonrpc import is_array
+    from mcp_runtime.core.json.values import is_array
     from mcp_runtime.core.protocol.names import SAMPLING_CREATE_MESSAGE
 
     params: dict[str, Any] = {

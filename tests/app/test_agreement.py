@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from mcp_runtime.app.functions import Function
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 
 
 class Leaf(BaseModel):

@@ -7,8 +7,8 @@ import pytest
 from mcp_bindings import v2024_11_05, v2025_11_25, v2026_07_28
 from mcp_runtime import testing
 from mcp_runtime.app import DefinitionError, NotFound
+from mcp_runtime.core.changes.subscriptions import resource_updated
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.subscriptions import resource_updated
 
 VERSIONS = (v2024_11_05, v2025_11_25, v2026_07_28)
 

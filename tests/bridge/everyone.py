@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_runtime.bridge import MissingInRevision
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import MissingCapability, PeerError
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.modern import LOG_LEVEL
 from mcp_runtime.core.server import ServerOptions

@@ -11,8 +11,8 @@ from pydantic import Field
 from conformance.everything import DEFAULTS, ENUMS, NAME, PAUSE, PNG, SCHEMA_2020_12, TEMPLATE, WAV
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.app import ToolFailure
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.extensions.skills import Skills
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks

@@ -6,8 +6,8 @@ from typing import Any
 
 from conformance.everything import NAME, NONE, Everything, text_of
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
 
 ASKING = "test_input_required_result_"

@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from differential.values import MAX_DEPTH, any_value, deep, depth_of, is_list, is_map, write
-from mcp_runtime.core.json_text import NotIJson, read, read_as
+from mcp_runtime.core.json.text import NotIJson, read, read_as
 
 pytestmark = pytest.mark.differential
 

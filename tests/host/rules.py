@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")

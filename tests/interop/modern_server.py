@@ -10,8 +10,8 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.core.settings import Suspended
 from mcp_runtime.core.transports.http import serve_http

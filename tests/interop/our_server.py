@@ -15,8 +15,8 @@ from typing import Any
 from interop.peers import offer
 from interop.peers.offer import Json
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.server import ServerOptions

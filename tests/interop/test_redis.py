@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from mcp_runtime.cluster import fan_out as fan_outs
 from mcp_runtime.cluster.redis import RedisEventStore, RedisFanOut, RedisSpentStates
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.transports.http import Event, HttpLimits, asgi_app
 from mcp_runtime.core.transports.http import events as event_log
 from mcp_runtime.sealed import inputs

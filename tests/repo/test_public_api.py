@@ -40,7 +40,7 @@ FOR_BINDINGS = {
     *("mcp_runtime.core.binding.Binding", "mcp_runtime.core.errors", "mcp_runtime.core.method"),
     *(
         "mcp_runtime.core.model",
-        "mcp_runtime.core.protocol.binary",
+        "mcp_runtime.core.json.binary",
         "mcp_runtime.core.stub",
     ),
     *("mcp_runtime.extensions.binding.ExtensionBinding",),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.core.protocol.jsonrpc import is_array
+from mcp_runtime.core.json.values import is_array
 from mcp_runtime.core.stub import CallOptions
 from support.roles import TEXT, answering, make_handlers, make_server, returns
 from support.talk import raw, talk

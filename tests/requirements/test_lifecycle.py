@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.check.requirements import LEGACY
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.client import ClientOptions, open_any
 from mcp_runtime.core.errors import (
     LocalProtocolError,
@@ -15,7 +16,6 @@ from mcp_runtime.core.errors import (
     RequestTimeout,
     UnsupportedRevision,
 )
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.server import ServerOptions, start_server
 from mcp_runtime.core.stub import CallOptions

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.middleware.validate import Validate
 from support.roles import TEXT, answering, make_server, raises, returns

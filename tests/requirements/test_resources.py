@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from mcp_runtime.client_features.roots import Roots
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
 from support.roles import build, make_server, raises, returns
 from support.talk import MODERN, bindings, raw, talk

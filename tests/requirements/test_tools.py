@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, RequestTimeout
-from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.middleware.validate import Validate

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_runtime.cluster import fan_out as fan_outs
 from mcp_runtime.cluster.fan_out import MemoryFanOut
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.server import start_server
 from support.channels import Stream, Streams
 from support.talk import of_sender

@@ -12,8 +12,8 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
+from mcp_runtime.core import catalogue
 from mcp_runtime.core.connection.calls import LIGHT, Call, ReservedBytes, weight
-from mcp_runtime.core.features import catalogue
 from mcp_runtime.core.method import NotificationMethod
 from mcp_runtime.core.protocol import calls
 from mcp_runtime.core.protocol.jsonrpc import Notification

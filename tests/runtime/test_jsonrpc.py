@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_runtime.core.json_text import MAX_VALUES
+from mcp_runtime.core.json.text import MAX_VALUES
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Notification, Request, Result, classify, parse
 

@@ -9,9 +9,9 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.core.changes.listen import Change
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import ConnectionClosed, LocalProtocolError, RequestTimeout
-from mcp_runtime.core.features.listen import Change
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.peer import Peer
 from mcp_runtime.core.server import ServerOptions, start_server
 from mcp_runtime.core.transports.memory import memory_pair

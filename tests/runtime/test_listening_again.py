@@ -13,9 +13,9 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client_features.changes import listening
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.client import Change, ClientOptions
 from mcp_runtime.core.errors import ConnectionClosed
-from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.core.transports.stdio import connect_stdio
@@ -26,7 +26,7 @@ import os, sys
 from pathlib import Path
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.core.server import ServerOptions
-from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.transports.stdio import serve_stdio
 
 starts = Path(sys.argv[1])

@@ -16,9 +16,9 @@ from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
 from mcp_runtime.core.client import ClientOptions
 from mcp_runtime.core.errors import LocalProtocolError, PeerError, RemoteProtocolError
+from mcp_runtime.core.json.binary import BINARY, is_base64, wrong_binary
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import Direction, RequestMethod, WireType
-from mcp_runtime.core.protocol.binary import BINARY, is_base64, wrong_binary
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.protocol.rules import URL_REQUIRED, judge_of
 from mcp_runtime.core.server import ServerOptions
 from support.roles import make_handlers, make_server

@@ -10,7 +10,7 @@ import pytest
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import skills as types
 from mcp_runtime.core.errors import MissingCapability
-from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.extensions.extension import Extension
 from mcp_runtime.extensions.skills import Cache, SkillError, iter_skills, load_skill, read_directory
 from mcp_runtime.extensions.skills.frontmatter import read_frontmatter

@@ -14,8 +14,8 @@ from mcp_bindings import v2026_07_28 as mcp
 from mcp_bindings.extensions import tasks as types
 from mcp_bindings.v2025_11_25.methods import TOOLS_CALL as OLDER_CALL
 from mcp_bindings.v2026_07_28.methods import TOOLS_CALL
+from mcp_runtime.core.changes.listen import Subscription, listen
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.listen import Subscription, listen
 from mcp_runtime.core.transports.http import asgi_app, connect_http
 from mcp_runtime.core.transports.memory import connect_memory
 from mcp_runtime.extensions.tasks import SqliteTaskStore, Tasks, caller, defer, resume_task, start_task

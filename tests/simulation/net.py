@@ -19,7 +19,18 @@ FIRST: Final = 1_000
 """The first number of a descriptor that exists only in a simulation."""
 
 
-_SHARED: Final = "Binding", "Method", "Server", "Settings", "Options", "Bridge", "Meta", "Worlds", "Person"
+_SHARED: Final = (
+    "Binding",
+    "Method",
+    "Server",
+    "Settings",
+    "Options",
+    "Bridge",
+    "Meta",
+    "Worlds",
+    "Person",
+    "Requesters",
+)
 """How the classes are called whose objects connections share."""
 
 
@@ -288,7 +299,7 @@ class Net:
         """Let transports find the simulated descriptors, and draw no secret of the process."""
         take_over = patch("mcp_runtime.core.transports.stdio._take_over", self._take_over)
         # It is drawn once per process, and would be part of the trace.
-        with take_over, patch("mcp_runtime.core.features.inputs.suspended._SECRET", bytes(32)):
+        with take_over, patch("mcp_runtime.core.asking.suspended._SECRET", bytes(32)):
             yield
 
     def _take_over(self, stdin: int, stdout: int) -> tuple[Descriptor, Descriptor]:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain, count, islice
 from typing import Any, Final
 
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 from simulation import hostile
 from simulation.client import World
 from simulation.judge import Judge

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_runtime.core.connection import Connection
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.transports.memory import MemoryTransport
 from soak.hostile import Hostile
 from support.receiving import OneStream

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from mcp_runtime.core.protocol.jsonrpc import is_array
+from mcp_runtime.core.json.values import is_array
 
 SERVER = Path(__file__).with_name("flood_server.py")
 _PIECE = 1 << 18

@@ -6,7 +6,7 @@ from copy import deepcopy
 from random import Random
 from typing import Any, Final
 
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 
 JUNK: Final[tuple[Any, ...]] = (
     *(None, True, False, 0, -1, 1.5, 2**53 + 1, 2**70, -(2**63), 1e308, 5e-324, -0.0),

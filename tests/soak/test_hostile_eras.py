@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import McpError
-from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.peer import Peer as Target
 from mcp_runtime.core.server import start_server
 from mcp_runtime.core.settings import Suspended

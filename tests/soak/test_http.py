@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
-from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.transports.http import HttpLimits, asgi_app, connect_http
 from soak import over_http
 from soak.echo_server import EchoServer

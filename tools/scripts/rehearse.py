@@ -63,7 +63,8 @@ LAYERS: Sequence[tuple[str, str, str]] = (
     (
         "methods, clients and servers",
         r"generated/.*/(methods|client|server|app|binding|errors|constants)\.py",
-        r"runtime/mcp_runtime/((app|core/features|client_features)/.*|core/(client|server|handlers|options|peer|stub)\.py)",
+        r"runtime/mcp_runtime/((app|client_features|core/changes|core/asking)/.*"
+        r"|core/(client|features|server|handlers|options|peer|stub)\.py)",
     ),
     ("types and messages", r"generated/.*\.py", r"runtime/mcp_runtime/(core/)?[^/]*\.py"),
     (

@@ -18,7 +18,7 @@ from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.modern import LOG_LEVEL, SUBSCRIPTION_ID, is_modern
 from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
-from mcp_runtime.core.transports.http.server.asgi import Headers, HttpRequest, Sender, watch
+from mcp_runtime.core.transports.http.server.asgi import HttpRequest, Sender, watch
 from mcp_runtime.core.transports.http.server.checks import SESSION, Shared
 from mcp_runtime.core.transports.http.server.modern import ModernStream
 from mcp_runtime.core.transports.http.server.sessions import ID_BYTES, HttpSession
@@ -117,9 +117,9 @@ class _ModernProcess(_Process):
         super().__init__(relay, None, shared._replace(events=None), Sender())
         self._numbers = count(1)
 
-    def stream(self, headers: Headers, sender: Sender) -> Stream:
+    def stream(self, sender: Sender) -> Stream:
         """Create the stream of a POST."""
-        return ModernStream(self, 0, headers, sender)
+        return ModernStream(self, 0, sender)
 
     def finished(self, stream: Stream) -> None:
         """Cancel the requests that are still open on a stream, whose client has left."""
@@ -224,7 +224,7 @@ class StdioRelay(HttpRelay):
             await unreachable(request, str(error))
             return
         with process:
-            stream = process.stream(request.headers, request.sender)
+            stream = process.stream(request.sender)
             for message in messages:
                 process.post(message, stream, observer)
             if any(asked.stream is stream for asked in process.open.values()):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_bindgen.diagnostics import clip
 from mcp_bindgen.json_values import as_list, as_object
 from mcp_bindgen.live.bindings import package_of
+from mcp_runtime.core.json.values import is_array
 
 if TYPE_CHECKING:
     from mcp_runtime.core.protocol.jsonrpc import Notification, Request
@@ -92,7 +93,7 @@ class Reader:
 
         try:
             value = jsonrpc.parse(text)
-            return self._read_batch(value, line) if jsonrpc.is_array(value) else self._read(value, line)
+            return self._read_batch(value, line) if is_array(value) else self._read(value, line)
         except jsonrpc.Fault as error:
             refused: dict[str, Sequence[Broken]] = dict.fromkeys(self._judges, (Broken("", error.reason),))
             return Reading(kind="unreadable", id=error.id, revision=self._revision, refused=refused)
@@ -212,7 +213,7 @@ class Reader:
 
 def boolean_schemas(tools: Sequence[Any]) -> "Iterator[Broken]":
     """Iterate over properties of tools whose schema is true or false, an object up to 2025-11-25 (schema.ts, Tool)."""
-    from mcp_runtime.core.protocol.jsonrpc import spell_pointer
+    from mcp_runtime.core.json.values import spell_pointer
     from mcp_runtime.core.protocol.rules import Broken
 
     for index, tool in enumerate(tools):
@@ -225,7 +226,7 @@ def boolean_schemas(tools: Sequence[Any]) -> "Iterator[Broken]":
 
 def _own_revision(method: str, params: Mapping[str, Any]) -> str | None:
     """Return the revision that a call itself names."""
-    from mcp_runtime.core.protocol.jsonrpc import is_object
+    from mcp_runtime.core.json.values import is_object
     from mcp_runtime.core.protocol.modern import VERSION
 
     meta: Any = params.get("_meta")

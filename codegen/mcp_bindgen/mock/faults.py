@@ -105,8 +105,8 @@ class Faults:
 
     async def around(self, server: "ServerHandlers", exchange: Any, proceed: Callable[[], Awaitable[Any]]) -> Any:
         """Answer one request of a client, or let it go wrong."""
+        from mcp_runtime.core.changes.subscriptions import list_changed
         from mcp_runtime.core.errors import PeerError
-        from mcp_runtime.core.features.subscriptions import list_changed
         from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 
         method, tool = exchange.method.name, getattr(exchange.params, "name", None)

@@ -225,8 +225,8 @@ async def _send_all(server: Any, recorded: Round, ctx: Any) -> None:
 
 async def _send(server: Any, message: Mapping[str, Any], ctx: Any) -> None:
     """Send what the recorded server sent; a client that cannot receive it, or refuses, does not change the answer."""
+    from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
     from mcp_runtime.core.errors import McpError
-    from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 
     given: Any = message.get("params")
     name, params = str(message.get("method")), dict(given) if is_object(given) else {}

@@ -8,8 +8,8 @@
 
 from typing import Annotated as _Annotated, Literal
 
+from mcp_runtime.core.json.binary import Bytes, decoded
 from mcp_runtime.core.model import JsonNumber, LEFT_TO_RIGHT, WireModel
-from mcp_runtime.core.protocol.binary import Bytes, decoded
 
 from .common import Role
 

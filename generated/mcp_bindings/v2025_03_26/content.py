@@ -8,8 +8,8 @@
 
 from typing import Annotated, Literal
 
+from mcp_runtime.core.json.binary import Bytes, decoded
 from mcp_runtime.core.model import LEFT_TO_RIGHT, WireModel
-from mcp_runtime.core.protocol.binary import Bytes, decoded
 
 from .common import Annotations
 

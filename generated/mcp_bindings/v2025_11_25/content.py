@@ -8,8 +8,8 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
+from mcp_runtime.core.json.binary import Bytes, decoded
 from mcp_runtime.core.model import LEFT_TO_RIGHT, Tagged, WireModel
-from mcp_runtime.core.protocol.binary import Bytes, decoded
 from pydantic import Field
 
 from .common import Annotations

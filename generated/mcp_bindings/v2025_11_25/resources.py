@@ -8,8 +8,8 @@
 
 from typing import Annotated, Any, Literal
 
+from mcp_runtime.core.json.binary import Bytes, decoded
 from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, Page, WireModel
-from mcp_runtime.core.protocol.binary import Bytes, decoded
 from pydantic import Field
 
 from .common import (

@@ -10,8 +10,8 @@
 
 from typing import Annotated, Literal, TypeAlias
 
+from mcp_runtime.core.json.binary import Bytes, decoded
 from mcp_runtime.core.model import Integer, LEFT_TO_RIGHT, Tagged, WireModel
-from mcp_runtime.core.protocol.binary import Bytes, decoded
 from pydantic import Field
 
 from .common import Annotations, BaseMetadata, Icons, MetaObject

@@ -28,7 +28,7 @@ def tell(server: ServerHandlers, loop: "asyncio.AbstractEventLoop", area: str) -
 
 
 def _spawn(server: ServerHandlers, area: str) -> None:
-    from mcp_runtime.core.features.subscriptions import list_changed
+    from mcp_runtime.core.changes.subscriptions import list_changed
 
     for connection in connections_of(server)[:1]:
         connection.spawn(list_changed(server, area))
@@ -62,7 +62,7 @@ class Subscription(Function):
 
     def install(self, server: ServerHandlers, connection: "Connection") -> None:
         """Call the function for the subscriptions of clients of either era."""
-        from mcp_runtime.core.features.listeners import listeners_of
+        from mcp_runtime.core.changes.listeners import listeners_of
         from mcp_runtime.core.method import RequestMethod
 
         for name in (RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE):

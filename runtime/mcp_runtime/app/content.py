@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from mcp_runtime.app.schemas import text_of
 from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.model import WireModel
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.protocol.names import RESOURCES_READ
 from mcp_runtime.core.protocol.uris import canonical
 

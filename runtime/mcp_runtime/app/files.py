@@ -184,7 +184,7 @@ def safe_join(root: Path, path: str) -> Path:
         NotFound: the path is absolute, unsafe or leads out of the folder, or nothing is there.
     """
     from mcp_runtime.client_features.roots import inside
-    from mcp_runtime.core.features.roots import UnsafePath, is_uri, read_path
+    from mcp_runtime.core.protocol.uris import UnsafePath, is_uri, read_path
 
     try:
         relative = read_path(path)

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails, ValidationError
 
 from mcp_runtime.app.schemas import text_of
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 
 _MAX_MISTAKES: Final = 5
 _MAX_READ: Final = 50

@@ -66,7 +66,7 @@ class Prompt(Function):
         returned = await self.invoke(values, ctx)
         method: Any = self._binding.methods[PROMPTS_GET]
         from mcp_runtime.app.content import is_result  # It loads pydantic.
-        from mcp_runtime.core.protocol.jsonrpc import is_array
+        from mcp_runtime.core.json.values import is_array
 
         result: type[Any] = method.result.load()
         if is_result(returned, result):

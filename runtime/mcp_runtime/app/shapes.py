@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from operator import is_
 from typing import Any, Final, cast
 
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 
 MISFIT: Final = object()
 """Stands for a value that does not have the shape."""

@@ -18,7 +18,7 @@ from typing import Any, Final
 import httpx2
 
 from mcp_runtime.core.errors import AuthorizationError, clipped
-from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.json.values import is_object
 
 MAX_BYTES: Final = 64 << 10
 """The maximum size of a response."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from mcp_runtime.bridge.listening import listen_in_session
 from mcp_runtime.core.binding import StandIn
+from mcp_runtime.core.changes.listen import Subscription, listen
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import MissingCapability, PeerError, RequestTimeout
-from mcp_runtime.core.features.listen import Subscription, listen
 from mcp_runtime.core.method import RequestMethod, request_of
 from mcp_runtime.core.protocol import modern, names
 from mcp_runtime.core.protocol.capabilities import declares

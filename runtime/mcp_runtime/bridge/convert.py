@@ -31,7 +31,7 @@ from mcp_runtime.bridge.table import (
     Use,
 )
 from mcp_runtime.bridge.tags import spelled, tag, tag_of, words_of
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
+from mcp_runtime.core.json.values import is_array, is_object, spell_pointer
 
 Policy: TypeAlias = Mapping[str, LossAction]
 Report: TypeAlias = Callable[[Loss], None]

@@ -4,8 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol import modern, names
-from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, dump, is_object
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, dump
 
 _RESOURCE_NOT_FOUND: Final = -32002
 """The error code for it in the legacy era; the modern one uses -32602 for any invalid params."""

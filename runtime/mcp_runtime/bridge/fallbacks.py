@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_runtime.core import sources
-from mcp_runtime.core.json_types import subschema
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.types import subschema
+from mcp_runtime.core.json.values import is_array, is_object
 
 _DEFINED: Final = "#/$defs/"
 _REFERENCE: Final = re.compile(r'"\$(?:ref|dynamicRef|id|anchor|dynamicAnchor)": "([^"]*)"')

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import from_json, to_json
 
+from mcp_runtime.core.changes.listen import CHANGES, Subscription
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import ConnectionClosed, McpError, PeerError, RemoteProtocolError
-from mcp_runtime.core.features.listen import CHANGES, Subscription
 from mcp_runtime.core.method import NotificationMethod, RequestMethod
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares

@@ -13,7 +13,7 @@ from mcp_runtime.bridge.fallbacks import OBJECTS, WHOLE, InOtherWords
 from mcp_runtime.bridge.policy import CAPABILITY, UNDECLARED, LossAction
 from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Bare, Convert, Place, Run, Step, needles_of
 from mcp_runtime.bridge.table import Fallback, Fit, Node, Object, Shape
-from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.json.values import is_object
 
 PREFIX: Final = "mcp-bindgen:"
 """The prefix of properties whose own name means something else in the revision of the message."""

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
+from mcp_runtime.core.asking.questions import pause_before
+from mcp_runtime.core.changes.listeners import Listeners
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Answers, Handler
 from mcp_runtime.core.errors import LocalProtocolError, PeerError
-from mcp_runtime.core.features.inputs.questions import pause_before
-from mcp_runtime.core.features.listeners import Listeners
 from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import AnyMethod, RequestMethod

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from mcp_runtime.bridge.table import AnyOf, Anything, Bounded, Constants, Items, Members, Named, Scalar, Shape
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 
 Check: TypeAlias = Callable[[Any], bool]
 

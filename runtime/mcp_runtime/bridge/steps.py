@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from mcp_runtime.bridge.policy import Loss, LossAction
-from mcp_runtime.core.protocol.jsonrpc import spell_pointer
+from mcp_runtime.core.json.values import spell_pointer
 
 Place: TypeAlias = tuple[str | int, ...]
 """A path within a part of a message."""

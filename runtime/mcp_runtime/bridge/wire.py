@@ -20,8 +20,8 @@ from mcp_runtime.core.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.core.protocol.validation import Reader
 
 if TYPE_CHECKING:
+    from mcp_runtime.core.changes.listeners import Listeners
     from mcp_runtime.core.connection.connection import Connection
-    from mcp_runtime.core.features.listeners import Listeners
 
 EXTENSIONS: Final = "extensions"
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from mcp_runtime.core.errors import RemoteProtocolError, clipped
 from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.json.values import is_array, is_object, spell_pointer
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE
 from mcp_runtime.json_schema.check import Check, UnusableSchema
 

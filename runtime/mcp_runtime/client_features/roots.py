@@ -11,7 +11,6 @@ from typing import Any, Final, cast
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError
-from mcp_runtime.core.features.roots import UnsafePath, read_path, read_uri
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.options import CallOptions
@@ -19,6 +18,7 @@ from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_ROOTS_LIST_CHANGED, ROOTS_LIST
+from mcp_runtime.core.protocol.uris import UnsafePath, read_path, read_uri
 
 __all__ = ["PathRefused", "Root", "Roots", "inside"]
 

@@ -10,9 +10,9 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import ConnectionClosed, MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import NotificationMethod
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
 from mcp_runtime.core.protocol.rules import URL_REQUIRED, UrlView, inspect_url
 

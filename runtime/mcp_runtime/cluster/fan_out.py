@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias
 from pydantic_core import to_json
 
 from mcp_runtime.core import sources
+from mcp_runtime.core.changes.listeners import EVERYTHING, MAX_URI, RESOURCE
 from mcp_runtime.core.connection.background import bounded
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.features.listeners import EVERYTHING, MAX_URI, RESOURCE
 from mcp_runtime.core.handlers import ServerHandlers, Serving
-from mcp_runtime.core.json_text import NotIJson, read
+from mcp_runtime.core.json.text import NotIJson, read
 from mcp_runtime.core.protocol import names
 
 __all__ = ["FanOut", "MemoryFanOut"]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
-from mcp_runtime.core.features.listen import Change, Subscription
+from mcp_runtime.core.changes.listen import Change, Subscription
 from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.core.handlers import Handlers
 from mcp_runtime.core.handshake.client import Opening

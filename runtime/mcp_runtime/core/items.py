@@ -10,9 +10,10 @@ from copy import deepcopy
 from typing import Any, Final, TypeVar, get_origin
 
 from mcp_runtime.core.errors import RemoteProtocolError, Unusable, clipped
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.model import Page
-from mcp_runtime.core.protocol.jsonrpc import Result, is_array, is_object, parse
+from mcp_runtime.core.protocol.jsonrpc import Result, parse
 
 T = TypeVar("T")
 

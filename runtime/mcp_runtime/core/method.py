@@ -90,7 +90,7 @@ class WireType(Generic[T]):
         return self
 
     def _compile(self) -> None:
-        from mcp_runtime.core.json_text import read_as, strict_writer
+        from mcp_runtime.core.json.text import read_as, strict_writer
 
         loaded = self.load()
         validator, serializer = _compiled(loaded)
@@ -131,7 +131,7 @@ def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
     """Return the validator and serializer of a type; a model has its own."""
     from pydantic import ConfigDict, TypeAdapter
 
-    from mcp_runtime.core.json_types import EXACT_CONSTANTS
+    from mcp_runtime.core.json.types import EXACT_CONSTANTS
     from mcp_runtime.core.model import WireModel
 
     if isinstance(type_, type) and issubclass(type_, WireModel):

@@ -23,8 +23,8 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJson
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from mcp_runtime.core import json_types
-from mcp_runtime.core.json_types import FINITE, refuse_non_finite, with_exact_constants
+from mcp_runtime.core.json import types as json_types
+from mcp_runtime.core.json.types import FINITE, refuse_non_finite, with_exact_constants
 
 if TYPE_CHECKING:
     from typing import Self
@@ -293,7 +293,7 @@ class WireModel(BaseModel, metaclass=_ModelType):
             Raises:
                 pydantic.ValidationError: the text is not I-JSON, or does not match the model.
             """
-            from mcp_runtime.core.json_text import read_as
+            from mcp_runtime.core.json.text import read_as
 
             read_as(cls.__name__, json_data)
             return super().model_validate_json(json_data, **options)
@@ -307,7 +307,7 @@ class WireModel(BaseModel, metaclass=_ModelType):
             text = super().model_dump_json(**options)
             # Strings may contain these words as well.
             if "NaN" in text or "Infinity" in text:
-                from mcp_runtime.core.json_text import refuse_non_finite_text
+                from mcp_runtime.core.json.text import refuse_non_finite_text
 
                 refuse_non_finite_text(text)
             return text

@@ -14,7 +14,7 @@ from mcp_runtime.core.options import Caller, CallOptions
 if TYPE_CHECKING:
     from typing import Self
 
-    from mcp_runtime.core.features.listen import Subscription
+    from mcp_runtime.core.changes.listen import Subscription
     from mcp_runtime.core.peer import Peer
     from mcp_runtime.core.settings import ClientOptions, Extends
 
@@ -103,7 +103,7 @@ class ClientStub(Stub, Generic[HandlersT]):
             RequestTimeout: the server did not acknowledge in time.
             ConnectionClosed: the connection ended.
         """
-        from mcp_runtime.core.features.listen import listen
+        from mcp_runtime.core.changes.listen import listen
 
         return await listen(
             self.connection,
@@ -124,7 +124,7 @@ class ClientStub(Stub, Generic[HandlersT]):
             ValueError: a URI is not a ``file:`` URI.
             LocalProtocolError: the client did not declare roots when it was opened.
         """
-        from mcp_runtime.core.features.roots import set_roots
+        from mcp_runtime.core.features import set_roots
 
         await set_roots(self.connection, roots)
 

@@ -12,9 +12,9 @@ from mcp_runtime.core.connection.results import Interrupted
 from mcp_runtime.core.errors import RemoteProtocolError, clipped
 from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import Direction, RequestMethod, typed_wire
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.jsonrpc import is_object
 from mcp_runtime.extensions.binding import ExtensionBinding
 
 __all__ = ["Around", "Extension"]

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_runtime.core.errors import McpError, RequestTimeout, Unusable
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol import names
-from mcp_runtime.core.protocol.jsonrpc import is_object
 
 
 def callable_tools(

@@ -10,7 +10,7 @@ from math import log
 from types import MappingProxyType
 from typing import Any, Final
 
-from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.json.values import is_object
 
 MAX_NAME: Final = 64
 """The longest name of a tool that models accept, in characters."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.host.dialects import anthropic, gemini, openai
 from mcp_runtime.host.dialects.dialect import Image
 

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 
 from mcp_runtime.core.connection.background import THREADS
 from mcp_runtime.core.errors import ConnectionClosed, McpError, clipped
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.options import CallOptions
-from mcp_runtime.core.protocol.jsonrpc import is_object
 from mcp_runtime.host.calls import call_tool
 from mcp_runtime.host.catalogue import Catalogue, HostTool, search
 from mcp_runtime.host.dialects import anthropic, gemini, openai

@@ -15,8 +15,8 @@ from pydantic_core import SchemaError as PatternError
 from pydantic_core import SchemaValidator, core_schema
 
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.json_text import MAX_DEPTH
-from mcp_runtime.core.protocol.jsonrpc import spell_pointer
+from mcp_runtime.core.json.text import MAX_DEPTH
+from mcp_runtime.core.json.values import spell_pointer
 from mcp_runtime.json_schema.keywords import malformed
 from mcp_runtime.json_schema.meter import MAX_STEPS, PEER_STEPS, KeywordMeter, Meter, TooManySteps, canonical, states
 

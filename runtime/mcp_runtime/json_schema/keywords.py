@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
+from mcp_runtime.core.json.values import is_array, is_object, spell_pointer
 
 TYPES: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 """The names of types."""

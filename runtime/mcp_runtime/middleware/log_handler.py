@@ -16,10 +16,10 @@ from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.notifications import LEVELS, log_message, wants
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.errors import McpError
-from mcp_runtime.core.features.utilities import LOGGING
+from mcp_runtime.core.features import LOGGING
 from mcp_runtime.core.handlers import ServerHandlers, connections_of
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.options import LogLevel
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.middleware.masking import Masker
 
 __all__ = ["McpLogHandler"]

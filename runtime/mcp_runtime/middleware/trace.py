@@ -19,8 +19,9 @@ from typing import Any, Final, TypeAlias
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Way
 from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.options import Trace
-from mcp_runtime.core.protocol.jsonrpc import Id, is_array, is_object
+from mcp_runtime.core.protocol.jsonrpc import Id
 from mcp_runtime.middleware.masking import Masker
 
 __all__ = ["Kind", "Traced", "Tracer"]

@@ -9,11 +9,12 @@ from mcp_runtime.core.connection.checks import check_gated
 from mcp_runtime.core.connection.requester import Answers, Requester
 from mcp_runtime.core.connection.results import Results
 from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, clipped
-from mcp_runtime.core.features.utilities import RELATED, related_task
+from mcp_runtime.core.features import RELATED, related_task
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import AnyMethod, Direction, RequestMethod, WireType
 from mcp_runtime.core.protocol.capabilities import is_open
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.jsonrpc import Failure, is_object
+from mcp_runtime.core.protocol.jsonrpc import Failure
 from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY, UNSUPPORTED_VERSION
 from mcp_runtime.core.protocol.names import (
     COMPLETION_COMPLETE,

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.jsonrpc import Id, Request, Result, dump, is_array, is_object
+from mcp_runtime.core.protocol.jsonrpc import Id, Request, Result, dump
 from mcp_runtime.core.protocol.names import (
     ELICITATION_CREATE,
     NOTIFICATIONS_TASKS_STATUS,

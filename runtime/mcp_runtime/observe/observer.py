@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.json_text import ENDS
+from mcp_runtime.core.json.text import ENDS
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.calls import check_batch
 from mcp_runtime.core.protocol.dispatch import Side, State
-from mcp_runtime.core.protocol.jsonrpc import Fault, Id, is_array, is_object
+from mcp_runtime.core.protocol.jsonrpc import Fault, Id
 from mcp_runtime.core.protocol.modern import is_modern
 from mcp_runtime.core.protocol.names import INITIALIZE
 from mcp_runtime.core.protocol.rules import Broken

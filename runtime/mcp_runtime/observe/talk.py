@@ -7,19 +7,11 @@ from typing import Any, Final
 
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.json.values import is_object, spell_pointer
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.calls import Batch
 from mcp_runtime.core.protocol.dispatch import Side, State
-from mcp_runtime.core.protocol.jsonrpc import (
-    Failure,
-    Fault,
-    Message,
-    Notification,
-    Request,
-    Result,
-    is_object,
-    spell_pointer,
-)
+from mcp_runtime.core.protocol.jsonrpc import Failure, Fault, Message, Notification, Request, Result
 from mcp_runtime.core.protocol.names import (
     AREAS,
     ELICITATION_CREATE,

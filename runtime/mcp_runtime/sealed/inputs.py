@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
 from mcp_runtime.core import sources
+from mcp_runtime.core.asking.questions import digest_of, read_answers, unknown_state
 from mcp_runtime.core.connection.background import bounded
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.requester import Effect, Handler, Requester, run_once
 from mcp_runtime.core.errors import PeerError, clipped
-from mcp_runtime.core.features.inputs.questions import digest_of, read_answers, unknown_state
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, request_of
 from mcp_runtime.core.options import CallOptions

@@ -12,9 +12,9 @@ from typing import Any, Final
 from pydantic_core import from_json, to_json
 
 from mcp_runtime.core import sources
+from mcp_runtime.core.asking.questions import Question
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.requester import Effect, json_of
-from mcp_runtime.core.features.inputs.questions import Question
 from mcp_runtime.core.method import RequestMethod, WireType
 
 PATIENCE: Final = 1.0

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.handlers import Stub
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import NotificationMethod
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_MESSAGE, NOTIFICATIONS_PROGRESS
 
 _FEATURE: Final = "testing"

@@ -7,8 +7,9 @@ from typing import Any, Final
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handlers import Handlers
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import request_of
-from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR, is_object
+from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 from mcp_runtime.testing.heard import Heard
 

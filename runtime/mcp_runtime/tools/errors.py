@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from mcp_runtime.core.errors import McpError, clipped
-from mcp_runtime.core.protocol.jsonrpc import spell_pointer
+from mcp_runtime.core.json.values import spell_pointer
 from mcp_runtime.core.protocol.validation import locate
 
 if TYPE_CHECKING:

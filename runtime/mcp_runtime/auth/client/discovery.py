@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from mcp_runtime.auth.fetching import Fetched, Reach, check_url, fetch
 from mcp_runtime.core.errors import AuthorizationError, clipped
-from mcp_runtime.core.protocol.jsonrpc import is_array
+from mcp_runtime.core.json.values import is_array
 
 READING_RESOURCE: Final = "reading the metadata of the server"
 READING_ISSUER: Final = "reading the metadata of the issuer"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from mcp_runtime.core.errors import AuthorizationError
-from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.json.values import is_object
 
 POLL: Final = 0.02
 """Seconds between two attempts to lock a file."""

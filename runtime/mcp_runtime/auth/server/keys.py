@@ -9,7 +9,7 @@ from mcp_runtime.auth.client.store import Shared
 from mcp_runtime.auth.fetching import Reach, fetch
 from mcp_runtime.core import sources
 from mcp_runtime.core.errors import AuthorizationError
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key

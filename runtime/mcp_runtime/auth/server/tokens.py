@@ -14,7 +14,8 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.errors import AuthorizationError, InvalidToken
-from mcp_runtime.core.protocol.jsonrpc import Fault, is_array, is_object, parse
+from mcp_runtime.core.json.values import is_array, is_object
+from mcp_runtime.core.protocol.jsonrpc import Fault, parse
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key

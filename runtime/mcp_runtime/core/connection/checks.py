@@ -20,7 +20,7 @@ from mcp_runtime.core.errors import (
     RemoteProtocolError,
     clipped,
 )
-from mcp_runtime.core.json_text import finite
+from mcp_runtime.core.json.text import finite
 from mcp_runtime.core.method import AnyMethod, Direction, MethodTable, RequestMethod, WireType
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.capabilities import declarer, put

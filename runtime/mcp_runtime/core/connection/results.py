@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.timers import Times
 from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, clipped
-from mcp_runtime.core.json_text import strict_writer, write_long
+from mcp_runtime.core.json.binary import LONG, PLAIN, content_lists, has_long_binary
+from mcp_runtime.core.json.text import strict_writer, write_long
 from mcp_runtime.core.method import RequestMethod, WireType, typed_wire
 from mcp_runtime.core.model import WireModel
 from mcp_runtime.core.options import CacheHint, CallOptions
-from mcp_runtime.core.protocol.binary import LONG, PLAIN, content_lists, has_long_binary
 from mcp_runtime.core.protocol.modern import stamped
 from mcp_runtime.core.protocol.rules import broken_inputs, judge_of
 

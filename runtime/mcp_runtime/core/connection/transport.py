@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
 from mcp_runtime.core.connection.journal import Journal
@@ -73,6 +74,7 @@ class Outcome:
 
 
 NO_SCOPES: Final[frozenset[str]] = frozenset()
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 ACCEPTED: Final = Outcome(Verdict.ACCEPTED)
 """The outcome of a message that was accepted."""
 
@@ -186,16 +188,14 @@ class Channel(ABC):
     address: str | None = None
     """Where the sender connects from: an IPv4 address or the /64 of an IPv6 address; None if no one else can."""
 
+    headers: Mapping[str, str] = NO_HEADERS
+    """What else the transport knows of the sender, such as the headers of its request."""
+
     has_authorization: ClassVar[bool] = True
     """Whether senders need scopes. Only a transport whose peer may call everything sets it to False, such as stdio."""
 
     can_resume: bool = False
     """Whether the peer can resume the channel, so that `close_stream` may be called."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """What else the transport knows of the sender of the first message, such as the headers of its request."""
-        return {}
 
     @abstractmethod
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:

@@ -17,7 +17,7 @@ from mcp_runtime.core.errors import (
     UnsupportedRevision,
     clipped,
 )
-from mcp_runtime.core.features.roots import RootsList
+from mcp_runtime.core.features import RootsList
 from mcp_runtime.core.handlers import Context, Handlers, answer_with
 from mcp_runtime.core.handshake.offer import (
     NotModern,
@@ -245,7 +245,7 @@ class Opening:
             await self._continue_in(offered, tried)
             return
         # A legacy-only client does not pay for the modern era.
-        from mcp_runtime.core.features.inputs.questions import InputAnswers
+        from mcp_runtime.core.asking.questions import InputAnswers
 
         InputAnswers(options.input_rounds).install(self._connection)
         known: Mapping[str, Any] = result.get("_meta") or {}

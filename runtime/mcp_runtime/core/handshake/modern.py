@@ -6,25 +6,26 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from mcp_runtime.core.asking.suspended import Suspensions
 from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.changes.listeners import Listeners
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.notifications import LEVELS
 from mcp_runtime.core.connection.requester import Answers, Principal, Requester
+from mcp_runtime.core.connection.transport import NO_HEADERS, Channel
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.inputs.suspended import Suspensions
-from mcp_runtime.core.features.listeners import Listeners
-from mcp_runtime.core.features.utilities import Logging
+from mcp_runtime.core.features import Logging
 from mcp_runtime.core.handlers import answer_with
 from mcp_runtime.core.handshake.offer import Offer, Served, identity_of, server_features
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import RequestMethod, request_of
 from mcp_runtime.core.options import CacheHint
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, Request, is_object, meta_of
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, Request, meta_of
 from mcp_runtime.core.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.core.settings import ServerOptions, Suspended
 
-_NO_HEADERS: Final[Mapping[str, str]] = {}
 MAX_SHARED: Final = 256
 """How many requesters are cached for their further requests."""
 MAX_SHARED_LENGTH: Final = 16_384
@@ -62,7 +63,11 @@ class Requesters:
         self._shared: OrderedDict[str, Requester] = OrderedDict()
         self._last: tuple[_Sender, Requester] | None = None
 
-    def of(self, request: Request, principal: Principal | None, headers: Mapping[str, str] = _NO_HEADERS) -> Requester:
+    def over(self, request: Request, channel: Channel) -> Requester:
+        """Return the sender of a request that came over a channel; raises like `of`."""
+        return self.of(request, channel.principal, channel.headers)
+
+    def of(self, request: Request, principal: Principal | None, headers: Mapping[str, str] = NO_HEADERS) -> Requester:
         """Return the sender of a request; the same object for requests with the same sender information.
 
         Progress tokens and trace contexts do not distinguish senders; what the transport knows of them does.

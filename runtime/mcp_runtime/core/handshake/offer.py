@@ -15,17 +15,18 @@ from typing import Any, Final, cast, get_args
 from pydantic import BaseModel
 
 from mcp_runtime.core.binding import Binding, Bridges, Wire
+from mcp_runtime.core.changes.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, RequestTimeout, UnsupportedRevision, clipped
-from mcp_runtime.core.features.subscriptions import ListChanges, Subscriptions
-from mcp_runtime.core.features.utilities import KeepAlive, Logging, RelatedTasks
+from mcp_runtime.core.features import KeepAlive, Logging, RelatedTasks
 from mcp_runtime.core.handlers import Handlers, ServerHandlers, Serving
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.method import request_of
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.capabilities import derive, merge, put
-from mcp_runtime.core.protocol.jsonrpc import METHOD_NOT_FOUND, is_array, is_object
+from mcp_runtime.core.protocol.jsonrpc import METHOD_NOT_FOUND
 from mcp_runtime.core.protocol.names import AREAS, INITIALIZE, PROMPTS_GET, SERVER_DISCOVER, TOOLS_CALL, listing
 from mcp_runtime.core.settings import ClientOptions, Feature, ServerOptions, Settings
 

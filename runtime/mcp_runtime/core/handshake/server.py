@@ -5,11 +5,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from mcp_runtime.core.binding import Binding
+from mcp_runtime.core.changes.subscriptions import remember
 from mcp_runtime.core.connection.connection import Connection, Middleware
 from mcp_runtime.core.connection.receiving import Identify
 from mcp_runtime.core.connection.transport import Channel, Transport
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, clipped
-from mcp_runtime.core.features.subscriptions import remember
 from mcp_runtime.core.handlers import ServerHandlers, answer_with
 from mcp_runtime.core.handshake.offer import Offer, Served, check_handlers, identity_of, server_features, warn_of_gaps
 from mcp_runtime.core.method import request_of
@@ -107,8 +107,9 @@ def _identify(connection: Connection, servers: Mapping[str, Served], legacy: Seq
         return Requesters(connection, servers, legacy)
 
     if any(served.server.__binding__.era == "modern" for served in servers.values()):
-        requesters()  # Legacy-era servers do not pay for the modern era before a client of it comes.
-    return lambda request, channel: requesters().of(request, channel.principal, channel.headers)
+        return requesters().over
+    # Legacy-era servers do not pay for the modern era before a client of it comes.
+    return lambda request, channel: requesters().over(request, channel)
 
 
 def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, Served]:

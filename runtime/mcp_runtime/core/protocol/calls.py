@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol.dispatch import Action
 from mcp_runtime.core.protocol.jsonrpc import (
     INTERNAL_ERROR,
@@ -14,7 +15,6 @@ from mcp_runtime.core.protocol.jsonrpc import (
     Request,
     Result,
     is_id,
-    is_object,
     write_error,
 )
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Protocol, TypeAlias
 
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import Method, MethodTable, NotificationMethod, RequestMethod
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.jsonrpc import is_object
 
 Steps: TypeAlias = tuple[str, ...]
 """The path of a capability, split into steps."""

@@ -1,15 +1,16 @@
 """JSON-RPC 2.0 messages as MCP uses them: reading and writing.
 
-Input must be I-JSON (RFC 7493), nested at most `json_text.MAX_DEPTH` deep: `json_text` reads it. Anything else is
+Input must be I-JSON (RFC 7493), nested at most `json.text.MAX_DEPTH` deep: `json.text` reads it. Anything else is
 refused here, before any model sees it.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, TypeAlias, TypeGuard
+from typing import Any, ClassVar, Final, TypeAlias
 
 from pydantic_core import from_json, to_json
 
-from mcp_runtime.core.json_text import MAX_VALUES, MIN_COUNTED, NotIJson, envelope_of, has_too_many_values, read
+from mcp_runtime.core.json.text import MAX_VALUES, MIN_COUNTED, NotIJson, envelope_of, has_too_many_values, read
+from mcp_runtime.core.json.values import is_object
 
 Id: TypeAlias = int | str
 
@@ -123,16 +124,6 @@ class Failure:
 Message: TypeAlias = Request | Notification | Result | Failure
 
 
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a parsed JSON value is an object."""
-    return isinstance(value, dict)
-
-
-def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Whether a parsed JSON value is an array."""
-    return isinstance(value, list)
-
-
 def is_id(value: Any) -> bool:
     """Whether a parsed JSON value can be the id of a request."""
     return value.__class__ is int or value.__class__ is str
@@ -154,16 +145,6 @@ def with_progress_token(params: bytes | None, token: int) -> bytes:
     """Set the progress token in the `_meta` of encoded params, replacing one that was passed on from elsewhere."""
     value: dict[str, Any] = from_json(params) if params else {}
     return dump({**value, "_meta": {**(value.get("_meta") or {}), "progressToken": token}})
-
-
-def is_number(value: Any) -> bool:
-    """Whether a parsed JSON value is a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def spell_pointer(path: tuple[str | int, ...]) -> str:
-    """Format a path as a JSON pointer (RFC 6901)."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
 
 
 def parse(text: bytes) -> Any:

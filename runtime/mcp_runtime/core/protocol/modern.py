@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_runtime.core.errors import LocalProtocolError
-from mcp_runtime.core.protocol.jsonrpc import dump, is_object, meta_of
+from mcp_runtime.core.json.values import is_object, spell_pointer
+from mcp_runtime.core.protocol.jsonrpc import dump, meta_of
 
 PREFIX: Final = "io.modelcontextprotocol/"
 VERSION: Final = f"{PREFIX}protocolVersion"
@@ -27,7 +28,7 @@ UNSUPPORTED_VERSION: Final = -32022
 
 def pointer(name: str) -> str:
     """Return the location of a property of `_meta` in params, as a JSON pointer."""
-    return f"/_meta/{name.replace('~', '~0').replace('/', '~1')}"
+    return spell_pointer(("_meta", name))
 
 
 def stamp(info: Mapping[str, Any]) -> bytes:

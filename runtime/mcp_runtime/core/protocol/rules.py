@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from orjson import loads
 
 from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.protocol.binary import ADVICE, may_hold_binary, wrong_binary
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
+from mcp_runtime.core.json.binary import ADVICE, may_hold_binary, wrong_binary
+from mcp_runtime.core.json.values import is_array, is_object, spell_pointer
 from mcp_runtime.core.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from mcp_runtime.core.errors import LocalProtocolError, clipped
+from mcp_runtime.core.json.values import is_number
 from mcp_runtime.core.protocol import calls, jsonrpc
 from mcp_runtime.core.protocol.calls import Batch, Event, Progressed, ReceivedCall, SentCall, cancelled
 from mcp_runtime.core.protocol.dispatch import MODERN, NOTIFICATION, REQUEST, SESSION, STEPS, Action, Side, State, Step
@@ -259,7 +260,7 @@ class Session:
         params: Any = notification.params or {}
         token, progress = params.get("progressToken"), params.get("progress")
         total, message = params.get("total"), params.get("message")
-        if not jsonrpc.is_number(progress) or not (total is None or jsonrpc.is_number(total)):
+        if not is_number(progress) or not (total is None or is_number(total)):
             return _fault("progress and total must be numbers", NOTIFICATIONS_PROGRESS, "/params")
         outgoing = self.reported(token) if jsonrpc.is_id(token) else None
         if outgoing is None or outgoing.progress is None:

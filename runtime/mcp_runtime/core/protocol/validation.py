@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mcp_runtime.core.errors import RemoteProtocolError, clipped
+from mcp_runtime.core.json.values import is_array, is_object, spell_pointer
 from mcp_runtime.core.method import WireType
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object, spell_pointer
 from mcp_runtime.core.protocol.rules import Broken
 
 Path: TypeAlias = tuple[str | int, ...]

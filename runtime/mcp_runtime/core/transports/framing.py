@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from mcp_runtime.core.json_text import ENDS, envelope_of
+from mcp_runtime.core.json.text import ENDS, envelope_of
 
 __all__ = ["LineFramer", "TooLong"]
 

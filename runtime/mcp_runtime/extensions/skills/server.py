@@ -11,10 +11,10 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from mcp_runtime.app.registry import Registry
+from mcp_runtime.core.changes.listeners import listeners_of
 from mcp_runtime.core.connection.background import THREADS
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import PeerError, clipped
-from mcp_runtime.core.features.listeners import listeners_of
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.dispatch import Side, State
 from mcp_runtime.extensions.extension import Around, Extension

@@ -10,7 +10,7 @@ owner before the handshake, its tasks outlive the connection, and the same peer 
 
 from typing import TYPE_CHECKING
 
-from mcp_runtime.core.features.utilities import RELATED, related_task
+from mcp_runtime.core.features import RELATED, related_task
 from mcp_runtime.extensions.tasks.caller import TaskFailed, TaskHandle
 from mcp_runtime.extensions.tasks.deferred import Deferred, defer
 from mcp_runtime.extensions.tasks.extension import Tasks

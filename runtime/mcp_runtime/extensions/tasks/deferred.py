@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any, Final
 
+from mcp_runtime.core.asking.questions import Question, read_answers
 from mcp_runtime.core.connection.requester import AskInside
 from mcp_runtime.core.errors import RequestTimeout
-from mcp_runtime.core.features.inputs.questions import Question, read_answers
 from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import RequestMethod, WireType
 from mcp_runtime.core.options import CallOptions

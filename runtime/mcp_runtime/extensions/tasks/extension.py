@@ -7,9 +7,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
+from mcp_runtime.core.changes.listeners import listeners_of
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Handler
-from mcp_runtime.core.features.listeners import listeners_of
 from mcp_runtime.core.method import typed_wire
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.names import TASKS_CANCEL, TASKS_GET, TOOLS_CALL

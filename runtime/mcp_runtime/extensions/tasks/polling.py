@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
+from mcp_runtime.core.asking.questions import answer_all
+from mcp_runtime.core.changes.listen import listen
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import McpError, PeerError, RemoteProtocolError, RequestTimeout
-from mcp_runtime.core.features.inputs.questions import answer_all
-from mcp_runtime.core.features.listen import listen
 from mcp_runtime.core.handlers import Stub
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.options import CallOptions

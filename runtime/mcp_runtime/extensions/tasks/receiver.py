@@ -11,11 +11,12 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Handler
 from mcp_runtime.core.errors import McpError, PeerError
-from mcp_runtime.core.features.utilities import mark, related_meta
+from mcp_runtime.core.features import mark, related_meta
 from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.dispatch import Side
-from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_runtime.core.protocol.names import (
     NOTIFICATIONS_TASKS_STATUS,
     TASKS_CANCEL,

@@ -10,11 +10,12 @@ from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.notifications import DROPPED, no_progress, wants
 from mcp_runtime.core.connection.timers import Gate
 from mcp_runtime.core.errors import ConnectionClosed
-from mcp_runtime.core.features.utilities import OWN_IDS, related_meta
+from mcp_runtime.core.features import OWN_IDS, related_meta
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import Method, NotificationMethod, RequestMethod
 from mcp_runtime.core.options import Caller, CallOptions
 from mcp_runtime.core.protocol import names
-from mcp_runtime.core.protocol.jsonrpc import Id, Notification, is_object
+from mcp_runtime.core.protocol.jsonrpc import Id, Notification
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from mcp_runtime.core.asking.questions import read_answers
 from mcp_runtime.core.connection.calls import Way
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.connection.requester import Handler
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.inputs.questions import read_answers
 from mcp_runtime.core.handlers import Context
-from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, is_object
+from mcp_runtime.core.json.values import is_object
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
 from mcp_runtime.core.protocol.names import TOOLS_CALL
 from mcp_runtime.extensions.binding import ExtensionBinding

@@ -14,8 +14,9 @@ from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handlers import Context
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import AnyMethod, WireType
-from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, is_object
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
 from mcp_runtime.core.protocol.names import SUBSCRIPTIONS_LISTEN
 from mcp_runtime.extensions.binding import ExtensionBinding
 from mcp_runtime.extensions.tasks.engine import Engine, spoken_result

@@ -13,8 +13,8 @@ from itertools import product
 from math import ceil, floor, inf, prod
 from typing import Any, Final
 
-from mcp_runtime.core.json_text import MAX_DEPTH
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.text import MAX_DEPTH
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.host.dialects.dialect import ANNOTATIONS, APPLIED, CONSTRAINTS, Dialect, Loss, Lowered
 from mcp_runtime.host.dialects.reading import (
     COPIED,

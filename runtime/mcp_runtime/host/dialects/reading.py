@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from mcp_runtime.core.json_text import MAX_DEPTH
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.text import MAX_DEPTH
+from mcp_runtime.core.json.values import is_array, is_object, spell_pointer, unescaped
 from mcp_runtime.host.dialects.dialect import PROPERTY, Loss
 from mcp_runtime.json_schema.meter import Meter
 
@@ -116,7 +116,7 @@ class Reader:
         self.meter.spend(1 + len(reference) // COPIED)
         pointer, found = reference[1:], self.root
         for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~").replace("%24", "$")
+            key = unescaped(part).replace("%24", "$")
             inner: Any = found.get(key) if is_object(found) else None
             if inner is None and is_array(found) and key.isdigit() and int(key) < len(found):
                 inner = found[int(key)]
@@ -217,7 +217,7 @@ def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def below(pointer: str, *names: str) -> str:
     """Return a JSON pointer with names appended."""
-    return pointer + "".join(f"/{name.replace('~', '~0').replace('/', '~1')}" for name in names)
+    return pointer + spell_pointer(names)
 
 
 def types(schema: Mapping[str, Any]) -> Iterator[set[str]]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.host.dialects.reading import (
     MAX_STEPS,
     VISITED,

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from mcp_runtime.core.json_text import MAX_VALUES
+from mcp_runtime.core.json.text import MAX_VALUES
 from support.http import BOTH, SESSION, call, hello, request
 from support.ports import free_port
 

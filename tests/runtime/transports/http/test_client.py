@@ -19,8 +19,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mcp_bindings import v2025_11_25
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.errors import ConnectionClosed, RequestTimeout
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.transports.http import HttpLimits, MemoryEventStore, asgi_app, connect_http
 from mcp_runtime.core.transports.http.client import streamable

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.features.subscriptions import list_changed
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.transports.http import asgi_app
 from support.http import BOTH
 from support.http_modern import ModernClient, asked, called, modern_client

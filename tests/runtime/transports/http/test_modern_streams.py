@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.core.features.subscriptions import list_changed, resource_updated
+from mcp_runtime.core.changes.subscriptions import list_changed, resource_updated
 from mcp_runtime.core.server import ServerOptions, requires
 from mcp_runtime.core.transports.http import HttpLimits, asgi_app
 from mcp_runtime.sealed import InputState

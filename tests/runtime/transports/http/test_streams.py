@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from mcp_runtime.core.changes.subscriptions import list_changed
 from mcp_runtime.core.errors import LocalProtocolError
-from mcp_runtime.core.features.subscriptions import list_changed
 from mcp_runtime.core.transports.http import HttpLimits, MemoryEventStore, asgi_app
 from support.http import RawClient, call, events_of, messages_of, raw_client, request
 from support.http_server import chatty

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mcp_runtime.core.features.subscriptions import resource_updated
+from mcp_runtime.core.changes.subscriptions import resource_updated
 from mcp_runtime.core.transports.http import HttpLimits, asgi_app
 from support.http import BOTH, RawClient, call, events_of, raw_client, request
 from support.http_modern import MODERN, ModernClient, begin_with, headers_for

@@ -28,7 +28,7 @@ class HttpLimits:
     """Resource limits for clients; each has its own HTTP status. One client gets at most half of each total.
 
     Attributes:
-        max_message_bytes: the maximum size of a body in bytes, (413); 4 MiB.
+        max_message_bytes: the maximum size of a body in bytes (413); 4 MiB.
         max_header_bytes: the maximum total size of a request's headers in bytes (431).
         body_timeout: seconds in which a body must arrive (408).
         write_timeout: seconds in which a client must read a piece of a response before the response is cut.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from mcp_runtime.core.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.protocol.names import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
 
 VERSION: Final = "mcp-protocol-version"

@@ -14,8 +14,9 @@ import httpx2
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Receiver, Sent, Transport, TransportError
 from mcp_runtime.core.errors import AuthorizationError, clipped
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol import names
-from mcp_runtime.core.protocol.jsonrpc import Fault, is_object, parse
+from mcp_runtime.core.protocol.jsonrpc import Fault, parse
 from mcp_runtime.core.transports.http.client.endpoint import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
 
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,64}")

@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple, cast
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import TransportError
 from mcp_runtime.core.errors import clipped
+from mcp_runtime.core.json.values import is_array, is_object
 from mcp_runtime.core.protocol import modern
-from mcp_runtime.core.protocol.jsonrpc import dump, is_array, is_object, parse, write_request
+from mcp_runtime.core.protocol.jsonrpc import dump, parse, write_request
 from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.core.transports.http import mirrored
 from mcp_runtime.core.transports.http.client.endpoint import EVENTS, Endpoint, Refused, read_rest, type_of

@@ -11,6 +11,7 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.errors import AuthorizationError, InvalidToken, LifespanError, clipped
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.server import lifespans
 from mcp_runtime.core.transports.http.events import EventStore, HttpLimits
@@ -196,10 +197,10 @@ class Access:
             value: Any = jsonrpc.parse(body)
         except jsonrpc.Fault:
             return None, ()
-        if not jsonrpc.is_object(value):
+        if not is_object(value):
             return None, ()
         method, id_, params = value.get("method"), value.get("id"), value.get("params")
-        named: Any = params.get("name", params.get("uri")) if jsonrpc.is_object(params) else None
+        named: Any = params.get("name", params.get("uri")) if is_object(params) else None
         name, found = named if isinstance(named, str) else "", dict[str, None]()
         for server in self._servers if isinstance(method, str) else ():
             found |= dict.fromkeys(server.scopes_for(str(method), name))

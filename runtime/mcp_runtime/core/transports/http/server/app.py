@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handshake.server import by_era
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol import jsonrpc, modern
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.protocol.jsonrpc import Fault
 from mcp_runtime.core.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
 from mcp_runtime.core.transports.http.server.access import Application, HttpServerOptions
-from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, until, watch
+from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, texts_of, until, watch
 from mcp_runtime.core.transports.http.server.checks import (
     EITHER,
     ONLY_EVENTS,
@@ -141,7 +142,7 @@ class HttpApp(Application):
             body = await read_body(request.receive, headers, peer, self.arriving)
         except TooLarge as refusal:
             known = session if isinstance(session, HttpSession) else None
-            await request.respond(refusal.status, _skipped(refusal, known, headers), headers=refusal.headers)
+            await request.respond(refusal.status, _skipped(refusal, known), headers=refusal.headers)
             return
         if self._access.auth is not None:
             self._access.check(request.sender.principal, body)
@@ -187,7 +188,7 @@ class HttpApp(Application):
                 return None
         else:
             value = jsonrpc.parse(body)
-        if not jsonrpc.is_object(value) or "method" not in value:
+        if not is_object(value) or "method" not in value:
             raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
         return value
 
@@ -248,7 +249,7 @@ class HttpApp(Application):
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise Refusal(Case.STOPPING)
-        stream = session.stream(request.headers, request.sender)
+        stream = session.stream(request.sender)
         with session:
             outcome = session.receiver.message_received(body, stream)
             if outcome.is_answered:
@@ -281,7 +282,8 @@ class HttpApp(Application):
     async def _begin(self, body: bytes, request: HttpRequest) -> None:
         """Begin a session with `initialize`."""
         session = await self.sessions.begin(request.sender)
-        stream = session.stream(request.headers, request.sender)
+        stream = session.stream(request.sender)
+        stream.headers = texts_of(request.headers)
         outcome = session.receiver.message_received(body, stream)
         if session.connection.state is State.INITIALIZED:
             self.sessions.keep(session)
@@ -298,7 +300,7 @@ class HttpApp(Application):
         """Answer a request in a separate session, which is set up silently and ends with the answer."""
         session = await self.sessions.begin(request.sender)
         try:
-            silence = session.stream(request.headers, request.sender)
+            silence = session.stream(request.sender)
             for message in missing_before(method, request.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
                 session.receiver.message_received(message, silence)
             await self._post_in_session(session, body, request)
@@ -336,10 +338,10 @@ class HttpApp(Application):
                 stream.finish()
 
 
-def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -> bytes:
+def _skipped(refusal: TooLarge, session: HttpSession | None) -> bytes:
     """Return the answer to a message that was too large to read."""
     if session is not None:
-        return session.skipped(refusal.reason, headers, refusal.start, refusal.end) or refusal.body
+        return session.skipped(refusal.reason, refusal.start, refusal.end) or refusal.body
     error = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, refusal.reason, refusal.start, refusal.end)
     id_ = None if error.is_answer else error.id
     return jsonrpc.write_error(id_, error.code, error.reason, null_id=False)

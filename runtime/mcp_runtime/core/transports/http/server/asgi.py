@@ -101,6 +101,11 @@ Headers: TypeAlias = dict[bytes, bytes]
 """The raw headers of a request: most of them are never read."""
 
 
+def texts_of(headers: Headers) -> dict[str, str]:
+    """Return headers as handlers see them."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+
+
 class Sender(NamedTuple):
     """Who sent a request.
 

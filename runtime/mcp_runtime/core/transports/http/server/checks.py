@@ -14,7 +14,7 @@ from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import Journal, endpoint_journal
 from mcp_runtime.core.connection.transport import Receiver, Transport
-from mcp_runtime.core.json_text import ENDS
+from mcp_runtime.core.json.text import ENDS
 from mcp_runtime.core.transports.http.events import EventLog, HttpLimits
 from mcp_runtime.core.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope
 from mcp_runtime.core.transports.http.statuses import Case, Refusal

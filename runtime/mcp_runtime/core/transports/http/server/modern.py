@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_runtime.core.catalogue import Catalogue
+from mcp_runtime.core.changes.listeners import listeners_of
 from mcp_runtime.core.connection.calls import Proceed, Way
 from mcp_runtime.core.connection.connection import Exchange
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.core.errors import PeerError, clipped
-from mcp_runtime.core.features.catalogue import Catalogue
-from mcp_runtime.core.features.listeners import listeners_of
 from mcp_runtime.core.handshake.server import start_stateless
 from mcp_runtime.core.protocol import modern
 from mcp_runtime.core.protocol.jsonrpc import Request, meta_of
@@ -21,7 +21,7 @@ from mcp_runtime.core.protocol.names import TOOLS_CALL
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import mirrored
 from mcp_runtime.core.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
-from mcp_runtime.core.transports.http.server.asgi import Headers, Sender
+from mcp_runtime.core.transports.http.server.asgi import Headers, Sender, texts_of
 from mcp_runtime.core.transports.http.server.checks import Owner, Shared
 from mcp_runtime.core.transports.http.server.streams import Stream
 from mcp_runtime.core.transports.http.statuses import STATUSES
@@ -174,7 +174,7 @@ class ModernEndpoint(Owner):
         Raises:
             PeerError: they do not match, or the sender information is not valid.
         """
-        sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+        sent = texts_of(headers)
         revision: Any = meta_of(request.params).get(modern.VERSION)
         if isinstance(revision, str) and sent.get(mirrored.VERSION) != revision:
             named = f"_meta of the body names {revision[:64]!r}"
@@ -192,7 +192,7 @@ class ModernEndpoint(Owner):
 
     def stream(self, sender: Sender) -> ModernStream:
         """Create the stream of a POST."""
-        stream = ModernStream(self, 0, {}, sender)
+        stream = ModernStream(self, 0, sender)
         self._streams.add(stream)
         return stream
 

@@ -9,7 +9,8 @@ from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.journal import Journal
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.core.handshake.server import start_session
-from mcp_runtime.core.protocol.jsonrpc import dump, is_object, parse, write_notification, write_request
+from mcp_runtime.core.json.values import is_object
+from mcp_runtime.core.protocol.jsonrpc import dump, parse, write_notification, write_request
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
 from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, Sender
 from mcp_runtime.core.transports.http.server.checks import SESSION, VERSION, Owner, Shared
@@ -93,22 +94,21 @@ class HttpSession(Owner):
         """Handle that the handshake has succeeded."""
         self.primes = self.shared.events is not None and self.connection.revision >= PRIMES_SINCE
 
-    def stream(self, headers: Headers, sender: Sender) -> Stream:
+    def stream(self, sender: Sender) -> Stream:
         """Create the stream of a POST, whose token may allow more than that of the POST that began the session."""
         number, self._next = self._next, self._next + 1
-        stream = self.streams[number] = Stream(self, number, headers, sender)
+        stream = self.streams[number] = Stream(self, number, sender)
         return stream
 
-    def skipped(self, reason: str, headers: Headers, start: bytes, end: bytes) -> bytes | None:
+    def skipped(self, reason: str, start: bytes, end: bytes) -> bytes | None:
         """Handle a message that was too large to read; return its answer, if there is one.
 
         Args:
             reason: what is wrong, for people.
-            headers: the headers of its request.
             start: its first kilobytes.
             end: its last kilobytes.
         """
-        stream = self.stream(headers, self.sender)
+        stream = self.stream(self.sender)
         self.receiver.message_refused(reason, stream, start, end)
         answer = stream.sole
         stream.finish()
@@ -192,7 +192,7 @@ class HttpSession(Owner):
         kept = await self.shared.events.after(self.id, number, after)
         if kept is None and (after or number not in self._silent):
             raise Refusal(Case.NO_EVENT)
-        stream = Stream(self, number, {}, self.sender)
+        stream = Stream(self, number, self.sender)
         stream.last = kept[-1][0] if kept else after
         stream.is_finished = True
         return stream

@@ -1,7 +1,7 @@
 """HTTP+SSE as an ASGI application (specification of 2024-11-05: basic/transports, HTTP with SSE)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
@@ -12,7 +12,7 @@ from mcp_runtime.core.handshake.server import by_era, start_session
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.transports.http.server.access import Application, SseServerOptions
-from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, HttpRequest, Outlet, Scope, Sender
+from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, HttpRequest, Outlet, Scope, Sender, texts_of
 from mcp_runtime.core.transports.http.server.checks import (
     ONLY_EVENTS,
     Shared,
@@ -42,14 +42,10 @@ class SseSession(HttpSession):
 
     def __init__(self, id_: str, shared: Shared, sender: Sender, *, endpoint: bytes, headers: Headers) -> None:
         super().__init__(id_, shared, sender)
-        self.common = SseStream(self, endpoint, headers)
+        self.headers = texts_of(headers)
+        self.common = SseStream(self, endpoint)
         self._readable = asyncio.Event()
         self._readable.set()
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers of the request that opened the stream, as handlers see them."""
-        return self.common.headers
 
     async def ready(self) -> None:
         """Wait until the client has read enough of what it was sent."""
@@ -86,13 +82,12 @@ class SseStream(Stream):
     Args:
         owner: the session.
         endpoint: where the client posts its messages.
-        headers: the headers of the request that it answers.
     """
 
     __slots__ = ("_endpoint",)
 
-    def __init__(self, owner: SseSession, endpoint: bytes, headers: Headers) -> None:
-        super().__init__(owner, 0, headers, owner.sender)
+    def __init__(self, owner: SseSession, endpoint: bytes) -> None:
+        super().__init__(owner, 0, owner.sender)
         self._endpoint = endpoint
 
     def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:

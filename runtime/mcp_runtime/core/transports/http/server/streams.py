@@ -5,12 +5,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from mcp_runtime.core.connection.calls import Pool
-from mcp_runtime.core.connection.transport import ANSWER_SENT, Channel, Sent
+from mcp_runtime.core.connection.transport import ANSWER_SENT, NO_HEADERS, Channel, Sent
 from mcp_runtime.core.transports.http.server.asgi import (
     EVENTS,
     HIGH_WATER,
     Delay,
-    Headers,
     HttpRequest,
     Message,
     Outlet,
@@ -31,8 +30,7 @@ class Stream(Channel):
     Args:
         owner: the session that it belongs to.
         number: identifies it in the session.
-        headers: the headers of its request.
-        sender: who sent that request.
+        sender: who sent its request.
 
     Attributes:
         is_finished: whether nothing more belongs to it.
@@ -44,13 +42,13 @@ class Stream(Channel):
     __slots__ = (
         "_begun",
         "_early",
-        "_headers",
         "_is_closing",
         "_owner",
         "_waiter",
         "address",
         "can_resume",
         "code",
+        "headers",
         "is_finished",
         "last",
         "number",
@@ -64,11 +62,11 @@ class Stream(Channel):
     ends_with_client: ClassVar[bool] = False
     """Whether what belongs to it is cancelled when its client disconnects."""
 
-    def __init__(self, owner: Owner, number: int, headers: Headers, sender: Sender) -> None:
+    def __init__(self, owner: Owner, number: int, sender: Sender) -> None:
         self.number = number
-        self._headers = headers
         self.sender = sender
         self.principal, self.address = sender
+        self.headers = NO_HEADERS
         self.is_finished = False
         self.code = 0
         self.last = 0
@@ -79,11 +77,6 @@ class Stream(Channel):
         self._begun: asyncio.Future[None] | None = None
         self.can_resume = owner.primes
         self._is_closing = False
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers of its request, as handlers see them."""
-        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
 
     @property
     def unread(self) -> Pool:
@@ -268,7 +261,7 @@ class CommonStream(Stream):
     __slots__ = ("_kept",)
 
     def __init__(self, owner: Owner, sender: Sender) -> None:
-        super().__init__(owner, 0, {}, sender)
+        super().__init__(owner, 0, sender)
         self._kept = 0
 
     def send(self, message: bytes, about: Sent = ANSWER_SENT) -> None:

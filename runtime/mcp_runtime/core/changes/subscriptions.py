@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.core import handlers
+from mcp_runtime.core.changes.listeners import MAX_URI, RESOURCE, Listeners, PendingChanges, flushed, listeners_of
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.features.listeners import MAX_URI, RESOURCE, Listeners, PendingChanges, flushed, listeners_of
 from mcp_runtime.core.handlers import Context, ServerHandlers, connections_of
 from mcp_runtime.core.method import RequestMethod, notification_of
 from mcp_runtime.core.protocol import names

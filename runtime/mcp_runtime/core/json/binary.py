@@ -14,7 +14,7 @@ BINARY: Final = ("data", "blob")
 CONTENT: Final = ("content", "contents", "messages", "resource")
 """The fields in which messages hold such objects."""
 LONG: Final = 1 << 12
-"""For a string of more characters `json_text.write_long` pays off."""
+"""For a string of more characters `json.text.write_long` pays off."""
 ADVICE: Final = "not base64; base64.b64encode(data).decode() makes it"
 
 _ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -14,11 +14,11 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from mcp_runtime.core import sources
+from mcp_runtime.core.asking.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.connection import Connection, Exchange
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.errors import RequestTimeout
-from mcp_runtime.core.features.inputs.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.core.handlers import ServerHandlers, Serving
 from mcp_runtime.core.method import RequestMethod, WireType
 from mcp_runtime.core.options import CallOptions

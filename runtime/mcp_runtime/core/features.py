@@ -1,19 +1,21 @@
-"""What the specification calls utilities: keep-alive, log levels, and which task a message belongs to."""
+"""What both sides have besides handlers: roots, keep-alive, log levels, and which task a message belongs to."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Handler
-from mcp_runtime.core.errors import ConnectionClosed, McpError
+from mcp_runtime.core.errors import ConnectionClosed, LocalProtocolError, McpError
 from mcp_runtime.core.handlers import Context
-from mcp_runtime.core.method import RequestMethod
+from mcp_runtime.core.json.values import is_object
+from mcp_runtime.core.method import NotificationMethod, RequestMethod
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol import names
 from mcp_runtime.core.protocol.capabilities import declares
-from mcp_runtime.core.protocol.jsonrpc import is_object
+from mcp_runtime.core.protocol.dispatch import State
+from mcp_runtime.core.protocol.uris import UnsafePath, read_uri
 
 LOGGING: Final = "logging"
 """The connection feature that names the event loop of a connection whose server sends log messages."""
@@ -145,3 +147,72 @@ def _marking(own: Handler) -> Handler:
         return result if task_id is None else mark(result, task_id)
 
     return handler
+
+
+_ROOTS: Final = "roots"
+
+
+@dataclass(frozen=True, slots=True)
+class RootsList:
+    """Answers ``roots/list`` for a client; `set_roots` changes the answer on one connection.
+
+    Attributes:
+        roots: the roots, keyed by wire names.
+    """
+
+    roots: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def of(cls, roots: Sequence[Any]) -> "RootsList":
+        """Return the feature for ``Root`` objects or URIs.
+
+        Raises:
+            ValueError: a URI is not a ``file:`` URI.
+        """
+        return cls(tuple(map(_root, roots)))
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
+        """Declare roots, and announcements of changes where the revision has them."""
+        spoken = connection.requester.spoken
+        notifies = spoken is not None and names.NOTIFICATIONS_ROOTS_LIST_CHANGED in spoken.methods
+        return ("roots.listChanged",) if notifies else ("roots",)
+
+    def install(self, connection: Connection) -> None:
+        """Answer with these roots until others are set."""
+        binding = connection.binding
+        assert binding is not None
+        method = cast("RequestMethod[Any, Any]", binding.methods[names.ROOTS_LIST])
+        connection.features[_ROOTS] = self.roots
+
+        async def list_roots(params: Any, ctx: Context[Any]) -> Any:
+            return method.result.build({"roots": list(connection.features[_ROOTS])})
+
+        connection.handle(method, list_roots)
+
+
+async def set_roots(connection: Connection, roots: Sequence[Any]) -> None:
+    """Set the roots, and notify the server of the change; see `ClientStub.set_roots`."""
+    checked = tuple(map(_root, roots))
+    if _ROOTS not in connection.features:
+        reason = "this client did not declare roots: open it with options=ClientOptions(roots=[...])"
+        raise LocalProtocolError(revision=connection.revision, method=names.ROOTS_LIST, pointer="", reason=reason)
+    connection.features[_ROOTS] = checked
+    if connection.binding is not None and connection.state is State.READY:
+        method = connection.requester.method(names.NOTIFICATIONS_ROOTS_LIST_CHANGED)
+        if not isinstance(method, NotificationMethod):
+            return
+        await connection.notify(method, None)
+
+
+def _root(root: Any) -> dict[str, Any]:
+    """Return a root keyed by wire names.
+
+    Raises:
+        ValueError: the URI is not a ``file:`` URI, or disguises its target.
+    """
+    made: dict[str, Any] = {"uri": root} if isinstance(root, str) else root.model_dump(mode="json")
+    try:
+        read_uri(made["uri"])
+    except UnsafePath as error:
+        raise ValueError(f"a root must be a file URI (file:///path), not {made['uri']!r}: {error}") from error
+    return made

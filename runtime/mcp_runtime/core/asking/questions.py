@@ -17,8 +17,9 @@ from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Interrupted, Repeat, write_result
 from mcp_runtime.core.errors import ConnectionClosed, PeerError, RemoteProtocolError, clipped
+from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, request_of
-from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS, is_object
+from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
 
 FIRST_PAUSE: Final = 0.05
 MAX_PAUSE: Final = 5.0

@@ -1,0 +1,1 @@
+"""Changes of lists and resources: what a server reports, and who subscribed or listens."""

@@ -1,1 +1,0 @@
-"""Features of either side: each one declares what it offers and installs its handlers."""
