@@ -34,7 +34,7 @@ NO_REDIS: Final[Any] = None
 NO_SERVERS: Final[Any] = {"mcpServers": {}}
 OPEN: Final = {
     "Application.decorator": "called by the generated decorators only, whose parameters are fixed",
-    "KnowsPeer.learn": "the handshake passes on what it learned of the peer",
+    "BaseConnection.learn": "the handshake passes on what it learned of the peer",
     "Issuer.count": "parameters of requests",
     "Issuer.token": "claims of a token",
 }

@@ -5,7 +5,8 @@ import gc
 import weakref
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -264,7 +265,7 @@ class Named(Stream):
     """A channel of an authenticated peer."""
 
     principal = Principal("ada")
-    headers: ClassVar[Mapping[str, str]] = {"host": "x"}
+    headers: Mapping[str, str] = MappingProxyType({"host": "x"})
 
 
 async def test_a_principal_finds_its_tasks_over_another_connection() -> None:

@@ -86,7 +86,7 @@ class Known(Stream):
     def __init__(self, principal: str) -> None:
         super().__init__()
         self.principal = Principal(principal)
-        self.headers: dict[str, str] = {}
+        self.headers = {}
 
 
 def altered(state: str, place: int) -> str:

@@ -101,7 +101,7 @@ class Receive:
         """Create this many messages, and open the requests that they belong to."""
         session = self._session
         session.incoming.clear()
-        self._end.connection.main.unread_bytes = 0
+        self._end.connection.channels.main.unread_bytes = 0
         session.lasting[messages.TOKEN] = Lasting(_ignore)
         numbers = range(session.next_id, session.next_id + number)
         for _ in numbers if self._is_result else ():

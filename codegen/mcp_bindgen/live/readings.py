@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import clip
-from mcp_bindgen.json_values import as_list, as_object
+from mcp_bindgen.json_values import as_list, as_object, is_list
 from mcp_bindgen.live.bindings import package_of
-from mcp_runtime.core.json.values import is_array
 
 if TYPE_CHECKING:
     from mcp_runtime.core.protocol.jsonrpc import Notification, Request
@@ -93,7 +92,7 @@ class Reader:
 
         try:
             value = jsonrpc.parse(text)
-            return self._read_batch(value, line) if is_array(value) else self._read(value, line)
+            return self._read_batch(value, line) if is_list(value) else self._read(value, line)
         except jsonrpc.Fault as error:
             refused: dict[str, Sequence[Broken]] = dict.fromkeys(self._judges, (Broken("", error.reason),))
             return Reading(kind="unreadable", id=error.id, revision=self._revision, refused=refused)

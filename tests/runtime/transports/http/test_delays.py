@@ -1,10 +1,12 @@
 """Waits of equal length: each ends in time, or is reported as expired."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 
-from mcp_runtime.core.transports.http.server.asgi import Delay
+from mcp_runtime.core.transports.http.server.asgi import Delay, TimeLimit
 
 
 @pytest.mark.usefixtures("virtual_time")
@@ -40,3 +42,35 @@ async def test_what_is_forgotten_is_told_of_nothing() -> None:
     delay.begin("b")
     await asyncio.sleep(0.05)
     assert late == ["b"]
+
+
+async def limited(limit: TimeLimit, work: Coroutine[Any, Any, None]) -> None:
+    with limit():
+        await work
+
+
+def test_an_application_may_be_called_in_one_loop_after_the_other() -> None:
+    limit = TimeLimit(0.05)
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            asyncio.run(limited(limit, asyncio.sleep(10)))
+
+
+@pytest.mark.usefixtures("virtual_time")
+async def test_a_limit_is_not_taken_for_a_cancellation_nor_the_other_way_round() -> None:
+    limit = TimeLimit(0.05)
+    await limited(limit, asyncio.sleep(0))
+    with pytest.raises(TimeoutError):
+        await limited(limit, asyncio.sleep(10))
+    task = asyncio.current_task()
+    assert task is not None and task.cancelling() == 0
+    other = asyncio.create_task(limited(limit, asyncio.sleep(10)))
+    await asyncio.sleep(0)
+    other.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await other
+    both = asyncio.create_task(limited(limit, asyncio.sleep(10)))
+    await asyncio.sleep(0.04)
+    asyncio.get_running_loop().call_later(0.01, both.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await both

@@ -6,9 +6,11 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
+from unittest.mock import Mock
 
 import pytest
 import uvicorn
+from uvicorn.server import ServerState
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.core.transports.http import asgi_app
@@ -250,6 +252,26 @@ async def test_a_lost_connection_ends_every_pipelined_request(parser: type[async
         writer.transport.abort()
         await eventually(lambda: not site.server.server_state.tasks and not site.server.server_state.connections)
         assert (site.echo.seen, site.echo.ended) == (["/wait"], 1)
+
+
+def connected() -> tuple[HttptoolsConnection, Mock]:
+    """Return a connection parsed by httptools, and its transport, which remembers what is written."""
+    config = uvicorn.Config(Echo(), lifespan="off", ws="none", log_level="critical")
+    config.load()
+    connection = HttptoolsConnection(config, ServerState(), {})
+    transport = Mock(spec=asyncio.Transport)
+    transport.get_extra_info.return_value = None
+    transport.is_closing.return_value = False
+    connection.connection_made(transport)
+    return connection, transport
+
+
+async def test_httptools_writes_the_start_of_a_response_with_its_body() -> None:
+    connection, transport = connected()
+    connection.data_received(POST + b"5\r\nhello\r\n0\r\n\r\n")
+    await eventually(lambda: transport.write.called)
+    ((written,),) = [call.args for call in transport.write.call_args_list]
+    assert written.startswith(b"HTTP/1.1 200 OK\r\n") and b"[hello|" in written
 
 
 @each_parser

@@ -24,6 +24,7 @@ from mcp_runtime.core.transports.http.server.asgi import (
     Scope,
     Send,
     Sender,
+    TimeLimit,
     resolve,
 )
 from mcp_runtime.core.transports.http.server.checks import Arriving, Places, headers_of
@@ -237,6 +238,7 @@ class Application(ABC):
         self._first: Delay[asyncio.Future[None]] = Delay(self.limits.stream_after, resolve)
         self._quiet: Delay[asyncio.Future[None]] = Delay(self.limits.keepalive, resolve)
         self.arriving = Arriving(self.limits)
+        self._writing = TimeLimit(self.limits.write_timeout)
         self._refused: set[bytes] = set()
         self._starting = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -251,7 +253,7 @@ class Application(ABC):
             raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
         if self._loop is not asyncio.get_running_loop():
             await self.start()  # mounted without its lifespan
-        request = HttpRequest(scope, receive, send, self.limits.write_timeout)
+        request = HttpRequest(scope, receive, send, self._writing)
         try:
             request.headers, request.sender = headers, sender = self.checked_headers(scope)
             if (auth := self._access.auth) is not None and scope["path"] in auth.paths:

@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import Context
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -79,6 +79,46 @@ class Delay(Generic[K]):
             self._expire(wait)
 
 
+class TimeLimit:
+    """Ends what takes too long, as `asyncio.timeout` does, but with one timer for all that runs at the same time.
+
+    Args:
+        seconds: the maximum duration in seconds.
+    """
+
+    __slots__ = ("_delay",)
+
+    def __init__(self, seconds: float) -> None:
+        self._delay: Delay[_Limited] = Delay(seconds, _Limited.expire)
+
+    def __call__(self) -> "_Limited":
+        """Return a context that raises TimeoutError if it takes too long."""
+        return _Limited(self._delay)
+
+
+class _Limited:
+    __slots__ = ("_delay", "_task")
+
+    def __init__(self, delay: "Delay[_Limited]") -> None:
+        self._delay = delay
+        self._task = asyncio.current_task()
+
+    def expire(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def __enter__(self) -> None:
+        self._delay.begin(self)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        is_late = not self._delay.end(self)
+        if is_late and self._task is not None and self._task.uncancel() == 0 and kind is asyncio.CancelledError:
+            raise TimeoutError from error
+
+
+_UNLIMITED: Final = nullcontext()
+
+
 def resolve(future: "asyncio.Future[None]") -> None:
     """Wake up the waiters of a future."""
     if not future.done():
@@ -134,7 +174,7 @@ class HttpRequest:
         scope: the scope of the request.
         receive: ASGI's function to read its body.
         send: ASGI's function to send the response.
-        limit: seconds in which the client must read a part; None for any number.
+        limit: the time in which the client must read a part; None for any.
 
     Attributes:
         headers: its headers; they and its sender are known once they are checked.
@@ -146,7 +186,7 @@ class HttpRequest:
     headers: Headers
     sender: Sender
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, limit: float | None = None) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limit: TimeLimit | None = None) -> None:
         self.scope, self.receive = scope, receive
         self._send, self._limit = send, limit
 
@@ -188,7 +228,7 @@ class HttpRequest:
             more = not is_last or len(data) - at > HIGH_WATER
             part = {"type": "http.response.body", "body": data[at : at + HIGH_WATER], "more_body": more}
             try:
-                async with asyncio.timeout(self._limit):
+                with _UNLIMITED if self._limit is None else self._limit():
                     if not at and start is not None:
                         await self._send(start)
                     await self._send(part)

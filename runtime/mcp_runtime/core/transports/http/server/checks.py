@@ -1,6 +1,5 @@
 """Reads and checks requests (specification: basic/transports)."""
 
-import asyncio
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from mcp_runtime.core.connection.journal import Journal, endpoint_journal
 from mcp_runtime.core.connection.transport import Receiver, Transport
 from mcp_runtime.core.json.text import ENDS
 from mcp_runtime.core.transports.http.events import EventLog, HttpLimits
-from mcp_runtime.core.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope
+from mcp_runtime.core.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope, TimeLimit
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
@@ -121,12 +120,14 @@ class Arriving:
     Attributes:
         limits: the same.
         count: counts them.
+        time: limits how long each takes.
         size: counts their bytes, except for those of bodies that arrive whole.
     """
 
     def __init__(self, limits: HttpLimits) -> None:
         self.count = Pool(limits.max_arriving)
         self.size = Pool(max(limits.max_arriving_bytes, 2 * limits.max_message_bytes))
+        self.time = TimeLimit(limits.body_timeout)
         self.limits: Final = limits
 
 
@@ -201,7 +202,7 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
         raise Refusal(Case.ARRIVING, headers=_CLOSE)
     arriving.count.add(peer, 1)
     try:
-        async with asyncio.timeout(seconds):
+        with arriving.time():
             return await _all_parts(receive, peer, arriving)
     except TimeoutError:
         raise Refusal(Case.SLOW_BODY, seconds) from None

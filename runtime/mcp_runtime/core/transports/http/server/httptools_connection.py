@@ -5,17 +5,71 @@ after their values. uvicorn adds trailers to the headers, sends a 400 in the mid
 requests, and takes the body of a request with `Upgrade` for the next request.
 """
 
-from typing import Any, Final
+import asyncio
+from collections import deque
+from typing import Any, Final, cast
+from urllib.parse import unquote
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from mcp_runtime.core.connection.background import begin
 from mcp_runtime.core.transports.http.server.checks import is_framed
 
 MAX_PIPELINED: Final = 16
 """The maximum number of requests on a connection that are not answered yet."""
+
+
+class Cycle(RequestResponseCycle):
+    """A request and its response, which starts in one write with the first part of its body.
+
+    Two writes of a short response would cost a third of the whole request (rows ``http:`` of `make bench`).
+    """
+
+    _start: Any = None
+
+    async def send(self, message: Any) -> None:
+        """Send a part of the response; see ASGI."""
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        is_last, head = not message.get("more_body", False), b"" if self.response_started else self._head()
+        data = b"" if self.scope["method"] == "HEAD" else message.get("body", b"")
+        if self.chunked_encoding:
+            end = b"0\r\n\r\n" if is_last else b""
+            data = b"%x\r\n%b\r\n%b" % (len(data), data, end) if data else end
+        self.transport.write(head + data)
+        if is_last:
+            self.response_complete = True
+            self.message_event.set()
+            if not self.keep_alive:
+                self.transport.close()
+            self.on_response()
+
+    def _head(self) -> bytes:
+        self.response_started = True
+        self.waiting_for_100_continue = False
+        headers = [*self.default_headers, *self._start["headers"]]
+        if HEADER_VALUE_RE.search(b"".join([value for _, value in headers])):
+            raise RuntimeError("a header contains control characters")
+        if (b"connection", b"close") in headers:
+            self.keep_alive = False
+        elif not self.keep_alive:
+            headers.append((b"connection", b"close"))
+        self.chunked_encoding = b"content-length" not in dict(headers) and self.scope["method"] != "HEAD"
+        if self.chunked_encoding:
+            headers.append((b"transfer-encoding", b"chunked"))
+        return b"".join([STATUS_LINE[self._start["status"]], *[b"%b: %b\r\n" % each for each in headers], b"\r\n"])
 
 
 class HttptoolsConnection(HttpToolsProtocol):
@@ -26,15 +80,15 @@ class HttptoolsConnection(HttpToolsProtocol):
         # The setting's name is that of the other parser.
         self._max_overhead: Final = config.h11_max_incomplete_event_size or 64 << 10
         self._overhead = 0
-        self._answering: RequestResponseCycle | None = None
-        self._ready: tuple[RequestResponseCycle, Any] | None = None
+        # In order of arrival; responses are sent in this order.
+        self._open: deque[Cycle] = deque()
+        self._answering: Cycle | None = None
         self._is_body = False
         self._is_upgrade = False
         self._refusal: str | None = None
 
     def data_received(self, data: bytes) -> None:
         """Parse what arrived; nothing is parsed after a malformed request."""
-        self._unset_keepalive_if_required()
         for start in range(0, len(data), self._max_overhead):
             if self._refusal is not None:
                 return
@@ -77,26 +131,43 @@ class HttptoolsConnection(HttpToolsProtocol):
             raise ValueError("this version is not supported, or there is not one Host")
         if not is_framed(headers, version):
             raise ValueError("it is unclear where the body ends")
-        if len(self.pipeline) >= MAX_PIPELINED - 1:
+        if len(self._open) >= MAX_PIPELINED:
             raise ValueError("too many requests are not answered yet")
+        method, scope = parser.get_method(), self.scope
         if parser.should_upgrade():
-            if parser.get_method() == b"CONNECT":
+            if method == b"CONNECT":
                 raise ValueError("this is not a proxy")
             self._is_upgrade = True
             return
-        super().on_headers_complete()
+        target = httptools.parse_url(self.url)
+        scope["method"], scope["http_version"] = method.decode("ascii"), version
+        scope["path"], scope["raw_path"] = unquote(target.path.decode("ascii")), target.path
+        scope["query_string"] = target.query or b""
+        self.cycle = Cycle(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        self._open.append(self.cycle)
+        if len(self._open) > 1:
+            self.flow.pause_reading()
         self._is_body = True
         # Trailers are added here, and not to the headers that the application sees.
         self.headers = []
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._answering, self._ready = cycle, (cycle, app)
-
     def _begin(self) -> None:
-        """Start answering a request that waits for that."""
-        if self._ready is not None:
-            (cycle, app), self._ready = self._ready, None
-            task = begin(self.loop, cycle.run_asgi(app))
+        """Start answering the first request that waits, unless that has been done."""
+        if self._open and self._open[0] is not self._answering:
+            self._answering = self._open[0]
+            task = begin(self.loop, self._answering.run_asgi(cast("Any", self.config).loaded_app))
             if not task.done():
                 self.tasks.add(task)
                 task.add_done_callback(self.tasks.discard)
@@ -115,35 +186,36 @@ class HttptoolsConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Start the next request that waits, or refuse what follows the last one."""
-        self._answering = None
-        super().on_response_complete()
-        self._begin()
-        if self._answering is None and self._refusal is not None and not self.transport.is_closing():
+        self._open.popleft()
+        self.server_state.total_requests += 1
+        # uvicorn would set a timer here, though `Server` closes idle connections.
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self._open:
+            self._begin()
+        elif self._refusal is not None:
             super().send_400_response(self._refusal)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is malformed, after the responses to the requests before it, and never inside one."""
         self._refusal = msg
         if self._is_body:
-            self._end(self.cycle)
+            _disconnect(self.cycle)
             if self.cycle.response_started:
                 self.transport.close()
                 return
-            if self.cycle is self._answering:
-                self._answering = self._ready = None
-            else:
-                self.pipeline.popleft()
-        if self._answering is None:
+            self._open.pop()
+        if not self._open:
             super().send_400_response(msg)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End every request; those that wait do not begin."""
-        if self._answering is not None:
-            self._end(self._answering)
-        self.pipeline.clear()
+        for cycle in self._open:
+            _disconnect(cycle)
         super().connection_lost(exc)
 
-    @staticmethod
-    def _end(cycle: RequestResponseCycle) -> None:
-        cycle.disconnected = True
-        cycle.message_event.set()
+
+def _disconnect(cycle: RequestResponseCycle) -> None:
+    cycle.disconnected = True
+    cycle.message_event.set()
