@@ -15,9 +15,9 @@ async def main() -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, options=ClientOptions(name="visitor"))
         await client.list_tools()
-        await client.call_tool(name="open")
+        await client.call_tool("open")
         try:
-            await client.call_tool(name="burn")
+            await client.call_tool("burn")
         except PeerError as error:
             print(error)
 

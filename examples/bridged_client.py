@@ -28,7 +28,7 @@ class ModernGuest(v2026_07_28.ClientHandlers):
 
 
 async def book(client: v2024_11_05.Client | v2025_06_18.Client | v2026_07_28.Client) -> None:
-    [block] = (await client.call_tool(name="book")).content
+    [block] = (await client.call_tool("book")).content
     print(client.connection.revision, getattr(block, "text", block.type))
 
 

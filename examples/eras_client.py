@@ -35,7 +35,7 @@ def decide(question: str) -> bool:
 
 
 async def delete(client: legacy.Client | modern.Client, name: str) -> None:
-    [block] = (await client.call_tool(name="delete", arguments={"name": name})).content
+    [block] = (await client.call_tool("delete", {"name": name})).content
     if isinstance(block, legacy.TextContent | modern.TextContent):
         print(f"  {block.text}")
 

@@ -14,7 +14,7 @@ async def main(url: str, certificates: str | None) -> None:
     context = ssl.create_default_context(cafile=certificates)
     async with httpx2.AsyncClient(verify=context, timeout=30) as http, connect_http(url, http=http) as peer:
         client = await Client.open(peer)
-        result = await client.call_tool(name="sum", arguments={"a": 2, "b": 3.5})
+        result = await client.call_tool("sum", {"a": 2, "b": 3.5})
         print(result.structured_content)
 
 

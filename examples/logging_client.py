@@ -43,9 +43,9 @@ async def main(era: Any) -> None:
         client = await open_any(peer, legacy.Client, modern.Client, handlers=[Show(), ModernShow()], options=options)
         if isinstance(client, legacy.Client):
             await client.set_level(level="info")
-            await client.call_tool(name="backup")
+            await client.call_tool("backup")
         else:
-            await client.call_tool(name="backup", meta={"io.modelcontextprotocol/logLevel": "info"})
+            await client.call_tool("backup", meta={"io.modelcontextprotocol/logLevel": "info"})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ async def lookup(client: Client) -> CallToolResult:
     """Call the tool until the server accepts the call."""
     while True:
         try:
-            return await client.call_tool(name="lookup")
+            return await client.call_tool("lookup")
         except PeerError as error:
             if error.code != RATE_LIMITED:
                 raise

@@ -25,10 +25,10 @@ ARGUMENTS = {"text": "to be or not to be"}
 async def ask(client: v2024_11_05.Client | v2025_11_25.Client) -> None:
     print("both speak", client.connection.revision)
     if isinstance(client, v2025_11_25.Client):
-        result = await client.call_tool(name="count-words", arguments=ARGUMENTS)
+        result = await client.call_tool("count-words", ARGUMENTS)
         print("  structured:", result.structured_content)
     else:
-        [block] = (await client.call_tool(name="count-words", arguments=ARGUMENTS)).content
+        [block] = (await client.call_tool("count-words", ARGUMENTS)).content
         print("  text:", block.text if isinstance(block, v2024_11_05.TextContent) else block.type)
 
 

@@ -70,7 +70,7 @@ async def main(word: str) -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, handlers=Host())
         try:
-            result = await client.call_tool(name="explain", arguments={"word": word})
+            result = await client.call_tool("explain", {"word": word})
         except PeerError as error:
             # From 2026-07-28 on, a server does not learn of a refusal: the call ends here.
             print("refused:", error)

@@ -24,10 +24,10 @@ async def main(a: float, b: float) -> None:
         print(client.connection.peer_info["name"], "says:", client.connection.instructions)
         async for tool in client.iter_tools():
             print(f"{tool.name}: {tool.description}")
-        show(await client.call_tool(name="sum", arguments={"a": a, "b": b}))
-        show(await client.call_tool(name="sum", arguments={"a": a, "b": "many"}))
+        show(await client.call_tool("sum", {"a": a, "b": b}))
+        show(await client.call_tool("sum", {"a": a, "b": "many"}))
         try:
-            await client.call_tool(name="product")
+            await client.call_tool("product")
         except PeerError as error:
             print("error:", error)
 

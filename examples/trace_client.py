@@ -23,7 +23,7 @@ def show(record: Traced) -> None:
 async def main() -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, options=ClientOptions(trace=Tracer(show)))
-        await client.call_tool(name="login", arguments={"user": "ada", "password": "lovelace"})
+        await client.call_tool("login", {"user": "ada", "password": "lovelace"})
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ SERVER = Path(__file__).with_name("validation_server.py")
 async def main() -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, options=ClientOptions(middleware=(Validate(),)))
-        result = await client.call_tool(name="sum", arguments={"a": 1, "b": 2.5})
+        result = await client.call_tool("sum", {"a": 1, "b": 2.5})
         print(result.structured_content)
         # A model can read this, and correct itself.
-        print((await client.call_tool(name="sum", arguments={"a": 1, "b": "two"})).content[0])
+        print((await client.call_tool("sum", {"a": 1, "b": "two"})).content[0])
         try:
             await client.get_prompt(name="explain-code")
         except PeerError as error:

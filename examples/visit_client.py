@@ -45,7 +45,7 @@ async def main() -> None:
     options = ClientOptions(capabilities={"elicitation": {"url": {}}})
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, handlers=Person(), options=options)
-        [block] = (await client.call_tool(name="open")).content
+        [block] = (await client.call_tool("open")).content
         assert isinstance(block, TextContent)
         print(block.text)
 

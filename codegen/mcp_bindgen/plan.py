@@ -171,7 +171,7 @@ class _Planner:
 def _named(protocol: Protocol) -> Protocol:
     """Give the sources names that do not depend on the machine."""
     here = Path.cwd()
-    sources = tuple(Source(name=stable_name(s.name, here), sha256=s.sha256) for s in protocol.sources)
+    sources = tuple(Source(name=stable_name(s.name, here), sha256=s.sha256, kind=s.kind) for s in protocol.sources)
 
     @cache
     def places() -> dict[str, Location]:

@@ -18,7 +18,7 @@ async def pack(url: str, city: str) -> str:
     async with connect_http(url) as peer:
         client = await Client.open(peer)
         for _ in range(2):
-            result = await client.call_tool(name="forecast", arguments={"city": city})
+            result = await client.call_tool("forecast", {"city": city})
             forecast: Any = result.structured_content
             if not result.is_error:
                 return "an umbrella" if forecast["wet"] else "sunglasses"

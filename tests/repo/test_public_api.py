@@ -34,6 +34,7 @@ FOR_BINDINGS = {
         "mcp_runtime",
         "mcp_runtime.app",
         "mcp_runtime.asking",
+        "mcp_runtime.calling",
         "mcp_runtime.bridge.Bridging",
         "mcp_runtime.bridge.table",
     ),

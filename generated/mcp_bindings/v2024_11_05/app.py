@@ -47,8 +47,8 @@ class App(app.Application[app.StateT], Server):
         *,
         name: str | None = None,
         description: str | None = None,
-        annotations: models.AnnotatedAnnotations | None = None,
         mime_type: str | None = None,
+        annotations: models.AnnotatedAnnotations | None = None,
     ) -> Callable[[app.F], app.F]:
         """Make a function a resource of this server.
 
@@ -56,8 +56,8 @@ class App(app.Application[app.StateT], Server):
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            annotations: Hints such as the intended audience and importance; clients may ignore them.
             mime_type: Media type of the contents, if known.
+            annotations: Hints such as the intended audience and importance; clients may ignore them.
 
         Raises:
             DefinitionError: The function cannot be used; the message says why, and where the function is.
@@ -67,8 +67,8 @@ class App(app.Application[app.StateT], Server):
             uri=uri,
             name=name,
             description=description,
-            annotations=annotations,
             mime_type=mime_type,
+            annotations=annotations,
         )
 
     def prompt(self, name: str | None = None, *, description: str | None = None) -> Callable[[app.F], app.F]:

@@ -12,22 +12,23 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from mcp_runtime import calling
 from mcp_runtime.core import errors, stub
 
 from . import methods, models
 from .binding import BINDING
 
 
-class Client(stub.ClientStub["ClientHandlers"]):
+class Client(calling.CallingClient["ClientHandlers"]):
     """The server, as seen by a client: one method for each request or notification that a server handles."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
     async def complete(
         self,
-        *,
         ref: models.PromptReference | models.ResourceReference,
         argument: models.CompleteRequestParamsArgument,
+        *,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CompleteResult:
@@ -44,8 +45,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def set_level(
         self,
-        *,
         level: models.LoggingLevel,
+        *,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.EmptyResult:
@@ -77,9 +78,9 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def get_prompt(
         self,
-        *,
         name: str,
         arguments: dict[str, str] | None = None,
+        *,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetPromptResult:
@@ -159,7 +160,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return stub.iterate(_page, lambda result: (result.resources, result.next_cursor))
 
     async def read_resource(
-        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, uri: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.ReadResourceResult:
         """Reads the contents of a resource by URI (`resources/read`).
 
@@ -172,7 +173,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return await self._caller.request(methods.RESOURCES_READ, params, options)
 
     async def subscribe(
-        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, uri: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Asks for a notification whenever a resource changes (`resources/subscribe`).
 
@@ -219,7 +220,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return stub.iterate(_page, lambda result: (result.resource_templates, result.next_cursor))
 
     async def unsubscribe(
-        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, uri: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Ends the notifications about a resource (`resources/unsubscribe`).
 
@@ -235,9 +236,9 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def call_tool(
         self,
-        *,
         name: str,
         arguments: dict[str, Any] | None = None,
+        *,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CallToolResult:
@@ -285,7 +286,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return stub.iterate(_page, lambda result: (result.tools, result.next_cursor))
 
     async def notify_cancelled(
-        self, *, request_id: models.RequestId, reason: str | None = None, meta: dict[str, Any] | None = None
+        self, request_id: models.RequestId, reason: str | None = None, *, meta: dict[str, Any] | None = None
     ) -> None:
         """Cancels a request that the sender sent earlier; `initialize` cannot be cancelled.
 
@@ -310,11 +311,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def notify_progress(
         self,
-        *,
         progress_token: models.ProgressToken,
         progress: float,
         total: float | None = None,
         message: str | None = None,
+        *,
         meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports the progress of a request that carries a `progressToken`.

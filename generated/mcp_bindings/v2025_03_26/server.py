@@ -55,7 +55,6 @@ class ConnectedClient(stub.Stub):
 
     async def create_message(
         self,
-        *,
         messages: list[models.SamplingMessage],
         max_tokens: int,
         model_preferences: models.ModelPreferences | None = None,
@@ -64,6 +63,7 @@ class ConnectedClient(stub.Stub):
         temperature: float | None = None,
         stop_sequences: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
+        *,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CreateMessageResult:
@@ -96,7 +96,7 @@ class ConnectedClient(stub.Stub):
         return await self._caller.request(methods.SAMPLING_CREATE_MESSAGE, params, options)
 
     async def notify_cancelled(
-        self, *, request_id: models.RequestId, reason: str | None = None, meta: dict[str, Any] | None = None
+        self, request_id: models.RequestId, reason: str | None = None, *, meta: dict[str, Any] | None = None
     ) -> None:
         """Cancels a request that the sender sent earlier; `initialize` cannot be cancelled.
 
@@ -109,7 +109,7 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
 
     async def notify_logging_message(
-        self, *, level: models.LoggingLevel, data: Any, logger: str | None = None, meta: dict[str, Any] | None = None
+        self, level: models.LoggingLevel, data: Any, logger: str | None = None, *, meta: dict[str, Any] | None = None
     ) -> None:
         """A log message from the server; `logging/setLevel` sets the minimum severity.
 
@@ -124,11 +124,11 @@ class ConnectedClient(stub.Stub):
 
     async def notify_progress(
         self,
-        *,
         progress_token: models.ProgressToken,
         progress: float,
         total: float | None = None,
         message: str | None = None,
+        *,
         meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports the progress of a request that carries a `progressToken`.
@@ -163,7 +163,7 @@ class ConnectedClient(stub.Stub):
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
 
-    async def notify_resource_updated(self, *, uri: str, meta: dict[str, Any] | None = None) -> None:
+    async def notify_resource_updated(self, uri: str, *, meta: dict[str, Any] | None = None) -> None:
         """Reports that a resource has changed, to clients that called `resources/subscribe` for it.
 
         Args:

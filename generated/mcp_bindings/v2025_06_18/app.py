@@ -25,8 +25,8 @@ class App(app.Application[app.StateT], Server):
         name: str | None = None,
         *,
         description: str | None = None,
-        title: str | None = None,
         annotations: models.ToolAnnotations | None = None,
+        title: str | None = None,
         meta: dict[str, Any] | None = None,
         input_schema: Mapping[str, Any] | None = None,
         structured: bool = True,
@@ -36,8 +36,8 @@ class App(app.Application[app.StateT], Server):
         Args:
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            title: Display name; by default the one in `annotations`, then `name`.
             annotations: Hints about the tool's behavior; do not trust them unless you trust the server.
+            title: Display name; by default the one in `annotations`, then `name`.
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
             input_schema: The JSON Schema of the arguments, which the function takes as one mapping; by
                 default from its parameters.
@@ -50,8 +50,8 @@ class App(app.Application[app.StateT], Server):
             "tool",
             name=name,
             description=description,
-            title=title,
             annotations=annotations,
+            title=title,
             meta=meta,
             input_schema=input_schema,
             structured=structured,
@@ -63,9 +63,9 @@ class App(app.Application[app.StateT], Server):
         *,
         name: str | None = None,
         description: str | None = None,
-        title: str | None = None,
         mime_type: str | None = None,
         annotations: models.Annotations | None = None,
+        title: str | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Callable[[app.F], app.F]:
         """Make a function a resource of this server.
@@ -74,9 +74,9 @@ class App(app.Application[app.StateT], Server):
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            title: Display name for people; `name` by default.
             mime_type: Media type of the contents, if known.
             annotations: Hints such as the intended audience and importance; clients may ignore them.
+            title: Display name for people; `name` by default.
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
 
         Raises:
@@ -87,9 +87,9 @@ class App(app.Application[app.StateT], Server):
             uri=uri,
             name=name,
             description=description,
-            title=title,
             mime_type=mime_type,
             annotations=annotations,
+            title=title,
             meta=meta,
         )
 

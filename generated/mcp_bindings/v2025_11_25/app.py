@@ -25,10 +25,10 @@ class App(app.Application[app.StateT], Server):
         name: str | None = None,
         *,
         description: str | None = None,
-        title: str | None = None,
-        icons: list[models.Icon] | None = None,
         execution: models.ToolExecution | None = None,
         annotations: models.ToolAnnotations | None = None,
+        title: str | None = None,
+        icons: list[models.Icon] | None = None,
         meta: dict[str, Any] | None = None,
         input_schema: Mapping[str, Any] | None = None,
         structured: bool = True,
@@ -38,10 +38,10 @@ class App(app.Application[app.StateT], Server):
         Args:
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            title: Display name; by default the one in `annotations`, then `name`.
-            icons: Icons in several sizes and themes; clients that show icons support at least PNG and JPEG.
             execution: Whether the tool can run as a task.
             annotations: Hints about the tool's behavior; do not trust them unless you trust the server.
+            title: Display name; by default the one in `annotations`, then `name`.
+            icons: Icons in several sizes and themes; clients that show icons support at least PNG and JPEG.
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
             input_schema: The JSON Schema of the arguments, which the function takes as one mapping; by
                 default from its parameters.
@@ -54,10 +54,10 @@ class App(app.Application[app.StateT], Server):
             "tool",
             name=name,
             description=description,
-            title=title,
-            icons=icons,
             execution=execution,
             annotations=annotations,
+            title=title,
+            icons=icons,
             meta=meta,
             input_schema=input_schema,
             structured=structured,
@@ -69,10 +69,10 @@ class App(app.Application[app.StateT], Server):
         *,
         name: str | None = None,
         description: str | None = None,
-        title: str | None = None,
-        icons: list[models.Icon] | None = None,
         mime_type: str | None = None,
         annotations: models.Annotations | None = None,
+        title: str | None = None,
+        icons: list[models.Icon] | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Callable[[app.F], app.F]:
         """Make a function a resource of this server.
@@ -81,10 +81,10 @@ class App(app.Application[app.StateT], Server):
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
-            title: Display name for people; `name` by default.
-            icons: Icons in several sizes and themes; clients that show icons support at least PNG and JPEG.
             mime_type: Media type of the contents, if known.
             annotations: Hints such as the intended audience and importance; clients may ignore them.
+            title: Display name for people; `name` by default.
+            icons: Icons in several sizes and themes; clients that show icons support at least PNG and JPEG.
             meta: Metadata; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
 
         Raises:
@@ -95,10 +95,10 @@ class App(app.Application[app.StateT], Server):
             uri=uri,
             name=name,
             description=description,
-            title=title,
-            icons=icons,
             mime_type=mime_type,
             annotations=annotations,
+            title=title,
+            icons=icons,
             meta=meta,
         )
 

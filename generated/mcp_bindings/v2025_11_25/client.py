@@ -12,23 +12,24 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, overload
 
+from mcp_runtime import calling
 from mcp_runtime.core import errors, stub
 
 from . import methods, models
 from .binding import BINDING
 
 
-class Client(stub.ClientStub["ClientHandlers"]):
+class Client(calling.CallingClient["ClientHandlers"]):
     """The server, as seen by a client: one method for each request or notification that a server handles."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
     async def complete(
         self,
-        *,
         ref: models.PromptReference | models.ResourceTemplateReference,
         argument: models.CompleteRequestParamsArgument,
         context: models.CompleteRequestParamsContext | None = None,
+        *,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CompleteResult:
@@ -46,8 +47,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def set_level(
         self,
-        *,
         level: models.LoggingLevel,
+        *,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.EmptyResult:
@@ -79,9 +80,9 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def get_prompt(
         self,
-        *,
         name: str,
         arguments: dict[str, str] | None = None,
+        *,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetPromptResult:
@@ -161,7 +162,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return stub.iterate(_page, lambda result: (result.resources, result.next_cursor))
 
     async def read_resource(
-        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, uri: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.ReadResourceResult:
         """Reads the contents of a resource by URI (`resources/read`).
 
@@ -174,7 +175,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return await self._caller.request(methods.RESOURCES_READ, params, options)
 
     async def subscribe(
-        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, uri: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Asks for a notification whenever a resource changes (`resources/subscribe`).
 
@@ -221,7 +222,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return stub.iterate(_page, lambda result: (result.resource_templates, result.next_cursor))
 
     async def unsubscribe(
-        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, uri: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
         """Ends the notifications about a resource (`resources/unsubscribe`).
 
@@ -236,7 +237,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return await self._caller.request(methods.RESOURCES_UNSUBSCRIBE, params, options)
 
     async def cancel_task(
-        self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, task_id: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.CancelTaskResult:
         """Cancels a task that has not ended yet (`tasks/cancel`).
 
@@ -251,7 +252,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return await self._caller.request(methods.TASKS_CANCEL, params, options)
 
     async def get_task(
-        self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, task_id: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.GetTaskResult:
         """Fetches the state of a task, for polling (`tasks/get`).
 
@@ -303,8 +304,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def get_task_payload(
         self,
-        *,
         task_id: str,
+        *,
         result_type: type[stub.T],
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
@@ -325,9 +326,9 @@ class Client(stub.ClientStub["ClientHandlers"]):
     @overload
     async def call_tool(
         self,
-        *,
         name: str,
         arguments: dict[str, Any] | None = None,
+        *,
         task: None = None,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
@@ -335,18 +336,18 @@ class Client(stub.ClientStub["ClientHandlers"]):
     @overload
     async def call_tool(
         self,
-        *,
         name: str,
         arguments: dict[str, Any] | None = None,
+        *,
         task: models.TaskMetadata,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CreateTaskResult: ...
     async def call_tool(
         self,
-        *,
         name: str,
         arguments: dict[str, Any] | None = None,
+        *,
         task: models.TaskMetadata | None = None,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
@@ -361,7 +362,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
             meta: Metadata, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
-        params = models.CallToolRequestParams(name=name, task=task, arguments=arguments, meta=meta)
+        params = models.CallToolRequestParams(name=name, arguments=arguments, task=task, meta=meta)
         if task is not None:
             return await self._caller.request_as(methods.TOOLS_CALL, params, models.CreateTaskResult, options)
         return await self._caller.request(methods.TOOLS_CALL, params, options)
@@ -400,9 +401,9 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def notify_cancelled(
         self,
-        *,
         request_id: models.RequestId | None = None,
         reason: str | None = None,
+        *,
         meta: dict[str, Any] | None = None,
     ) -> None:
         """Cancels a request that the sender sent earlier; tasks are cancelled with `tasks/cancel`.
@@ -429,11 +430,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def notify_progress(
         self,
-        *,
         progress_token: models.ProgressToken,
         progress: float,
         total: float | None = None,
         message: str | None = None,
+        *,
         meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports the progress of a request that carries a `progressToken`.
@@ -463,12 +464,12 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def notify_task_status(
         self,
-        *,
         task_id: str,
         status: models.TaskStatus,
         created_at: str,
         last_updated_at: str,
         ttl: int | None,
+        *,
         status_message: str | None = None,
         poll_interval: int | None = None,
         meta: dict[str, Any] | None = None,

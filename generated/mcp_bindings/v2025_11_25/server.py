@@ -125,7 +125,6 @@ class ConnectedClient(stub.Stub):
     @overload
     async def create_message(
         self,
-        *,
         messages: list[models.SamplingMessage],
         max_tokens: int,
         model_preferences: models.ModelPreferences | None = None,
@@ -136,6 +135,7 @@ class ConnectedClient(stub.Stub):
         metadata: dict[str, Any] | None = None,
         tools: list[models.Tool] | None = None,
         tool_choice: models.ToolChoice | None = None,
+        *,
         task: None = None,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
@@ -143,7 +143,6 @@ class ConnectedClient(stub.Stub):
     @overload
     async def create_message(
         self,
-        *,
         messages: list[models.SamplingMessage],
         max_tokens: int,
         model_preferences: models.ModelPreferences | None = None,
@@ -154,13 +153,13 @@ class ConnectedClient(stub.Stub):
         metadata: dict[str, Any] | None = None,
         tools: list[models.Tool] | None = None,
         tool_choice: models.ToolChoice | None = None,
+        *,
         task: models.TaskMetadata,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CreateTaskResult: ...
     async def create_message(
         self,
-        *,
         messages: list[models.SamplingMessage],
         max_tokens: int,
         model_preferences: models.ModelPreferences | None = None,
@@ -171,6 +170,7 @@ class ConnectedClient(stub.Stub):
         metadata: dict[str, Any] | None = None,
         tools: list[models.Tool] | None = None,
         tool_choice: models.ToolChoice | None = None,
+        *,
         task: models.TaskMetadata | None = None,
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
@@ -197,7 +197,6 @@ class ConnectedClient(stub.Stub):
         params = models.CreateMessageRequestParams(
             messages=messages,
             max_tokens=max_tokens,
-            task=task,
             model_preferences=model_preferences,
             system_prompt=system_prompt,
             include_context=include_context,
@@ -206,6 +205,7 @@ class ConnectedClient(stub.Stub):
             metadata=metadata,
             tools=tools,
             tool_choice=tool_choice,
+            task=task,
             meta=meta,
         )
         if task is not None:
@@ -215,7 +215,7 @@ class ConnectedClient(stub.Stub):
         return await self._caller.request(methods.SAMPLING_CREATE_MESSAGE, params, options)
 
     async def cancel_task(
-        self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, task_id: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.CancelTaskResult:
         """Cancels a task that has not ended yet (`tasks/cancel`).
 
@@ -230,7 +230,7 @@ class ConnectedClient(stub.Stub):
         return await self._caller.request(methods.TASKS_CANCEL, params, options)
 
     async def get_task(
-        self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+        self, task_id: str, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.GetTaskResult:
         """Fetches the state of a task, for polling (`tasks/get`).
 
@@ -282,8 +282,8 @@ class ConnectedClient(stub.Stub):
 
     async def get_task_payload(
         self,
-        *,
         task_id: str,
+        *,
         result_type: type[stub.T],
         meta: models.RequestParamsMeta | None = None,
         options: stub.CallOptions | None = None,
@@ -303,9 +303,9 @@ class ConnectedClient(stub.Stub):
 
     async def notify_cancelled(
         self,
-        *,
         request_id: models.RequestId | None = None,
         reason: str | None = None,
+        *,
         meta: dict[str, Any] | None = None,
     ) -> None:
         """Cancels a request that the sender sent earlier; tasks are cancelled with `tasks/cancel`.
@@ -319,7 +319,7 @@ class ConnectedClient(stub.Stub):
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
 
-    async def notify_elicitation_complete(self, *, elicitation_id: str, meta: dict[str, Any] | None = None) -> None:
+    async def notify_elicitation_complete(self, elicitation_id: str, *, meta: dict[str, Any] | None = None) -> None:
         """Reports that the user has finished on the web page; clients ignore unknown ids.
 
         Since 2025-11-25. Removed in 2026-07-28.
@@ -332,7 +332,7 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_ELICITATION_COMPLETE, params)
 
     async def notify_logging_message(
-        self, *, level: models.LoggingLevel, data: Any, logger: str | None = None, meta: dict[str, Any] | None = None
+        self, level: models.LoggingLevel, data: Any, logger: str | None = None, *, meta: dict[str, Any] | None = None
     ) -> None:
         """A log message from the server; `logging/setLevel` sets the minimum severity.
 
@@ -347,11 +347,11 @@ class ConnectedClient(stub.Stub):
 
     async def notify_progress(
         self,
-        *,
         progress_token: models.ProgressToken,
         progress: float,
         total: float | None = None,
         message: str | None = None,
+        *,
         meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports the progress of a request that carries a `progressToken`.
@@ -386,7 +386,7 @@ class ConnectedClient(stub.Stub):
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
 
-    async def notify_resource_updated(self, *, uri: str, meta: dict[str, Any] | None = None) -> None:
+    async def notify_resource_updated(self, uri: str, *, meta: dict[str, Any] | None = None) -> None:
         """Reports that a resource has changed, to clients that called `resources/subscribe` for it.
 
         Args:
@@ -398,12 +398,12 @@ class ConnectedClient(stub.Stub):
 
     async def notify_task_status(
         self,
-        *,
         task_id: str,
         status: models.TaskStatus,
         created_at: str,
         last_updated_at: str,
         ttl: int | None,
+        *,
         status_message: str | None = None,
         poll_interval: int | None = None,
         meta: dict[str, Any] | None = None,

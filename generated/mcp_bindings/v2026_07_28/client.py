@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from mcp_runtime import calling
 from mcp_runtime.core import errors, stub
 from typing_extensions import deprecated
 
@@ -21,17 +22,17 @@ from . import methods, models
 from .binding import BINDING
 
 
-class Client(stub.ClientStub["ClientHandlers"]):
+class Client(calling.CallingClient["ClientHandlers"]):
     """The server, as seen by a client: one method for each request or notification that a server handles."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
     async def complete(
         self,
-        *,
         ref: models.PromptReference | models.ResourceTemplateReference,
         argument: models.CompleteRequestParamsArgument,
         context: models.CompleteRequestParamsContext | None = None,
+        *,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CompleteResult:
@@ -52,11 +53,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def get_prompt(
         self,
-        *,
         name: str,
+        arguments: dict[str, str] | None = None,
+        *,
         input_responses: models.InputResponses | None = None,
         request_state: str | None = None,
-        arguments: dict[str, str] | None = None,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetPromptResult:
@@ -64,18 +65,18 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
         Args:
             name: Name of the prompt, as in `prompts/list`.
+            arguments: Values to fill into the prompt, by name.
             input_responses: Results for the requests of an `InputRequiredResult`, by the same keys.
             request_state: The opaque string of the `InputRequiredResult`, unchanged; absent if that had none.
-            arguments: Values to fill into the prompt, by name.
             meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
                 level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.GetPromptRequestParams(
             name=name,
+            arguments=arguments,
             input_responses=input_responses,
             request_state=request_state,
-            arguments=arguments,
             meta=self._meta(models.RequestMetaObject, meta),
         )
         return await self._caller.request(methods.PROMPTS_GET, params, options)
@@ -156,8 +157,8 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def read_resource(
         self,
-        *,
         uri: str,
+        *,
         input_responses: models.InputResponses | None = None,
         request_state: str | None = None,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
@@ -220,11 +221,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def call_tool(
         self,
-        *,
         name: str,
+        arguments: dict[str, Any] | None = None,
+        *,
         input_responses: models.InputResponses | None = None,
         request_state: str | None = None,
-        arguments: dict[str, Any] | None = None,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CallToolResult:
@@ -232,18 +233,18 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
         Args:
             name: Name of the tool, as in `tools/list`.
+            arguments: Arguments of the tool, by name; they must match its `inputSchema`.
             input_responses: Results for the requests of an `InputRequiredResult`, by the same keys.
             request_state: The opaque string of the `InputRequiredResult`, unchanged; absent if that had none.
-            arguments: Arguments of the tool, by name; they must match its `inputSchema`.
             meta: Metadata: protocol version, client capabilities, and optionally a `progressToken` and a log
                 level.
             options: Timeouts and a progress callback for this call.
         """
         params = models.CallToolRequestParams(
             name=name,
+            arguments=arguments,
             input_responses=input_responses,
             request_state=request_state,
-            arguments=arguments,
             meta=self._meta(models.RequestMetaObject, meta),
         )
         return await self._caller.request(methods.TOOLS_CALL, params, options)
@@ -287,9 +288,9 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     async def notify_cancelled(
         self,
-        *,
         request_id: models.RequestId,
         reason: str | None = None,
+        *,
         meta: models.NotificationMetaObject | None = None,
     ) -> None:
         """Cancels a request of the client; servers use it on stdio only, to end a `subscriptions/listen` stream.

@@ -77,7 +77,6 @@ class ConnectedClient(stub.Stub):
     @deprecated("Deprecated in revision 2026-07-28.", category=None)
     async def create_message(
         self,
-        *,
         messages: list[models.SamplingMessage],
         max_tokens: int,
         model_preferences: models.ModelPreferences | None = None,
@@ -88,6 +87,7 @@ class ConnectedClient(stub.Stub):
         metadata: models.JSONObject | None = None,
         tools: list[models.Tool] | None = None,
         tool_choice: models.ToolChoice | None = None,
+        *,
         options: stub.CallOptions | None = None,
     ) -> models.CreateMessageResult:
         """Asks the client, inside an `InputRequiredResult`, to sample its language model; the user should be
@@ -125,9 +125,9 @@ class ConnectedClient(stub.Stub):
 
     async def notify_cancelled(
         self,
-        *,
         request_id: models.RequestId,
         reason: str | None = None,
+        *,
         meta: models.NotificationMetaObject | None = None,
     ) -> None:
         """Cancels a request of the client; servers use it on stdio only, to end a `subscriptions/listen` stream.
@@ -144,10 +144,10 @@ class ConnectedClient(stub.Stub):
     @deprecated("Deprecated in revision 2026-07-28.", category=None)
     async def notify_logging_message(
         self,
-        *,
         level: models.LoggingLevel,
         data: Any,
         logger: str | None = None,
+        *,
         meta: models.NotificationMetaObject | None = None,
     ) -> None:
         """A log message from the server, sent only for requests whose `_meta` has a log level.
@@ -165,11 +165,11 @@ class ConnectedClient(stub.Stub):
 
     async def notify_progress(
         self,
-        *,
         progress_token: models.ProgressToken,
         progress: float,
         total: float | None = None,
         message: str | None = None,
+        *,
         meta: models.NotificationMetaObject | None = None,
     ) -> None:
         """Reports the progress of a request that carries a `progressToken`.
@@ -204,7 +204,7 @@ class ConnectedClient(stub.Stub):
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
 
-    async def notify_resource_updated(self, *, uri: str, meta: models.NotificationMetaObject | None = None) -> None:
+    async def notify_resource_updated(self, uri: str, *, meta: models.NotificationMetaObject | None = None) -> None:
         """Reports that a resource listed in `resourceSubscriptions` has changed.
 
         Args:
@@ -215,7 +215,7 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
 
     async def notify_subscriptions_acknowledged(
-        self, *, notifications: models.SubscriptionFilter, meta: models.NotificationMetaObject | None = None
+        self, notifications: models.SubscriptionFilter, *, meta: models.NotificationMetaObject | None = None
     ) -> None:
         """Confirms a subscription; always the first message of its stream.
 

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from mcp_runtime.core.errors import McpError, clipped
 from mcp_runtime.core.json.values import spell_pointer
+from mcp_runtime.core.model import ABSENT
 from mcp_runtime.core.protocol.validation import locate
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def structured_of(result: Any) -> Any:
     """Return the structured content of a result; in older revisions it is kept as an undeclared property."""
     known = getattr(result, "structured_content", None)
     extra: Mapping[str, Any] = result.model_extra or {}
-    return extra.get("structuredContent") if known is None else known
+    return extra.get("structuredContent") if known is None else None if known is ABSENT else known
 
 
 def first_fault(error: ValidationError, value: Any) -> tuple[str, str]:

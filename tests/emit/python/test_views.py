@@ -123,16 +123,16 @@ def test_a_request_and_its_pages(package: views.Package) -> None:
     request, pages = (call for call in package.client.calls if call.method == "moons/list")
     assert (request.kind, request.name, request.record) == ("request", "list_moons", "MOONS_LIST")
     assert request.doc == "Asks for moons."
-    # A property with the name of a parameter that every stub has gets an underscore.
+    # A property with the name of a parameter that every stub has gets an underscore; a cursor is passed by name.
     assert [(p.name, p.field) for p in request.signature.parameters] == [
-        ("cursor", "cursor"),
         ("options_", "options"),
+        ("cursor", "cursor"),
         ("meta", "meta"),
         ("options", ""),
     ]
     assert str(request.signature.result) == "ListMoonsResult"
     assert request.params is not None
-    assert [(a.name, a.value) for a in request.params.arguments] == [("cursor", "cursor"), ("options", "options_")]
+    assert [(a.name, a.value) for a in request.params.arguments] == [("options", "options_"), ("cursor", "cursor")]
     assert request.params.meta_field == "meta"
     assert (pages.kind, pages.name, pages.items, pages.request) == ("pages", "iter_moons", "moons", "list_moons")
     assert "cursor" not in {p.name for p in pages.signature.parameters}

@@ -22,7 +22,8 @@ RESERVED_RECORDS = frozenset(
 )
 """Names that every generated methods.py defines itself."""
 RESERVED_STUBS = frozenset(
-    "capabilities connected connection has implemented listen notifications open options set_roots".split()
+    "call capabilities connected connection has implemented listen notifications open options set_roots"
+    " with_options".split()
 )
 """Names that the bases of generated stubs and handlers define themselves."""
 MAX_LENGTH = 200

@@ -7,6 +7,7 @@ from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.expressions import Symbol, expression
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, ANY, NONE, STR, Speller, either, generic, type_of
+from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.facts import admits_null, page_items, params_structs, result_struct
 from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
@@ -17,6 +18,8 @@ CLIENT_SENDS = (Direction.CLIENT_TO_SERVER, Direction.BOTH)
 SERVER_SENDS = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
 
 _META = "_meta"
+_BY_NAME = frozenset(("_meta", "cursor", "inputResponses", "requestState", "task"))
+"""Properties that are only passed by name: where they are declared has changed, or they belong to an exchange."""
 _OWN = frozenset(("self", "meta", "options", "result_type"))
 """Parameters that stubs add; a field of the same name gets an underscore."""
 _STUB = Symbol("mcp_runtime.core.stub")
@@ -52,6 +55,8 @@ class StubViews:
         self._speller = speller
         self._history = history
         self._iterators = self._name_iterators()
+        # Only schema.ts has properties in an order that means something.
+        self._is_ordered = any(source.kind == SourceKind.TYPESCRIPT.value for source in protocol.sources)
 
     def client(self) -> views.Side:
         """Return what a client sends and handles."""
@@ -263,7 +268,10 @@ class StubViews:
         return (*plain, self._meta(struct, meta)) if meta else plain
 
     def _parameters(self, struct: Struct, *, keep_constants: bool) -> tuple[views.Parameter, ...]:
-        """Return the properties of params as parameters, the required ones first."""
+        """Return the properties of params as parameters: the required ones, then its own optional ones, then others.
+
+        The first two kinds may be passed by position. Params that are a union have overloads, whose order differs.
+        """
         found: list[views.Parameter] = []
         for field in struct.fields:
             if field.wire_name == _META or (field.is_constant and not keep_constants):
@@ -274,13 +282,19 @@ class StubViews:
                 nullable = admits_null(self._protocol, field.type)
                 default = ABSENT if nullable else NONE
                 type_ = either(type_, ABSENT_TYPE if nullable else NONE)
-            name = f"{attribute}_" if attribute in _OWN else attribute
+            by_name = field.wire_name in _BY_NAME or not (field.required or field.wire_name in struct.own)
             found.append(
                 views.Parameter(
-                    name=name, field=attribute, type=type_, schema_type=field.type, default=default, doc=field.doc
+                    name=f"{attribute}_" if attribute in _OWN else attribute,
+                    field=attribute,
+                    type=type_,
+                    schema_type=field.type,
+                    default=default,
+                    doc=field.doc,
+                    is_positional=self._is_ordered and not keep_constants and not by_name,
                 )
             )
-        return tuple(sorted(found, key=lambda parameter: parameter.default is not None))
+        return tuple(sorted(found, key=lambda each: (not each.is_positional, each.default is not None)))
 
 
 def _without(parameters: Sequence[views.Parameter], left_out: views.Parameter) -> tuple[views.Parameter, ...]:

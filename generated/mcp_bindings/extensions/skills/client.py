@@ -24,8 +24,8 @@ class ClientMixin(stub.Stub):
 
     async def read_directory(
         self,
-        *,
         uri: str,
+        *,
         cursor: models.Cursor | None = None,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
@@ -46,8 +46,8 @@ class ClientMixin(stub.Stub):
 
     def iter_resources(
         self,
-        *,
         uri: str,
+        *,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> AsyncIterator[models.Resource]:
@@ -67,8 +67,8 @@ class ClientMixin(stub.Stub):
 
     async def get_skill(
         self,
-        *,
         uri: str,
+        *,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetSkillResult:

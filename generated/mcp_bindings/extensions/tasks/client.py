@@ -24,8 +24,8 @@ class ClientMixin(stub.Stub):
 
     async def cancel_task(
         self,
-        *,
         task_id: str,
+        *,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CancelTaskResult:
@@ -42,8 +42,8 @@ class ClientMixin(stub.Stub):
 
     async def get_task(
         self,
-        *,
         task_id: str,
+        *,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetTaskResult:
@@ -60,8 +60,8 @@ class ClientMixin(stub.Stub):
 
     async def update_task(
         self,
-        *,
         task_id: str,
+        *,
         input_responses: models.InputResponses,
         meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.views.models import Alias, Class, Field
-from mcp_bindgen.emit.python.views.stubs import Function, Parameter
+from mcp_bindgen.emit.python.views.stubs import Function, Ordered, Parameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Way(Ordered):
     """One way to call a marked function.
 
     Attributes:
-        parameters: its keyword parameters.
+        parameters: its parameters.
         result: the type that it returns.
         notice: what changes for code that calls it this way; empty if nothing does.
     """

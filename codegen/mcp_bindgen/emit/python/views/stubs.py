@@ -9,7 +9,7 @@ from mcp_bindgen.ir.nodes import TypeRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One keyword parameter of a function.
+    """One parameter of a function.
 
     Attributes:
         name: its name.
@@ -18,6 +18,7 @@ class Parameter:
         schema_type: its type in the protocol, a node of the intermediate representation; None outside the protocol.
         default: its default; None if it must be passed.
         doc: the documentation of the field; may be empty.
+        is_positional: whether it may be passed without its name.
     """
 
     name: str
@@ -26,14 +27,32 @@ class Parameter:
     schema_type: TypeRef | None = None
     default: Expression | None = None
     doc: str = ""
+    is_positional: bool = False
+
+
+class Ordered:
+    """What has parameters, those that may be passed by position first."""
+
+    __slots__ = ()
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def positional(self) -> tuple[Parameter, ...]:
+        """The parameters that may be passed by position."""
+        return tuple(each for each in self.parameters if each.is_positional)
+
+    @property
+    def keywords(self) -> tuple[Parameter, ...]:
+        """The parameters that must be passed by name."""
+        return tuple(each for each in self.parameters if not each.is_positional)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class Signature(Ordered):
     """One way to call a function.
 
     Attributes:
-        parameters: its keyword parameters, those that must be passed first.
+        parameters: its parameters, those that must be passed first.
         result: the type that it returns.
         schema_result: the same in the protocol, a node of the intermediate representation: for an iterator that of a
             page's items, None if the message has no answer or the caller says what it expects.

@@ -11,19 +11,20 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from mcp_runtime import calling
 from mcp_runtime.core import stub
 
 from . import methods, models
 from .binding import BINDING
 
 
-class Client(stub.ClientStub["ClientHandlers"]):
+class Client(calling.CallingClient["ClientHandlers"]):
     """The server, as seen by a client: one method for each request or notification that a server handles."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
     async def list_moons(
-        self, *, cursor: str | None = None, all: bool | None = None, options: stub.CallOptions | None = None
+        self, all: bool | None = None, *, cursor: str | None = None, options: stub.CallOptions | None = None
     ) -> models.ListMoonsResult:
         """Asks for moons.
 
@@ -31,11 +32,11 @@ class Client(stub.ClientStub["ClientHandlers"]):
             cursor: The `nextCursor` of the previous page; omit it for the first page.
             options: Timeouts and a progress callback for this call.
         """
-        params = models.PaginatedRequestParams(cursor=cursor, all=all)
+        params = models.PaginatedRequestParams(all=all, cursor=cursor)
         return await self._caller.request(methods.MOONS_LIST, params, options)
 
     def iter_moons(
-        self, *, all: bool | None = None, options: stub.CallOptions | None = None
+        self, all: bool | None = None, *, options: stub.CallOptions | None = None
     ) -> AsyncIterator[models.Moon]:
         """Iterate over the items of all pages of ``moons/list``.
 

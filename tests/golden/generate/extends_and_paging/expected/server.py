@@ -26,7 +26,7 @@ class ConnectedClient(stub.Stub):
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
-    async def notify_moon_rose(self, *, at: float) -> None:
+    async def notify_moon_rose(self, at: float) -> None:
         """Method ``notifications/moons/rose``."""
         params = models.MoonRoseNotificationParams(at=at)
         await self._caller.notify(methods.NOTIFICATIONS_MOONS_ROSE, params)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, overload
 
+from mcp_runtime import calling
 from mcp_runtime.core import stub
 from mcp_runtime.core.model import ABSENT, Absent
 
@@ -18,7 +19,7 @@ from . import methods, models
 from .binding import BINDING
 
 
-class Client(stub.ClientStub["ClientHandlers"]):
+class Client(calling.CallingClient["ClientHandlers"]):
     """The server, as seen by a client: one method for each request or notification that a server handles."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
