@@ -6,7 +6,8 @@
 #   command:  mcp-bindgen generate 2024-11-05
 """Types of `tools`. Revision 2024-11-05."""
 
-from typing import Annotated as _Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated as _Annotated, Any, Literal, TYPE_CHECKING
 
 from mcp_runtime.core.model import Boolean, Page, Subschema, Tagged, WireModel
 from pydantic import Field
@@ -53,6 +54,16 @@ class Tool(WireModel):
     """What the tool does, for the model."""
     input_schema: ToolInputSchema
     """JSON Schema of the arguments, always an object."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            description: str | None = None,
+            input_schema: ToolInputSchema | Mapping[str, Any],
+        ) -> None: ...
 
 
 class ListToolsResult(PaginatedResult, Page):

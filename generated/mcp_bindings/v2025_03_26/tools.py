@@ -6,7 +6,8 @@
 #   command:  mcp-bindgen generate 2025-03-26
 """Types of `tools`. Revision 2025-03-26."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TYPE_CHECKING
 
 from mcp_runtime.core.model import Boolean, Page, Subschema, Tagged, WireModel
 from pydantic import Field
@@ -84,6 +85,17 @@ class Tool(WireModel):
 
     Since 2025-03-26.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            description: str | None = None,
+            input_schema: ToolInputSchema | Mapping[str, Any],
+            annotations: ToolAnnotations | None = None,
+        ) -> None: ...
 
 
 class ListToolsResult(PaginatedResult, Page):

@@ -6,7 +6,8 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `elicitation`. Revision 2025-06-18."""
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TYPE_CHECKING, TypeAlias
 
 from mcp_runtime.core.model import Boolean, Integer, LEFT_TO_RIGHT, Number, WireModel
 from pydantic import Field
@@ -135,6 +136,16 @@ class ElicitRequestParams(WireModel):
     """Tells the user what is requested and why."""
     requested_schema: ElicitRequestParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            meta: RequestParamsMeta | None = None,
+            message: str,
+            requested_schema: ElicitRequestParamsRequestedSchema | Mapping[str, Any],
+        ) -> None: ...
 
 
 class ElicitRequest(WireModel):

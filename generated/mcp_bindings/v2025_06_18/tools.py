@@ -6,7 +6,8 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `tools`. Revision 2025-06-18."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TYPE_CHECKING
 
 from mcp_runtime.core.model import Boolean, Page, Subschema, WireModel
 from pydantic import Field
@@ -109,6 +110,20 @@ class Tool(BaseMetadata):
 
     Since 2025-06-18.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            title: str | None = None,
+            description: str | None = None,
+            input_schema: ToolInputSchema | Mapping[str, Any],
+            output_schema: ToolOutputSchema | None | Mapping[str, Any] = None,
+            annotations: ToolAnnotations | None = None,
+            meta: dict[str, Any] | None = None,
+        ) -> None: ...
 
 
 class ListToolsResult(PaginatedResult, Page):

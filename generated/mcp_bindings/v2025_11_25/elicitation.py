@@ -6,12 +6,13 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `elicitation`. Revision 2025-11-25."""
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TYPE_CHECKING, TypeAlias
 
 from mcp_runtime.core.model import Boolean, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Number, WireModel
 from pydantic import Field
 
-from .common import RequestId, Result, TaskAugmentedRequestParams
+from .common import RequestId, RequestParamsMeta, Result, TaskAugmentedRequestParams, TaskMetadata
 
 
 class StringSchema(WireModel):
@@ -335,6 +336,18 @@ class ElicitRequestFormParams(TaskAugmentedRequestParams):
     """Tells the user what is requested and why."""
     requested_schema: ElicitRequestFormParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            meta: RequestParamsMeta | None = None,
+            task: TaskMetadata | None = None,
+            mode: Literal["form"] | None = None,
+            message: str,
+            requested_schema: ElicitRequestFormParamsRequestedSchema | Mapping[str, Any],
+        ) -> None: ...
 
 
 class ElicitRequestURLParams(TaskAugmentedRequestParams):

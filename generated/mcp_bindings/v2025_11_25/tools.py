@@ -6,13 +6,15 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `tools`. Revision 2025-11-25."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TYPE_CHECKING
 
 from mcp_runtime.core.model import Boolean, Page, Subschema, WireModel
 from pydantic import Field
 
 from .common import (
     BaseMetadata,
+    Icon,
     Icons,
     PaginatedRequestParams,
     PaginatedResult,
@@ -147,6 +149,22 @@ class Tool(BaseMetadata, Icons):
 
     Since 2025-06-18.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            title: str | None = None,
+            icons: list[Icon] | None = None,
+            description: str | None = None,
+            input_schema: ToolInputSchema | Mapping[str, Any],
+            execution: ToolExecution | None = None,
+            output_schema: ToolOutputSchema | None | Mapping[str, Any] = None,
+            annotations: ToolAnnotations | None = None,
+            meta: dict[str, Any] | None = None,
+        ) -> None: ...
 
 
 class ListToolsResult(PaginatedResult, Page):

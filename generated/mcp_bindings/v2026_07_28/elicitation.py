@@ -8,7 +8,8 @@
 
 # pyright: reportDeprecated=false
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TYPE_CHECKING, TypeAlias
 
 from mcp_runtime.core.model import Boolean, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Number, WireModel
 from pydantic import Field
@@ -335,6 +336,16 @@ class ElicitRequestFormParams(WireModel):
     """Tells the user what is requested and why."""
     requested_schema: ElicitRequestFormParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            mode: Literal["form"] | None = None,
+            message: str,
+            requested_schema: ElicitRequestFormParamsRequestedSchema | Mapping[str, Any],
+        ) -> None: ...
 
 
 class ElicitRequestURLParams(WireModel):

@@ -8,7 +8,8 @@
 
 # pyright: reportDeprecated=false
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TYPE_CHECKING
 
 from mcp_runtime.core.model import ABSENT, Absent, Boolean, Page, WireModel
 from pydantic import Field
@@ -16,6 +17,7 @@ from pydantic import Field
 from .common import (
     BaseMetadata,
     CacheableResult,
+    Icon,
     Icons,
     MetaObject,
     PaginatedRequestParams,
@@ -124,6 +126,21 @@ class Tool(BaseMetadata, Icons):
 
     Since 2025-06-18.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            title: str | None = None,
+            icons: list[Icon] | None = None,
+            description: str | None = None,
+            input_schema: ToolInputSchema | Mapping[str, Any],
+            output_schema: ToolOutputSchema | None | Mapping[str, Any] = None,
+            annotations: ToolAnnotations | None = None,
+            meta: MetaObject | None = None,
+        ) -> None: ...
 
 
 class ListToolsResult(PaginatedResult, CacheableResult, Page):

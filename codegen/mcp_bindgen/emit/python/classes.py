@@ -8,6 +8,7 @@ from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, PAGE, Speller, constant, either
 from mcp_bindgen.ir.facts import admits_null
 from mcp_bindgen.ir.history import NO_HISTORY, History
+from mcp_bindgen.ir.leaves import is_json_schema
 from mcp_bindgen.ir.names import closure, place_of, references
 from mcp_bindgen.ir.nodes import Definition, Field, Primitive, Protocol, Struct, TypeRef
 from mcp_bindgen.ir.spell import is_any
@@ -109,6 +110,7 @@ class ClassViews:
             extra=self._speller.annotation(struct.extra) if struct.extra is not None and states_extra else None,
             fields=tuple(field for field in fields if field.wire_name in own),
             every_field=fields,
+            takes_mappings=any(field.is_schema for field in fields) and all(field.name != "self" for field in fields),
             binary=self._binary(fields, own),
         )
 
@@ -142,6 +144,7 @@ class ClassViews:
             is_required=field.required,
             is_constant=field.is_constant,
             is_defaulted=place in self._protocol.defaults,
+            is_schema=self._is_schema(field.type),
             is_nullable=nullable,
             needs_alias=self._names.needs_alias(struct, field.wire_name),
             is_forward=self._is_forward(field.type, pending),
@@ -150,6 +153,10 @@ class ClassViews:
             history=self._history.noted_property(struct.name, field.wire_name),
             where=place_of(self._protocol, struct, field.wire_name),
         )
+
+    def _is_schema(self, type_: TypeRef) -> bool:
+        target = self._protocol.resolve(type_)
+        return isinstance(target, Struct) and is_json_schema("properties", target)
 
     def _is_forward(self, type_: TypeRef, pending: Collection[str]) -> bool:
         return any(name in pending for name in references(type_))

@@ -22,6 +22,7 @@ class Field:
         is_required: whether the property must be on the wire.
         is_constant: whether the schema allows only one value.
         is_defaulted: whether the property is required, although the specification states what its absence means.
+        is_schema: whether it is an object that is a JSON Schema, which the constructor also takes as a mapping.
         is_nullable: whether null is a valid value, so that `ABSENT` means absence.
         needs_alias: whether the wire name cannot be derived from the name.
         is_forward: whether the type names something that the module defines further down.
@@ -40,6 +41,7 @@ class Field:
     is_required: bool
     is_constant: bool
     is_defaulted: bool
+    is_schema: bool
     is_nullable: bool
     needs_alias: bool
     is_forward: bool
@@ -66,6 +68,7 @@ class Class:
         extra: the type of undeclared properties, if they have one; otherwise None.
         fields: the fields that it does not inherit, in the order of the schema.
         every_field: all fields, including inherited ones.
+        takes_mappings: whether some field is a JSON Schema.
         binary: the name of the only field with base64-encoded bytes; may be empty.
         kind: ``class``.
     """
@@ -82,6 +85,7 @@ class Class:
     extra: Expression | None
     fields: tuple[Field, ...]
     every_field: tuple[Field, ...]
+    takes_mappings: bool
     binary: str
     kind: str = "class"
 
