@@ -221,10 +221,20 @@ class TestHelp:
             tool(**{name: "a"})
         assert warned[0].filename == __file__
 
+    @pytest.mark.parametrize(("name", "meant"), [("titel", "title"), ("descripton", "description"), ("nam", "name")])
+    def test_a_misspelt_attribute_gets_a_warning_where_it_is_set(self, name: str, meant: str) -> None:
+        each = tool()
+        with pytest.warns(UserWarning, match=f"Tool has no field '{name}': did you mean '{meant}'?") as warned:
+            setattr(each, name, "a")
+        assert warned[0].filename == __file__
+        assert getattr(each, name) == "a", "it is kept like any other"
+
     def test_other_properties_and_decoding_do_not_warn(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            tool(acme=5, **{"acme.org/title": 1})
+            tool(acme=5, **{"acme.org/title": 1}).title = "a"
+            for name in ("acme", "acme_org"):
+                setattr(tool(), name, 5)
             Tool.model_validate_json('{"name": "x", "inputSchema": {"type": "object"}, "titel": "a"}')
 
 

@@ -218,11 +218,9 @@ class WireModel(BaseModel, metaclass=_ModelType):
                 refuse_non_finite(value)
         if extra := self.__pydantic_extra__:
             for name in extra:
-                if (field := type(self)._field_like(name)) is not None:
-                    if field == name:
-                        raise ValueError(f"{type(self).__name__}: passed under both its names: {name}")
-                    reason = f"has no field {name!r}: did you mean {field!r}?"
-                    warnings.warn(f"{type(self).__name__} {reason}", stacklevel=2)
+                if name in type(self).model_fields:
+                    raise ValueError(f"{type(self).__name__}: passed under both its names: {name}")
+                type(self)._warn_of(name)
 
     # Without this mark pydantic would run the constructor for every nested model that it decodes.
     __init__.__dict__["__pydantic_base_init__"] = True
@@ -246,6 +244,8 @@ class WireModel(BaseModel, metaclass=_ModelType):
                 if name.startswith("_") and name not in cls.__private_attributes__ and not hasattr(cls, name):
                     reason = f"cannot keep {name!r}; declare it as a PrivateAttr, or pass it to the constructor"
                     raise AttributeError(f"{cls.__name__} {reason}", name=name)
+                if not hasattr(cls, name):
+                    cls._warn_of(name)
             refuse_non_finite(value)
             super().__setattr__(name, value)
 
@@ -256,17 +256,19 @@ class WireModel(BaseModel, metaclass=_ModelType):
         return {wire: name for wire, name in names if wire != name}
 
     @classmethod
+    def _warn_of(cls, name: str) -> None:
+        """Warn of an undeclared property that has nearly the name of a field."""
+        if (field := cls._field_like(name)) is not None:
+            warnings.warn(f"{cls.__name__} has no field {name!r}: did you mean {field!r}?", stacklevel=3)
+
+    @classmethod
     @lru_cache(4096)
     def _field_like(cls, name: str) -> str | None:
-        """Return the field that an undeclared property is by its other name, or whose name it nearly has."""
-        if name in cls.model_fields:
-            return name
-        if not name.isidentifier():
-            return None
+        """Return the field whose name an undeclared property nearly has."""
         from difflib import get_close_matches
 
         names = {**{field: field for field in cls.model_fields}, **cls._wire_names()}
-        found = get_close_matches(name, names, 1, _LIKENESS)
+        found = get_close_matches(name, names, 1, _LIKENESS) if name.isidentifier() else []
         return names[found[0]] if found else None
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "Self":
