@@ -164,6 +164,28 @@ def test_a_tool_without_a_description_is_a_warning_at_its_line() -> None:
     assert (caught[0].filename, caught[0].lineno) == (__file__, add.__code__.co_firstlineno)
 
 
+@pytest.mark.parametrize("name", ["my tool!", "a/b", "größe", "a" * 129, "a,b", "tool\n", "x:y"])
+def test_a_name_that_clients_may_refuse_is_a_warning_at_its_line(name: str) -> None:
+    with pytest.warns(UserWarning, match="it may have 1 to 128 of A-Z, a-z, 0-9, _, - and .") as caught:
+
+        @mcp.App("test").tool(name)
+        def add(a: int) -> int:
+            """Add."""
+            return a
+
+    assert (caught[0].filename, caught[0].lineno) == (__file__, add.__code__.co_firstlineno)
+
+
+@pytest.mark.parametrize("name", ["a", "get_x", "get-x", "v1.get", "A" * 128, "1"])
+def test_other_names_raise_no_warning(name: str, recwarn: pytest.WarningsRecorder) -> None:
+    @mcp.App("test").tool(name)
+    def add(a: int) -> int:
+        """Add."""
+        return a
+
+    assert add(1) == 1 and not recwarn.list
+
+
 SERVER = '''
 from mcp_bindings.v2025_11_25 import App
 

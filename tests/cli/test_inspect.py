@@ -212,8 +212,8 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
-            ((), "error: inspect: give a server: a URL, or a program after --"),
-            (("python", "server.py"), "error: python: is not a URL; give a program after --"),
+            ((), "error: inspect: give a server: a file, a URL, or a program after --"),
+            (("python", "server.py"), "error: python: is not a file or a URL; give a program after --"),
             (("http://localhost/mcp", "--", "x"), "error: inspect: give one server"),
             (("--call", "a", "--read", "b", *SUM), "error: inspect: use only one of --call, --read, --prompt and"),
             (("--header", "A=env:B", *SUM), "error: inspect: --header is for a server with a URL"),

@@ -202,3 +202,26 @@ def test_inspect_shows_the_log_of_a_server_whose_tool_fails(tmp_path: Path, cli:
     failed = cli("inspect", "--call", "f", "--", sys.executable, str(program), expect=1)
     assert "see the server's log" in failed.out
     assert failed.err.startswith("the server printed:\n") and "returned str, declared int" in failed.err
+
+
+SUM = """\
+from mcp_bindings import App
+app = App("sum")
+@app.tool(structured=False)
+def add(a: int, b: int) -> str:
+    "Add."
+    return str(a + b)
+"""
+
+
+@pytest.mark.parametrize("target", ["sum.py", "sum.py:app", "./sum.py", "absolute"])
+def test_a_file_is_served_as_run_does(target: str, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "sum.py").write_text(SUM)
+    words = (tmp_path / "sum.py" if target == "absolute" else target, "a=1", "b=2")
+    assert cli("inspect", "--call", "add", *words).out == "3\n"
+    assert "add" in cli("inspect", words[0]).out
+
+
+def test_a_file_that_does_not_exist_is_one_line(cli: Cli) -> None:
+    assert cli("inspect", "gone.py", expect=2).err == "error: gone.py: no such file\n"
+    assert "give one server" in cli("inspect", __file__, "--", "true", expect=2).err

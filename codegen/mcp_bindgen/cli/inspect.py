@@ -17,6 +17,7 @@ from mcp_bindgen.cli.output import answer, answer_json, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, printable
 from mcp_bindgen.ingest.sources import is_url
+from mcp_bindgen.live.serving import split_target
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.target import Said
@@ -30,7 +31,7 @@ def inspect(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="KEY=VALUE... | URL", help="Arguments for --call or --prompt, and the URL of a remote server."
+            metavar="FILE[:NAME] | URL, KEY=VALUE...", help="The server, and arguments for --call or --prompt."
         ),
     ] = None,
     call: Annotated[str | None, typer.Option(metavar="TOOL", help="Call a tool with the arguments KEY=VALUE.")] = None,
@@ -67,10 +68,10 @@ def inspect(
     if skills and (len(pairs) > 1 or any(":" not in pair for pair in pairs)):
         raise InputError.at(pairs[0], "give at most one URI of a SKILL.md, such as skill://pdf-processing/SKILL.md")
     if pairs and not skills and call is None and prompt is None:
-        raise InputError.at(pairs[0], "is not a URL; give a program after --: inspect -- COMMAND...")
+        raise InputError.at(pairs[0], "is not a file or a URL; give a program after --: inspect -- COMMAND...")
     server = described(command, None, env=env, cwd=cwd, header=header, by="inspect")
     if server is None:
-        raise InputError.at(_HERE, "give a server: a URL, or a program after -- (inspect -- COMMAND...)")
+        raise InputError.at(_HERE, "give a server: a file, a URL, or a program after -- (inspect -- COMMAND...)")
     complaints: list[str] = []
     printed: list[str] = []
     masking = Mask.of(server.headers, server.env) if mask else Mask.off()
@@ -111,9 +112,20 @@ def inspect(
 def _parted(words: Sequence[str], behind: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the server, as a URL or a command, and the arguments for the call."""
     urls = [word for word in words if is_url(word)]
-    if len(urls) + bool(behind) > 1:
-        raise InputError.at(_HERE, "give one server: a URL, or a program after --")
-    return [*urls, *behind], [word for word in words if not is_url(word)]
+    file = [] if urls else _file(words[0]) if words else []
+    if len(urls) + bool(file) + bool(behind) > 1:
+        raise InputError.at(_HERE, "give one server: a file, a URL, or a program after --")
+    return [*urls, *file, *behind], [word for word in words[bool(file) :] if not is_url(word)]
+
+
+def _file(word: str) -> list[str]:
+    """Return the command that serves a file, given as `run` takes it; empty for any other word."""
+    path, variable = split_target(word)
+    if "=" in word or path.suffix != ".py":
+        return []
+    if not path.is_file():
+        raise InputError.at(path, "no such file")
+    return [sys.executable, "-m", "mcp_runtime", f"{path.resolve()}{variable and f':{variable}'}"]
 
 
 def _tell(text: str) -> None:

@@ -1,19 +1,23 @@
 """Functions as tools."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.app.annotations import is_plain, leaves
 from mcp_runtime.app.errors import ResultError, ToolFailure, invalid
 from mcp_runtime.app.functions import FINISHED, Function, said_of
 from mcp_runtime.app.signature import MISSING
-from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.core.errors import MissingCapability, PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.handlers import Context, ServerHandlers
 from mcp_runtime.core.protocol.names import TOOLS_CALL
 
 if TYPE_CHECKING:
     from mcp_runtime.app.schemas import Output
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+"""The names of tools that clients should take (2025-11-25, server/tools, "Tool Names")."""
 
 
 class Tool(Function):
@@ -63,6 +67,9 @@ class Tool(Function):
         self._said = said_of(name=self.name, description=description or self.summary, **said)
         if "description" not in self._said:
             self.signature.warn("it has no description; write a docstring, from which models learn its purpose")
+        if not _NAME.fullmatch(self.name):
+            allowed = "1 to 128 of A-Z, a-z, 0-9, _, - and ."
+            self.signature.warn(f"clients may refuse the name {clipped(self.name, 60)!r}; it may have {allowed}")
         returns = self.signature.returns
         self._is_structured = structured and returns not in (MISSING, None, type(None), Any)
         if self._is_structured and not is_plain(returns):
