@@ -128,6 +128,31 @@ async def test_a_refresh_token_that_is_not_repeated_is_kept(server: Protected, i
     assert after["access"] != before["access"]
 
 
+@pytest.mark.parametrize("kind", [FileStore, MemoryStore])
+async def test_an_issuer_that_does_not_answer_holds_up_no_other_server(
+    server: Protected, issuer: Issuer, kind: Any, tmp_path: Path
+) -> None:
+    store = kind() if kind is MemoryStore else kind(tmp_path / "tokens.json")
+    await signed_in(server, issuer, store)
+    is_asked = asyncio.Event()
+    silent = await asyncio.start_server(lambda _reader, _writer: is_asked.set(), "127.0.0.1", 0)
+    document = store.read()
+    (token,) = document["servers"].values()
+    endpoint = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/token"
+    document["servers"]["http://127.0.0.1:1/mcp"] = {**token, "endpoint": endpoint}
+    store.write(document)
+    waiting = [asyncio.create_task(OAuth(store=store).begin("http://127.0.0.1:1/mcp")) for _ in range(2)]
+    await is_asked.wait()
+    assert (await OAuth(store=store).begin(server.url)).token
+    assert await OAuth(store=store).sign_out(server.url)
+    assert not any(each.done() for each in waiting)
+    for each in waiting:
+        each.cancel()
+    await asyncio.wait(waiting)
+    silent.close()
+    assert store.read()["servers"].keys() == {"http://127.0.0.1:1/mcp"}
+
+
 async def test_a_cancelled_call_does_not_lose_a_rotated_token(server: Protected, issuer: Issuer) -> None:
     store = MemoryStore()
     await signed_in(server, issuer, store)

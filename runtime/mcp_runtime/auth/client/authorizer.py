@@ -120,9 +120,9 @@ class Authorizer(ABC):
             AuthorizationError: the store cannot be used.
         """
         key = _key(url)
-        async with self._store.locked():
+        async with self._store.locked(key):
             held = self._load(key)
-            self._write(key, None)
+            await self._write(key, None)
         if held is not None and held.revocation:
             reach, form = Reach(private=held.private, insecure=self._insecure), {"token": held.refresh or held.access}
             with suppress(AuthorizationError):
@@ -168,8 +168,8 @@ class Authorizer(ABC):
             revocation=issuer.revocation,
         )
         found = await self._grant(issuer, blank, reach)
-        async with self._store.locked():
-            self._write(key, found)
+        async with self._store.locked(key):
+            await self._write(key, found)
         return found
 
     async def _refreshed(self, key: str, used: str) -> Token | None:
@@ -177,7 +177,7 @@ class Authorizer(ABC):
         return (await self._refreshing.run(key, lambda: self._refresh(key, used)))[0]
 
     async def _refresh(self, key: str, used: str) -> Token | None:
-        async with self._store.locked():
+        async with self._store.locked(key):
             held = self._load(key)
             if held is not None and held.access != used and held.is_usable:
                 self._held[key] = held
@@ -192,22 +192,24 @@ class Authorizer(ABC):
                     return now
                 if rejected.code not in ("invalid_grant", "invalid_client"):
                     raise
-                self._write(key, replace(held, access="", refresh=""))
+                await self._write(key, replace(held, access="", refresh=""))
                 if rejected.code == "invalid_client":
-                    put(self._store, "clients", held.client.issuer, None)
+                    async with self._store.locked():
+                        put(self._store, "clients", held.client.issuer, None)
                     raise
                 return None
-            self._write(key, found)
+            await self._write(key, found)
             return found
 
     def _load(self, key: str) -> Token | None:
         return read_record(Token, stored(self._store, "servers", key))
 
-    def _write(self, key: str, token: Token | None) -> None:
-        """Store the token for a server, before anything uses it."""
+    async def _write(self, key: str, token: Token | None) -> None:
+        """Store the token for a server, before anything uses it; within the lock of its name."""
         if token is not None and self._given is not None:
             token = replace(token, client=replace(token.client, secret=""))
-        put(self._store, "servers", key, asdict(token) if token else None)
+        async with self._store.locked():
+            put(self._store, "servers", key, asdict(token) if token else None)
         self._held[key] = token
 
     def _kept(self, issuer: str) -> Registered | None:

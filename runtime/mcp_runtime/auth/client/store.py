@@ -5,8 +5,10 @@ import json
 import os
 import tempfile
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -24,8 +26,12 @@ class Store(ABC):
     """Keeps one document: tokens by server, and registrations by issuer. It is secret."""
 
     @abstractmethod
-    def locked(self) -> AbstractAsyncContextManager[None]:
-        """Exclude all other users of the store, those in other processes too, for as long as the context lasts."""
+    def locked(self, name: str = "") -> AbstractAsyncContextManager[None]:
+        """Exclude all other users of the store, those in other processes too, for as long as the context lasts.
+
+        Args:
+            name: excludes only those that lock this name; a server's URL while its issuer, which may be slow, is asked.
+        """
 
     @abstractmethod
     def read(self) -> dict[str, Any]:
@@ -45,12 +51,16 @@ class MemoryStore(Store):
 
     def __init__(self) -> None:
         self._document: dict[str, Any] = {}
-        self._lock = asyncio.Lock()
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     @asynccontextmanager
-    async def locked(self) -> AsyncGenerator[None]:
-        """Exclude other tasks."""
-        async with self._lock:
+    async def locked(self, name: str = "") -> AsyncGenerator[None]:
+        """Exclude other tasks.
+
+        Args:
+            name: excludes only those that lock this name.
+        """
+        async with self._locks[name]:
             yield
 
     def read(self) -> dict[str, Any]:
@@ -78,12 +88,18 @@ class FileStore(Store):
         self.path = Path(path or Path(state) / "mcp-bindgen" / "tokens.json")
 
     @asynccontextmanager
-    async def locked(self) -> AsyncGenerator[None]:
-        """Lock a file beside it, which is never replaced."""
+    async def locked(self, name: str = "") -> AsyncGenerator[None]:
+        """Lock a file beside it, which is never replaced.
+
+        Args:
+            name: excludes only those that lock this name.
+        """
         import fcntl
 
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        part = f".{sha256(name.encode()).hexdigest()[:16]}" if name else ""
+        place = self.path.with_name(f"{self.path.name}{part}.lock")
+        handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             while True:
                 try:
