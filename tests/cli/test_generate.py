@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,25 @@ class TestSources:
         text = (DEFAULT_PLACE / "v2099_01_01" / "__init__.py").read_text("utf-8")
         assert text.startswith(HEADER_MARK)
         assert text.endswith("\nx = 1\n")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and links")
+    @pytest.mark.timeout(30)
+    def test_templates_are_small_regular_files(self, cli: Cli, schema: str) -> None:
+        Path("mine").mkdir()
+        place = Path("mine/class.py.j2")
+        makers: list[Callable[[], object]] = [
+            lambda: os.mkfifo(place),
+            lambda: place.symlink_to("/dev/zero"),
+            place.mkdir,
+            lambda: place.write_bytes(b"x" * 1_000_001),
+            lambda: os.mkfifo("mine/.hidden"),
+        ]
+        for make in makers:
+            make()
+            done = cli("generate", "2099-01-01", "--schema", schema, "--templates", "mine", expect=2)
+            assert ": not a regular file" in done.err.replace("cannot be read: ", "") or ": larger than " in done.err
+            found = next(Path("mine").iterdir())
+            found.rmdir() if found.is_dir() else found.unlink()
 
     def test_a_misspelt_template_is_refused(self, cli: Cli, schema: str) -> None:
         Path("mine").mkdir()

@@ -5,17 +5,28 @@ Steps are calls of Python and C functions, which do not depend on the machine.
 
 import asyncio
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from cProfile import Profile
 from functools import partial
-from typing import Final
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
 
 import pytest
 
 from host.serving import InMemory
+from mcp_bindgen.mock import server as mock_server
 from mcp_bindings import Client
 from mcp_bindings import v2026_07_28 as mcp
+from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.host import Host, allow_all
+from mcp_runtime.middleware import Validate
+from mcp_runtime.testing import connect
+from mcp_runtime.tools.errors import find_mismatch_of
+from mock.locks import tool, write_lock
 from support.hostile_schemas import FAMILIES, SIZE, VALUE, hostile
 from support.schema_functions import EXEMPT, REFUSALS, ROWS, takers
 
@@ -69,31 +80,72 @@ def test_a_hostile_schema_takes_few_steps(family: str) -> None:
 class Hostile(mcp.Server):
     """A server with one tool for each of the families, and a good one."""
 
+    def __init__(self, size: int = 20_000) -> None:
+        self.size = size
+
     async def list_tools(self, params: mcp.PaginatedRequestParams, ctx: mcp.Context) -> mcp.ListToolsResult:
-        schemas = {f"t{number}": hostile(family, 20_000) for number, family in enumerate(FAMILIES)}
+        schemas = {f"t{number}": hostile(family, self.size) for number, family in enumerate(FAMILIES)}
         tools = [
-            {"name": name, "inputSchema": schema} for name, schema in {**schemas, "good": {"type": "object"}}.items()
+            {"name": name, "inputSchema": schema, "outputSchema": schema}
+            for name, schema in {**schemas, "good": {"type": "object"}}.items()
         ]
         return mcp.ListToolsResult.model_validate(
             {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": tools}
         )
 
     async def call_tool(self, params: mcp.CallToolRequestParams, ctx: mcp.Context) -> mcp.CallToolResult:
-        return mcp.CallToolResult(content=[mcp.TextContent(text="called")])
+        return mcp.CallToolResult(content=[mcp.TextContent(text="called")], structured_content=VALUE)
+
+
+async def longest_turn(work: Coroutine[Any, Any, object]) -> int:
+    """Return how many functions the event loop calls at most before it turns to something else."""
+    counts = [0]
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        counts[-1] += event in ("call", "c_call")
+
+    task = asyncio.create_task(work)
+    sys.setprofile(count)
+    try:
+        while not task.done():
+            await asyncio.sleep(0)
+            counts.append(0)
+    finally:
+        sys.setprofile(None)
+    with suppress(*REFUSALS, McpError):
+        await task
+    return max(counts)
 
 
 async def test_a_call_with_a_hostile_schema_does_not_block_the_loop() -> None:
-    """The loop turns while arguments are checked, and the other tools stay usable."""
+    """The other tools stay usable."""
     async with Host([InMemory(name="s", command=("x",), make=Hostile)], Client, policy=allow_all) as host:
         view = host.view()
         assert len(view.tools) == len(FAMILIES) + 1
         assert len(view.for_openai()) == len(view.for_gemini()) == len(view.tools)
-        turns = 0
         for name in view.tools:
-            call = asyncio.create_task(view.call(name, VALUE))
-            while not call.done():
-                await asyncio.sleep(0)
-                turns += 1
-            assert call.result().text()
-        assert turns > 10 * len(view.tools)
+            assert await longest_turn(view.call(name, VALUE)) <= MAX_TURN, name
         assert (await view.call("s__good", {})).text() == "called"
+
+
+@pytest.mark.parametrize("size", [9_000, pytest.param(20_000, marks=pytest.mark.slow)])
+async def test_a_result_with_a_hostile_schema_does_not_block_the_loop(size: int) -> None:
+    """Its checks by generated clients, and by those that validate what no client was generated for."""
+    async with connect(Hostile(size), mcp.Client, options=ClientOptions(middleware=(Validate(),))) as client:
+        await client.list_tools()
+        for number, family in enumerate(FAMILIES):
+            check = find_mismatch_of(json.dumps(hostile(family, size)), VALUE)
+            assert await longest_turn(check) <= MAX_TURN, family
+            work = client.call_tool(name=f"t{number}", arguments={})
+            assert await longest_turn(work) <= MAX_TURN, family
+
+
+@pytest.mark.slow
+async def test_a_mock_with_a_hostile_schema_does_not_block_the_loop(tmp_path: Path) -> None:
+    families = [family for family in FAMILIES if family != "one big number"]  # which no lock contains
+    schemas = {f"t{number}": hostile(family, 20_000) for number, family in enumerate(families)}
+    lock = write_lock(tmp_path, *(tool(name, schema, schema) for name, schema in schemas.items()))
+    async with connect(mock_server(lock=lock), mcp.Client) as client:
+        for number, family in enumerate(families):
+            work = client.call_tool(name=f"t{number}", arguments=VALUE)
+            assert await longest_turn(work) <= MAX_TURN, family

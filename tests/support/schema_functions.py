@@ -1,6 +1,7 @@
 """The public functions that take a peer's schema, found by their signatures, and how the tests call each of them."""
 
 import ast
+import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -80,10 +81,12 @@ ROWS: Final[Mapping[str, Use]] = {
     "mcp_runtime.json_schema.keywords:malformed": malformed,
     "mcp_runtime.json_schema.meter:KeywordMeter": lambda s: KeywordMeter(s, 50_000, float("inf")),
     "mcp_runtime.tools.errors:compile_schema": lambda s: errors.compile_schema(json.dumps(s)),
+    "mcp_runtime.tools.errors:find_mismatch_of": lambda s: asyncio.run(errors.find_mismatch_of(json.dumps(s), VALUE)),
     "mcp_runtime.tools.errors:mismatch_of": lambda s: errors.mismatch_of(json.dumps(s), VALUE),
     "mcp_bindgen.check.arguments:Arguments": _arguments,
     "mcp_bindgen.check.arguments:Validator": lambda s: [*map(Validator(s).mismatch, [VALUE] * 20)],
     "mcp_bindgen.live.arguments:parse_arguments": lambda s: parse_arguments({"name": "t", "inputSchema": s}, ["x={}"]),
+    "mcp_bindgen.mock.lock:Answers.answer": lambda s: _answers(s).answer(_tool(s), {}),
     "mcp_bindgen.mock.lock:Answers.mismatch": lambda s: _answers(s).mismatch(_tool(s), VALUE),
     "mcp_bindgen.mock.lock:Answers.result": lambda s: _answers(s).result(_tool(s), {}),
     "mcp_bindgen.tool_clients.keywords:default": keywords.default,
@@ -114,6 +117,7 @@ EXEMPT: Final[Mapping[str, str]] = {
     "mcp_runtime.host.dialects.reading:properties_of": _INNER,
     "mcp_runtime.host.dialects.reading:types": _INNER,
     "mcp_runtime.tools.errors:compiled": _INNER,
+    "mcp_runtime.tools.errors:unblocking": _INNER,
     "mcp_bindgen.check.probe:ToolOptions.arguments": _INNER,
     "mcp_bindgen.check.probe:ToolOptions.wants": "it reads the name and the annotations",
     "mcp_bindgen.check.probes.tasks:call_as_task": "it reads the name",

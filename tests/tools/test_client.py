@@ -2,8 +2,9 @@
 
 import inspect
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -302,16 +303,21 @@ class TestDrift:
                 await tools.wipe()
         assert any(isinstance(error, ToolDrift) for error in talking.errors)
 
-    async def test_a_list_that_never_ends_is_an_error(self, module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize(
+        ("cursors", "problem"), [(["again"] * 2, "a cursor was"), (map(str, count()), "100 pages")]
+    )
+    async def test_a_list_that_never_ends_is_an_error(
+        self, module: Any, monkeypatch: pytest.MonkeyPatch, cursors: Iterable[str], problem: str
+    ) -> None:
         weather = Weather()
-        server = weather.server("2024-11-05")
+        server, following = weather.server("2024-11-05"), iter(cursors)
 
         async def endless(params: object, ctx: object) -> v2024_11_05.ListToolsResult:
-            return v2024_11_05.ListToolsResult(tools=[], next_cursor="again")
+            return v2024_11_05.ListToolsResult(tools=[], next_cursor=next(following))
 
         monkeypatch.setattr(server.__class__, "list_tools", staticmethod(endless))
         async with talk(server) as talking:
-            with pytest.raises(McpError, match="a cursor was repeated"):
+            with pytest.raises(McpError, match=problem):
                 await module.WeatherTools(talking.client).check_drift()
 
     def test_runtime_and_generator_compute_the_same_digest(self) -> None:

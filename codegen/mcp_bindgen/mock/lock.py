@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.check.arguments import Validator
@@ -55,12 +56,19 @@ class Answers:
         self._examples = examples
         self._seed = seed
         self._validators: dict[tuple[str, str], Validator] = {}
+        self._lock = Lock()
 
     def mismatch(self, tool: Tool, value: Any, schema: str = "inputSchema") -> str:
         """Return why a value is not valid; empty if it is, or if the schema cannot be used."""
         validator = self._validator(tool, schema)
         validator.restart()
         return validator.mismatch(value) or ""
+
+    def answer(self, tool: Tool, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return why arguments are not valid, or else the result; one thread at a time does this."""
+        with self._lock:
+            reason = self.mismatch(tool, arguments)
+            return reason, {} if reason else self.result(tool, arguments)
 
     def result(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of a call, keyed by wire names."""
@@ -166,6 +174,7 @@ def lock_server(lock: Path, *, seed: int = 0, examples: Path | None = None, pack
     Raises:
         InputError: a file cannot be used.
     """
+    from mcp_runtime.core.connection.background import THREADS
     from mcp_runtime.core.errors import PeerError
     from mcp_runtime.core.protocol.dispatch import Side
     from mcp_runtime.core.protocol.jsonrpc import INVALID_PARAMS
@@ -195,12 +204,13 @@ def lock_server(lock: Path, *, seed: int = 0, examples: Path | None = None, pack
         if tool is None:
             raise PeerError(INVALID_PARAMS, f"Unknown tool: {clip(params.name, 100)}")
         arguments: dict[str, Any] = params.model_dump(mode="json").get("arguments") or {}
-        if reason := answers.mismatch(tool, arguments):
+        reason, result = await THREADS.run(answers.answer, tool, arguments)
+        if reason:
             text = f"Invalid arguments for tool {tool.name}: {reason}"
             if ctx.requester.revision < INVALID_INPUT_IN_RESULT:
                 raise PeerError(INVALID_PARAMS, text)
             return complete({**as_result(text), "isError": True})
-        return complete(answers.result(tool, arguments))
+        return complete(result)
 
     bindings = own_package(package) if package else package_of(revisions()[-1])
     server: ServerHandlers = type("Mock", (bindings.Server,), {"list_tools": list_tools, "call_tool": call_tool})()

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, Literal
 
-from mcp_runtime.core.connection.background import THREADS
 from mcp_runtime.core.errors import ConnectionClosed, McpError, clipped
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.options import CallOptions
@@ -25,14 +24,10 @@ from mcp_runtime.host.dialects.reading import Inexpressible
 from mcp_runtime.host.dialects.restoring import restore
 from mcp_runtime.host.policy import Policy, Refused, ToolCall
 from mcp_runtime.host.results import HostResult
-from mcp_runtime.json_schema.check import MAX_SECONDS, Check, ExhaustedSchema, UnusableSchema
-from mcp_runtime.tools.errors import compile_schema, compiled, find_mismatch
+from mcp_runtime.json_schema.check import Check, ExhaustedSchema, UnusableSchema
+from mcp_runtime.tools.errors import find_mismatch, unblocking
 
 _log: Final = logging.getLogger("mcp_runtime.host")
-_SHORT: Final = 10_000
-"""The length of a schema, in characters, up to which arguments are checked without a thread."""
-_BRIEF: Final = 0.01
-"""How many seconds of CPU time a check may block the event loop; beyond that it runs in a thread."""
 _ANYTHING: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 """The schema of any arguments, as every provider takes it."""
 _AGAIN: Final = 30.0
@@ -139,11 +134,8 @@ class View:
         """Return arguments as the tool accepts them, or what is wrong with them."""
         if not is_object(given):
             return "they must be an object"
-        if len(tool.schema_text) <= _SHORT:
-            with suppress(ExhaustedSchema):
-                return _fitting(tool, given, compiled(tool.schema_text), _BRIEF)
         try:
-            return await THREADS.run(_fitting_slowly, tool, given)
+            return await unblocking(tool.schema_text, partial(_fitting, tool, given))
         except ExhaustedSchema as error:
             return f"the tool cannot be used, since they cannot be checked: {error}"
 
@@ -231,10 +223,6 @@ def _fitting(tool: HostTool, given: Any, check: Check | UnusableSchema, seconds:
     restored = restore(tool.input_schema, given, seconds)
     wrong = find_mismatch(check, restored, seconds)
     return restored if wrong is None else f"{wrong.pointer or 'at the top'}: {wrong.reason}"
-
-
-def _fitting_slowly(tool: HostTool, given: Any) -> dict[str, Any] | str:
-    return _fitting(tool, given, compile_schema(tool.schema_text), MAX_SECONDS)
 
 
 def _failed(name: str, text: str, error: Exception | None = None) -> HostResult:

@@ -279,9 +279,13 @@ class _Evaluator:
 
         def counted(validator: Any, argument: Any, instance: Any, schema: Any) -> Iterator[Any]:
             meter.keyword(name, argument, instance)
-            for error in keyword(validator, argument, instance, schema) or ():
-                meter.error(argument, instance)
-                yield error
+            meter.enter()
+            try:
+                for error in keyword(validator, argument, instance, schema) or ():
+                    meter.error(argument, instance)
+                    yield error
+            finally:
+                meter.leave()
 
         return counted
 

@@ -21,6 +21,9 @@ _BLIND: Final = 16
 """After how many steps the clock is read again, which takes as long as a fifth of a step."""
 _PER_VALUE: Final = 8
 """How many more steps a validation may take per value in what it validates."""
+MAX_NESTED: Final = 150
+"""How many keywords may be evaluated within each other, which takes four times as many calls of functions: where
+Python's own limit is met, the library may panic instead of raising RecursionError."""
 _LIGHT: Final = 20
 """How many properties or items an evaluator visits, or prints, in one step."""
 _COMPARED: Final = 2
@@ -97,13 +100,14 @@ class KeywordMeter(Meter):
         self._weights: dict[int, int] = {}
         self._size = self._weigh(schema, self._weights)
         self._own: dict[int, int] = {}
+        self._nested = 0
 
     def start(self, value: Any, *, is_whole: bool) -> None:
         """Begin the validation of a value, which must live until the next one begins; raises TooManySteps.
 
         A whole value may take more steps the larger it is. Its parts may not: they are validated again and again.
         """
-        self._own = {}
+        self._own, self._nested = {}, 0
         weight = self._weigh(value, self._own)
         if is_whole:
             self._left += min(weight * _PER_VALUE, MAX_STEPS)
@@ -126,6 +130,20 @@ class KeywordMeter(Meter):
                 steps = len(argument) if isinstance(argument, _HOLDERS) else 0
                 steps = 1 + (steps + (len(instance) if isinstance(instance, _HOLDERS) else 0)) // _LIGHT
         self.spend(steps)
+
+    def enter(self) -> None:
+        """Begin what is within a keyword.
+
+        Raises:
+            RecursionError: too many keywords are within each other.
+        """
+        self._nested += 1
+        if self._nested > MAX_NESTED:
+            raise RecursionError
+
+    def leave(self) -> None:
+        """End what is within a keyword."""
+        self._nested -= 1
 
     def error(self, argument: Any, instance: Any) -> None:
         """Count an error, whose text contains the value and what is expected."""

@@ -19,6 +19,7 @@ from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
 from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.tools.errors import (
+    MAX_EMPTY,
     Drift,
     EndlessList,
     ToolArgumentError,
@@ -28,6 +29,7 @@ from mcp_runtime.tools.errors import (
     ToolRefused,
     UnknownTool,
     adapter_of,
+    find_mismatch_of,
     first_fault,
     mismatch_of,
     structured_of,
@@ -128,15 +130,8 @@ class Tool(Generic[T]):
         Raises:
             ToolArgumentError: they do not match the tool's schema.
         """
-        # Check and send what was given, since a model may read it as something else.
-        given = self._checked(dict(arguments))
-        if self.input is None:
-            return given
-        try:
-            adapter_of(self.input).validate_json(json.dumps(given))
-        except ValidationError as error:
-            raise ToolArgumentError(self.name, *first_fault(error, given)) from None
-        return given
+        given = dict(arguments)
+        return _typed(self, given, mismatch_of(self.input_schema, given))
 
     def build(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Build the arguments from Python values; None and `ABSENT` are omitted where they mean absent.
@@ -151,10 +146,12 @@ class Tool(Generic[T]):
         try:
             params = model(**values)
         except ValidationError as error:
-            fields = model.model_fields
-            by_wire = {fields[name].alias or name: value for name, value in values.items()}
+            by_wire = {model.model_fields[name].alias or name: value for name, value in values.items()}
             raise ToolArgumentError(self.name, *first_fault(error, by_wire)) from None
-        return self._checked(params.model_dump(mode="json"))
+        given = params.model_dump(mode="json")
+        if (mismatch := mismatch_of(self.input_schema, given)) is not None:
+            raise ToolArgumentError(self.name, *mismatch)
+        return given
 
     def read(self, structured: Any) -> T:
         """Return structured content as the tool's output type, unwrapped if the server wraps it.
@@ -165,26 +162,40 @@ class Tool(Generic[T]):
         Raises:
             ToolOutputError: it does not match the tool's schema.
         """
-        if self.output is None:
-            return cast(T, None)
-        if self.bare:
-            structured = {"result": structured}
-        elif not isinstance(structured, dict):
-            raise ToolOutputError(self.name, "", "the tool declares structured content, but the result has none")
-        mismatch = mismatch_of(self.output_schema, structured)
-        if mismatch is not None:
-            raise ToolOutputError(self.name, *mismatch)
-        try:
-            found = adapter_of(self.output).validate_json(json.dumps(structured))
-        except ValidationError as error:
-            raise ToolOutputError(self.name, *first_fault(error, structured)) from None
-        return cast(T, getattr(found, self.wrapped) if self.wrapped else found)
+        structured = _boxed(self, structured)
+        return _read(self, structured, mismatch_of(self.output_schema, structured))
 
-    def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        mismatch = mismatch_of(self.input_schema, arguments)
-        if mismatch is not None:
-            raise ToolArgumentError(self.name, *mismatch)
-        return arguments
+
+def _typed(tool: Tool[Any], given: dict[str, Any], mismatch: tuple[str, str] | None) -> dict[str, Any]:
+    # Check and send what was given, since a model may read it as something else.
+    if mismatch is not None:
+        raise ToolArgumentError(tool.name, *mismatch)
+    if tool.input is None:
+        return given
+    try:
+        adapter_of(tool.input).validate_json(json.dumps(given))
+    except ValidationError as error:
+        raise ToolArgumentError(tool.name, *first_fault(error, given)) from None
+    return given
+
+
+def _boxed(tool: Tool[Any], structured: Any) -> Any:
+    boxed: object = {"result": structured} if tool.bare else structured
+    if tool.output is not None and not isinstance(boxed, dict):
+        raise ToolOutputError(tool.name, "", "the tool declares structured content, but the result has none")
+    return cast(Any, boxed)
+
+
+def _read(tool: Tool[T], structured: Any, mismatch: tuple[str, str] | None) -> T:
+    if tool.output is None:
+        return cast(T, None)
+    if mismatch is not None:
+        raise ToolOutputError(tool.name, *mismatch)
+    try:
+        found = adapter_of(tool.output).validate_json(json.dumps(structured))
+    except ValidationError as error:
+        raise ToolOutputError(tool.name, *first_fault(error, structured)) from None
+    return cast(T, getattr(found, tool.wrapped) if tool.wrapped else found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,10 +259,9 @@ class ToolClient:
             ToolArgumentError: the arguments do not match its schema.
             ToolError: the tool ran and failed.
         """
-        tool = self.__tools__.get(name)
-        if tool is None:
+        if (tool := self.__tools__.get(name)) is None:
             raise UnknownTool(type(self).__name__, name, self.__tools__)
-        return await self._send(tool, tool.check(arguments), options)
+        return await self._call_checked(tool, dict(arguments), options)
 
     async def check_drift(self) -> Drift:
         """Fetch the server's tools, and return how they differ from those of the contract."""
@@ -272,7 +282,11 @@ class ToolClient:
 
     async def _call_with(self, tool: Tool[T], arguments: Any, options: CallOptions | None) -> ToolResult[T]:
         given = dict(arguments) if tool.input is None else adapter_of(tool.input).dump_python(arguments, mode="json")
-        return await self._send(tool, tool.check(given), options)
+        return await self._call_checked(tool, given, options)
+
+    async def _call_checked(self, tool: Tool[T], given: dict[str, Any], options: CallOptions | None) -> ToolResult[T]:
+        mismatch = await find_mismatch_of(tool.input_schema, given)
+        return await self._send(tool, _typed(tool, given, mismatch), options)
 
     async def _send(self, tool: Tool[T], arguments: dict[str, Any], options: CallOptions | None) -> ToolResult[T]:
         if self._allow is not None and not self._allow(tool):
@@ -287,7 +301,8 @@ class ToolClient:
         if result.is_error:
             raise ToolError(tool.name, content, structured)
         try:
-            data = tool.read(structured)
+            boxed = _boxed(tool, structured)
+            data = _read(tool, boxed, await find_mismatch_of(tool.output_schema, boxed))
         except ToolOutputError as error:
             error.content = content
             raise
@@ -352,7 +367,7 @@ async def list_items(
     required = client.connection.request_meta()
     given: dict[str, Any] = {"_meta": dict(required)} if required else {}
     seen: set[str] = set()
-    count = 0
+    count = empty = 0
     while True:
         found: Page = await client.connection.request(method, method.params.build(given), None)
         page = found.model_dump(mode="json")
@@ -363,11 +378,13 @@ async def list_items(
             if count > MAX_TOOLS:
                 raise McpError(f"{name}: more than {MAX_TOOLS} {items}")
             yield item
+        empty = 0 if page[items] else empty + 1
         following = page.get("nextCursor")
         if following is None:
             return
-        if following in seen:
-            raise EndlessList(f"{name}: a cursor was repeated, so the list would never end")
+        if following in seen or empty >= MAX_EMPTY:
+            reason = "a cursor was repeated" if following in seen else f"{empty} pages in a row are empty"
+            raise EndlessList(f"{name}: {reason}, so the list would never end")
         seen.add(following)
         given["cursor"] = following
 

@@ -1,14 +1,16 @@
 """Errors of tool calls, differences between tools and the contract, and where values differ from a schema."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from mcp_runtime.core.connection.background import THREADS
 from mcp_runtime.core.errors import McpError, clipped
 from mcp_runtime.core.json.values import spell_pointer
 from mcp_runtime.core.model import ABSENT
@@ -16,6 +18,15 @@ from mcp_runtime.core.protocol.validation import locate
 
 if TYPE_CHECKING:
     from mcp_runtime.json_schema.check import Check, Mismatch, UnusableSchema
+
+T = TypeVar("T")
+
+MAX_EMPTY: Final = 100
+"""How many pages of a list may be empty in a row."""
+_SHORT: Final = 10_000
+"""The length of a schema, in characters, up to which values are checked without a thread."""
+BRIEF: Final = 0.01
+"""How many seconds of CPU time a check may block the event loop; beyond that it runs in a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,15 +169,38 @@ def mismatch_of(schema: str, value: Any) -> tuple[str, str] | None:
 
     A value that takes too many steps to check does not match.
     """
-    if not schema:
-        return None
+    return _mismatch(value, compiled(schema)) if schema else None
+
+
+async def find_mismatch_of(schema: str, value: Any) -> tuple[str, str] | None:
+    """Return the same without blocking the event loop."""
+    return await unblocking(schema, partial(_mismatch, value)) if schema else None
+
+
+def _mismatch(value: Any, check: "Check | UnusableSchema", seconds: float | None = None) -> tuple[str, str] | None:
     from mcp_runtime.json_schema.check import ExhaustedSchema
 
     try:
-        mismatch = find_mismatch(compiled(schema), value)
+        mismatch = find_mismatch(check, value, seconds)
     except ExhaustedSchema as error:
+        if seconds == BRIEF:
+            raise
         return "", f"cannot be checked: {error}"
     return (mismatch.pointer, mismatch.reason) if mismatch else None
+
+
+async def unblocking(schema: str, work: "Callable[[Check | UnusableSchema, float], T]") -> T:
+    """Do work with a peer's schema, given as text: at once if it takes little time, or else in a thread.
+
+    Raises:
+        ExhaustedSchema: the work raises it, also with the time that it has in a thread.
+    """
+    from mcp_runtime.json_schema.check import MAX_SECONDS, ExhaustedSchema
+
+    if len(schema) <= _SHORT:
+        with suppress(ExhaustedSchema):
+            return work(compiled(schema), BRIEF)
+    return await THREADS.run(lambda: work(compile_schema(schema), MAX_SECONDS))
 
 
 def find_mismatch(check: "Check | UnusableSchema", value: Any, seconds: float | None = None) -> "Mismatch | None":

@@ -119,7 +119,6 @@ class TaskExchange(Exchange):
         self.requester, self.id = connection.requester, exchange.id
         # The task may do no more than its request.
         self.principal, self.scopes = exchange.principal, exchange.scopes
-        connection.channels.main.need(self.scopes)
         self.method, self.params = exchange.method, exchange.params
         # The params are needed for as long as the task runs.
         self.held, exchange.held = exchange.held, None
