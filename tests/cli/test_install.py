@@ -53,6 +53,49 @@ def test_an_entry_joins_those_that_a_configuration_has(server: Path, cli: Cli) -
     assert servers["remote"] == {"type": "http", "url": "https://mcp.example.com/mcp"}
 
 
+PLACES = {
+    "claude-code": (".mcp.json", "mcpServers"),
+    "cursor": ("home/.cursor/mcp.json", "mcpServers"),
+    "gemini-cli": ("home/.gemini/settings.json", "mcpServers"),
+    "vscode": (".vscode/mcp.json", "servers"),
+}
+
+
+@pytest.mark.parametrize("client", PLACES)
+def test_a_client_gets_the_entry_in_its_place_and_form(
+    client: str, server: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.setenv("HOME", str(server.parent / "home"))
+    place, key = PLACES[client]
+    cli("install", server, "--client", client)
+    cli("install", "https://mcp.example.com/mcp", "--name", "team", "--client", client)
+    found = json.loads(Path(place).read_text())[key]
+    assert found["shop"]["args"][-1] == str(server)
+    assert found["shop"].get("type") == ("stdio" if client == "vscode" else None)
+    url = "https://mcp.example.com/mcp"
+    assert found["team"] == ({"httpUrl": url} if client == "gemini-cli" else {"type": "http", "url": url})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "import surely_not_there", "app = 5", "raise SystemExit(3)", "def f(:", "from mcp_bindings import Nothing"],
+)
+def test_a_server_that_cannot_start_is_not_installed(text: str, server: Path, cli: Cli) -> None:
+    server.write_text(text)
+    assert "is not installed, since it cannot start" in cli("install", server, "--client", "claude-code", expect=2).err
+    assert not Path(".mcp.json").exists()
+
+
+def test_what_a_client_cannot_do_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    monkeypatch.setenv("HOME", str(server.parent / "home"))
+    url = ("install", "https://mcp.example.com/mcp", "--client", "claude-desktop")
+    assert "claude-desktop reads no URLs" in cli(*url, expect=2).err
+    assert "use only one of" in cli("install", server, "--client", "cursor", "--config", "x.json", expect=2).err
+    cli("install", server, "--client", "claude-desktop")
+    [written] = (server.parent / "home").rglob("claude_desktop_config.json")
+    assert [*json.loads(written.read_text())["mcpServers"]] == ["shop"]
+
+
 def test_a_configuration_that_does_not_exist_is_made(server: Path, cli: Cli) -> None:
     cli("install", server, "--key", "servers", "--config", "mcp.json")
     assert [*json.loads(Path("mcp.json").read_text())["servers"]] == ["shop"]

@@ -1,6 +1,8 @@
 """`mcp-bindgen run`: serve what a file defines, as ``python -m mcp_runtime`` does, and restart it when files change."""
 
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 
 
@@ -21,6 +23,18 @@ def split_target(target: str) -> tuple[Path, str]:
     from mcp_runtime.app import program
 
     return program.split_target(target)
+
+
+def why_unusable(target: str) -> str:
+    """Load a file as `run` does, and return why it cannot be served; empty if it can."""
+    from mcp_runtime.app import program
+
+    try:
+        with redirect_stdout(sys.stderr):
+            program.load_server(target)
+    except program.Unusable as error:
+        return str(error)
+    return ""
 
 
 def _serve_reloading(path: Path, arguments: Sequence[str], http: bool) -> None:
