@@ -137,7 +137,7 @@ WAYS: Final = (
         is_new=True,
         serve=_lasting,
     ),
-    Way("answer to a question", steps.answers, ("core/connection/calls.py:Asked.refused",)),
+    Way("answer to a question", steps.answers, ("core/connection/calls.py:Pending.refused",)),
     Way("answer to a question of a task", steps.answers_task),
     Way("retry with an answer", steps.retries, ("core/connection/calls.py:Call.resume",)),
     Way("retry to another connection", steps.retries, serve=_shared),

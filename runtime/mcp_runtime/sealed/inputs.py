@@ -20,7 +20,7 @@ from mcp_runtime.core.handlers import Context
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, request_of
 from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.jsonrpc import INTERNAL_ERROR
-from mcp_runtime.sealed.replay import Record, Run
+from mcp_runtime.sealed.replay import Record, Replay
 from mcp_runtime.sealed.seal import Seal, Unsealable
 
 KEY_BYTES: Final = 32
@@ -150,7 +150,7 @@ class SealedInputs:
         self._name = name
         self._settings = settings
         self._seal = Seal(settings.keys)
-        self._runs: dict[Call, Run] = {}
+        self._runs: dict[Call, Replay] = {}
 
     def install(self) -> None:
         """Make the handlers registered so far replay what is recorded."""
@@ -197,7 +197,7 @@ class SealedInputs:
     def _replaying(self, handler: Handler) -> Handler:
         async def replay(params: Any, ctx: Context[Any]) -> Any:
             exchange = ctx.exchange
-            run = Run(exchange, await self._recorded(exchange))
+            run = Replay(exchange, await self._recorded(exchange))
             self._runs[exchange] = run
             task = asyncio.ensure_future(handler(params, ctx))
             try:
@@ -254,7 +254,7 @@ class SealedInputs:
             raise unknown_state()
         return record
 
-    def _asked(self, run: Run, exchange: Exchange) -> Any:
+    def _asked(self, run: Replay, exchange: Exchange) -> Any:
         """Return the result that asks the client.
 
         Raises:

@@ -86,7 +86,7 @@ class Record:
         return cls(call, rounds, until, {key: Asked(*asked) for key, asked in questions.items()}, results)
 
 
-class Run:
+class Replay:
     """One run of a handler.
 
     Args:

@@ -293,7 +293,7 @@ class TaggedStreams(Protocol):
         ...
 
 
-class Asked(SentCall):
+class Pending(SentCall):
     """A request of this side, and the caller that waits for its answer.
 
     Attributes:

@@ -11,9 +11,9 @@ from mcp_runtime.core.connection.base import BaseConnection
 from mcp_runtime.core.connection.calls import (
     CURRENT,
     AnyMiddleware,
-    Asked,
     Call,
     Lasting,
+    Pending,
     first_timeout,
     through,
     times_of,
@@ -124,7 +124,7 @@ class Outbound:
         return cast("T", result)
 
     async def _resume(
-        self, interim: Interim, call: Asked, params: Any, rounds: int, whole: asyncio.Timeout | None
+        self, interim: Interim, call: Pending, params: Any, rounds: int, whole: asyncio.Timeout | None
     ) -> Any:
         """Continue a call from a result that is not the usual one."""
         method, times = call.method, interim.times
@@ -180,11 +180,11 @@ class Outbound:
             if not call.future.done():
                 call.future.set_result(None)
 
-    def find(self, id_: Id) -> Asked | None:
+    def find(self, id_: Id) -> Pending | None:
         """Return an open request of this side."""
-        return cast("Asked | None", self._connection.session.outgoing.get(id_))
+        return cast("Pending | None", self._connection.session.outgoing.get(id_))
 
-    def _cancel(self, call: Asked, reason: str | None) -> None:
+    def _cancel(self, call: Pending, reason: str | None) -> None:
         connection = self._connection
         self.deadlines.drop(call.id)
         connection.log_limited(logging.INFO, "%s %r was cancelled: %s", call.name, call.id, clipped(reason or "-"))
@@ -198,7 +198,7 @@ class Outbound:
         type_: WireType[T],
         options: CallOptions,
         whole: asyncio.Timeout | None,
-    ) -> Asked:
+    ) -> Pending:
         """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
         connection = self._connection
         self._channels.check_open()
@@ -215,7 +215,7 @@ class Outbound:
         encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
             encoded = jsonrpc.with_progress_token(encoded, connection.session.next_id)
-        call = Asked(method, type_, connection.loop.create_future(), options=options, channel=channel, whole=whole)
+        call = Pending(method, type_, connection.loop.create_future(), options=options, channel=channel, whole=whole)
         if (
             connection.side is Side.SERVER
             and exchange is not None
@@ -285,7 +285,7 @@ class Outbound:
 
     def take_result(self, result: Result, text: bytes) -> Outcome:
         """Pass a result to its caller."""
-        call: Asked = result.call
+        call: Pending = result.call
         times = self.deadlines.drop(call.id)
         if call.future.done():
             return ANSWER
@@ -306,7 +306,7 @@ class Outbound:
     def take_failure(self, failure: Failure) -> None:
         """Pass an error to the caller that waits for a result."""
         binding, wire, code = self._connection.requester.binding, self._connection.requester.wire, failure.code
-        call: Asked = failure.call
+        call: Pending = failure.call
         if wire is not None:
             code = wire.incoming_code(code, call.name, failure.data)
         error = (binding.error if binding else PeerError)(code, failure.message, failure.data)
@@ -316,7 +316,7 @@ class Outbound:
     def take_progress(self, progressed: Progressed) -> None:
         """Pass a progress report to the caller that waits for the result, and extend its timeout."""
         call = progressed.call
-        if isinstance(call, Asked):
+        if isinstance(call, Pending):
             listener, name = call.options.progress, call.name
             self._renew(call)
         else:
@@ -331,7 +331,7 @@ class Outbound:
         """End a request, which is no longer booked, with an error."""
         if call is not None:
             self.deadlines.drop(call.id)
-            future = cast("Asked", call).future
+            future = cast("Pending", call).future
             if not future.done():
                 future.set_exception(error)
 
@@ -384,7 +384,7 @@ class Outbound:
             self._cancel(call, f"no answer within {call.limit:g} s")
             self.fail(call, RequestTimeout(call.name, call.limit))
 
-    def _renew(self, call: Asked) -> None:
+    def _renew(self, call: Pending) -> None:
         """Restart the timeout, but never beyond the maximum since the request began."""
         timeout, max_time = times_of(call.options, self._connection.limits)
         before = self.deadlines.get(call.id)

@@ -65,22 +65,28 @@ class Requesters:
 
     def over(self, request: Request, channel: Channel) -> Requester:
         """Return the sender of a request that came over a channel; raises like `of`."""
-        return self.of(request, channel.principal, channel.headers)
+        return self.of(request, meta_of(request.params), channel.principal, channel.headers)
 
-    def of(self, request: Request, principal: Principal | None, headers: Mapping[str, str] = NO_HEADERS) -> Requester:
+    def of(
+        self,
+        request: Request,
+        meta: Mapping[str, Any],
+        principal: Principal | None,
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> Requester:
         """Return the sender of a request; the same object for requests with the same sender information.
 
         Progress tokens and trace contexts do not distinguish senders; what the transport knows of them does.
 
         Args:
             request: the request; refused unless it is of the modern era.
+            meta: its `_meta`.
             principal: the authenticated sender; None if unknown.
             headers: what else the transport knows of the sender.
 
         Raises:
             PeerError: the revision is not supported, or the sender information is not valid.
         """
-        meta = meta_of(request.params)
         if modern.VERSION not in meta:
             raise self._stray(request)
         sender: _Sender = (

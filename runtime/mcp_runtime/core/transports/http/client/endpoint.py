@@ -193,14 +193,14 @@ class Endpoint:
             TransportError: the server cannot be reached, or the connection was lost.
         """
         session = "" if mirrored is not None else self.session
-        headers = {**self._headers, "accept": accept, **({VERSION: self.version} if self.version else {})}
-        if content is not None:
-            headers["content-type"] = "application/json"
-        if session:
-            headers[SESSION] = session
-        if last_event_id:
-            headers["last-event-id"] = last_event_id
-        headers |= mirrored or {}
+        own = {
+            "accept": accept,
+            VERSION: self.version,
+            "content-type": "" if content is None else "application/json",
+            SESSION: session,
+            "last-event-id": last_event_id,
+        }
+        headers = {**self._headers, **{name: value for name, value in own.items() if value}, **(mirrored or {})}
         signing = await self._authorizer.begin(self._resource) if self._authorizer is not None else None
         url, redirected = self._url, 0
         try:
@@ -224,15 +224,18 @@ class Endpoint:
                     refused = await self._refusal(response, session)
                 if signing is None or not await renewed(signing, response, address, self.patience, may_ask=may_ask):
                     raise refused
-        except httpx2.SSEError as error:
-            raise Refused(f"{self.shown}: {clipped(str(error))}") from error
-        except httpx2.ConnectError as error:
-            reason = f"cannot connect ({clipped(str(error))}); check the URL, and that the server is running"
-            raise TransportError(f"{self.shown}: {reason}") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            reason = str(error) or type(error).__name__
-            raise TransportError(f"{self.shown}: {clipped(reason)}") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.SSEError) as error:
+            raise self._failure(error) from error
         raise Refused(f"{self.shown} redirects too many times")
+
+    def _failure(self, error: Exception) -> TransportError:
+        """Return what an error of the client library means."""
+        if isinstance(error, httpx2.SSEError):
+            return Refused(f"{self.shown}: {clipped(str(error))}")
+        reason = clipped(str(error) or type(error).__name__)
+        if isinstance(error, httpx2.ConnectError):
+            reason = f"cannot connect ({clipped(str(error))}); check the URL, and that the server is running"
+        return TransportError(f"{self.shown}: {reason}")
 
     async def post(self, message: bytes) -> None:
         """Send a message that needs no answer; raises what `request` does."""

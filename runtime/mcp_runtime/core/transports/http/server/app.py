@@ -2,12 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handshake.server import by_era
-from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol import jsonrpc, modern
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.protocol.jsonrpc import Fault
@@ -188,9 +187,9 @@ class HttpApp(Application):
                 return None
         else:
             value = jsonrpc.parse(body)
-        if not is_object(value) or "method" not in value:
+        if not isinstance(value, dict) or "method" not in value:
             raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
-        return value
+        return cast("dict[str, Any]", value)
 
     async def _post_modern(self, value: dict[str, Any], body: bytes, request: HttpRequest) -> None:
         if self.is_stopping:

@@ -198,9 +198,8 @@ async def read_body(receive: Receive, headers: Headers, peer: str | None, arrivi
         raise TooLarge(max_bytes)
     if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
         raise Refusal(Case.ENCODING)
-    if not arriving.count.has_room(peer):
+    if not arriving.count.take(peer):
         raise Refusal(Case.ARRIVING, headers=_CLOSE)
-    arriving.count.add(peer, 1)
     try:
         with arriving.time():
             return await _all_parts(receive, peer, arriving)

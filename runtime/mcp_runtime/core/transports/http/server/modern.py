@@ -174,12 +174,12 @@ class ModernEndpoint(Owner):
         Raises:
             PeerError: they do not match, or the sender information is not valid.
         """
-        sent = texts_of(headers)
-        revision: Any = meta_of(request.params).get(modern.VERSION)
+        sent, meta = texts_of(headers), meta_of(request.params)
+        revision: Any = meta.get(modern.VERSION)
         if isinstance(revision, str) and sent.get(mirrored.VERSION) != revision:
             named = f"_meta of the body names {revision[:64]!r}"
             raise _mismatch("MCP-Protocol-Version", sent.get(mirrored.VERSION), named)
-        requester = self._requesters.of(request, sender.principal)
+        requester = self._requesters.of(request, meta, sender.principal)
         if sent.get(mirrored.METHOD) != request.method:
             named = f"the method of the body is {request.method[:64]!r}"
             raise _mismatch("Mcp-Method", sent.get(mirrored.METHOD), named)
