@@ -18,7 +18,7 @@ from support.mutants import Json, is_list, is_object, listed, references
 TO_SERVER, TO_CLIENT = "client to server", "server to client"
 UNIONS = {TO_SERVER: ("ClientRequest", "ClientNotification"), TO_CLIENT: ("ServerRequest", "ServerNotification")}
 BACK = {TO_SERVER: TO_CLIENT, TO_CLIENT: TO_SERVER}
-TAGS = {"InputRequiredResult": "input_required", "CreateTaskResult": "task"}
+TAGS = {"InputRequiredResult": "input_required"}
 MAX_DEPTH = 7
 DRAWS = 24
 """How many messages are drawn from one part of the protocol."""
@@ -95,13 +95,10 @@ class Side:
         return str(node.get("const") or TAGS.get(name, "complete"))
 
     def _makes_tasks(self, message: str) -> bool:
-        """Whether a request may be answered with a task, in a revision whose results have no tag: its params ask."""
-        tagged = "resultType" in self.all.get("Result", {}).get("properties", {})
+        """Whether a request may be answered with a task: its params ask."""
         params = self.all[message].get("properties", {}).get("params", {})
         own = [params, self.all.get(params.get("$ref", "").rpartition("/")[2], {})]
-        return (
-            not tagged and "CreateTaskResult" in self.all and any("task" in node.get("properties", {}) for node in own)
-        )
+        return "CreateTaskResult" in self.all and any("task" in node.get("properties", {}) for node in own)
 
     def takes_frame(self, message: Json) -> bool:
         """Whether a frame is valid: receivers tell the kinds apart by their properties."""

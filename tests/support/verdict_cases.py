@@ -97,8 +97,14 @@ def run(revision: str, name: str, seed: int, figures: Figures, *, draws: int = D
         return
     figures.classes.add(name)
     label = f"{revision} {name} {seed}"
-    old, new = side(revision), Side(changed)
-    before, after = untouched(revision), read(changed)
+    judge_both(label, (side(revision), Side(changed)), (untouched(revision), read(changed)), figures, draws=draws)
+
+
+def judge_both(
+    label: str, sides: tuple[Side, Side], protocols: tuple[Protocol, Protocol], figures: Figures, *, draws: int = DRAWS
+) -> None:
+    """Judge two schemas in both directions; count what the diff and the oracle say about each pair of peers."""
+    (old, new), (before, after) = sides, protocols
     # A message of either version, in either direction, that the other version rejects.
     found = {
         pair: _counterexample(Judge(old, new, draws), pair, label)
