@@ -110,6 +110,24 @@ def test_a_tag_of_results_that_is_opened_or_closed_has_a_witness(tag: str, back:
     assert found.witnesses[pair]["result"].keys() == {"content", "resultType"}
 
 
+NUMBERS: list[dict[str, Any]] = [
+    {"type": "number", "exclusiveMinimum": 0},
+    {"type": "number", "exclusiveMaximum": 0},
+    {"type": "integer", "exclusiveMinimum": 3},
+    {"type": "integer", "exclusiveMaximum": -3},
+    {"type": "integer", "minimum": 2},
+    {"type": "number", "maximum": -2},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=str)
+def test_bounds_of_another_number_do_not_hide_a_break(number: dict[str, Any]) -> None:
+    old, new = (params({"a": number, "b": FORMS[kind]}, ["a", "b"]) for kind in ("string", "integer"))
+    ((_, value),) = proven(old, new)
+    assert is_valid(number, value["a"])
+
+
 def can_agree(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Whether a value is valid for both, among those that these schemas can tell apart."""
     values: tuple[Any, ...] = ("one", "two", 1, True, [], {"x": "one", "y": 1})

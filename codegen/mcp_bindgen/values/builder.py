@@ -8,6 +8,7 @@ from typing import Any
 from mcp_bindgen.ir.facts import admits
 from mcp_bindgen.ir.leaves import forms, is_json_schema, leaves
 from mcp_bindgen.ir.nodes import Bounds, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Scalar, Struct, TypeRef
+from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import spell
 
 MAX_LENGTH = 10_000
@@ -248,7 +249,7 @@ class Builder:
     def _scalar(self, type_: Primitive, name: str) -> Any:
         kind, bounds = type_.kind, type_.bounds
         if kind in (Kind.INTEGER, Kind.NUMBER):
-            return next((n for n in (0, *_edges(bounds)) if n >= (bounds.minimum or 0)), 0)
+            return next((n for n in (0, *_edges(bounds)) if fits(n, type_)), 0)
         if kind is not Kind.STRING:
             return {Kind.BOOLEAN: True, Kind.NULL: None}.get(kind, ANY_KEY)
         text = matching(bounds.pattern or "") or (type_.known[0] if type_.known else name.rpartition(".")[2] or ANY_KEY)
