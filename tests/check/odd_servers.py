@@ -17,7 +17,7 @@ DRAFT_7: Final[dict[str, Any]] = {
         "limit": {"type": "integer", "minimum": 0, "exclusiveMinimum": 0, "default": 5},
         "kind": {"$ref": "#/definitions/kind"},
         "pair": {"type": "array", "items": [{"type": "string"}, {"type": "number"}]},
-        "anything": True,
+        "anything": {"not": False},
     },
     "required": ["limit", "kind"],
     "definitions": {"kind": {"enum": ["a", "b"]}},

@@ -114,7 +114,7 @@ async def test_a_client_that_disconnects_from_a_url_cancels_its_request(tmp_path
 
     @app.tool()
     async def wait() -> None:
-        """Wait for ever."""
+        """Wait indefinitely."""
         try:
             await asyncio.Event().wait()
         finally:
@@ -132,7 +132,7 @@ async def test_a_client_that_disconnects_from_a_url_cancels_its_request(tmp_path
             await cancelled.wait()
 
 
-async def test_an_error_that_explains_a_status_is_no_answer() -> None:
+async def test_an_error_that_explains_a_status_is_not_taken_for_an_answer() -> None:
     reported: list[Any] = []
     async with (
         served(asgi_app(App("s"))) as url,

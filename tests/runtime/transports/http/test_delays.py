@@ -74,3 +74,16 @@ async def test_a_limit_is_not_taken_for_a_cancellation_nor_the_other_way_round()
     asyncio.get_running_loop().call_later(0.01, both.cancel)
     with pytest.raises(asyncio.CancelledError):
         await both
+
+
+@pytest.mark.usefixtures("virtual_time")
+async def test_a_cancellation_after_the_end_of_all_limits_stays_one() -> None:
+    limit = TimeLimit(0.05)
+    task = asyncio.create_task(limited(limit, asyncio.sleep(10)))
+    await asyncio.sleep(0)
+    limit.clear()
+    await asyncio.sleep(1)
+    assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -320,6 +320,8 @@ class Application(ABC):
     async def aclose(self) -> None:
         """End all sessions, cancel what runs, and leave the lifespans of the servers."""
         await self.end_sessions()
+        for timer in (self._first, self._quiet, self._writing, self.arriving.time):
+            timer.clear()
         await self._opened.aclose()
 
     @abstractmethod

@@ -84,8 +84,6 @@ class HttpApp(Application):
         self.stop()
         await self.sessions.end_all("the server is shutting down")
         await self._endpoint.aclose("the server is shutting down")
-        self._first.clear()
-        self._quiet.clear()
 
     def _answer(self, request: HttpRequest) -> Awaitable[None]:
         method = request.scope["method"]

@@ -95,24 +95,28 @@ class TimeLimit:
         """Return a context that raises TimeoutError if it takes too long."""
         return _Limited(self._delay)
 
+    def clear(self) -> None:
+        """Stop the timer; what still runs is not limited any more."""
+        self._delay.clear()
+
 
 class _Limited:
-    __slots__ = ("_delay", "_task")
+    __slots__ = ("_delay", "_is_late", "_task")
 
     def __init__(self, delay: "Delay[_Limited]") -> None:
         self._delay = delay
         self._task = asyncio.current_task()
+        self._is_late = False
 
     def expire(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        self._is_late = self._task is not None and self._task.cancel()
 
     def __enter__(self) -> None:
         self._delay.begin(self)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        is_late = not self._delay.end(self)
-        if is_late and self._task is not None and self._task.uncancel() == 0 and kind is asyncio.CancelledError:
+        self._delay.end(self)
+        if self._is_late and self._task and self._task.uncancel() == 0 and kind is asyncio.CancelledError:
             raise TimeoutError from error
 
 

@@ -147,8 +147,6 @@ class SseApp(Application):
         for session in tuple(self.sessions.values()):
             await session.connection.aclose("the server is shutting down")
         self._silent.clear()
-        self._first.clear()
-        self._quiet.clear()
 
     async def _answer(self, request: HttpRequest) -> None:
         id_ = _session_of(request.scope)
