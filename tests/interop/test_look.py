@@ -99,7 +99,11 @@ def test_both_speak_the_modern_era(tmp_path: Path) -> None:
     # Their server sends log messages without declaring the capability: the only violation.
     (report,) = map(json.loads, log.read_text("utf-8").splitlines())
     assert report["findings"] == [
-        {"pointer": "/method", "reason": "needs the capability server.logging, which was not declared"}
+        {
+            "pointer": "/method",
+            "reason": "needs the capability server.logging, which was not declared",
+            "warning": False,
+        }
     ]
     seen = json.loads(run((*bindgen(), "inspect", "--format", "json", "--", *server)))
     assert (seen["revision"], [tool["name"] for tool in seen["tools"]]) == (found["revision"], found["tools"])
