@@ -121,8 +121,11 @@ async def test_a_call_through_a_host_costs_little_more_than_through_its_client(
         await eventually(lambda: len(host.catalogue) == 1000)
         view, client = host.view(), host.servers["s7"].client
         await view.call("s7__t7", {"text": "hi"})
-        through_host = await functions_called(view.call("s7__t7", {"text": "hi"}))
-        through_client = await functions_called(client.call_tool(name="t7", arguments={"text": "hi"}))
+        # A timer or the garbage collector may add functions to one of several calls.
+        through_host = min([await functions_called(view.call("s7__t7", {"text": "hi"})) for _ in range(3)])
+        through_client = min(
+            [await functions_called(client.call_tool(name="t7", arguments={"text": "hi"})) for _ in range(3)]
+        )
     with capsys.disabled():
         print(f"\na call: {through_client} functions through the client, {through_host} through the host")
     assert through_host < 1.9 * through_client
