@@ -134,8 +134,13 @@ async def test_an_issuer_that_does_not_answer_holds_up_no_other_server(
 ) -> None:
     store = kind() if kind is MemoryStore else kind(tmp_path / "tokens.json")
     await signed_in(server, issuer, store)
-    is_asked = asyncio.Event()
-    silent = await asyncio.start_server(lambda _reader, _writer: is_asked.set(), "127.0.0.1", 0)
+    is_asked, held = asyncio.Event(), list[asyncio.StreamWriter]()
+
+    def take(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        held.append(writer)  # or its connection would be closed
+        is_asked.set()
+
+    silent = await asyncio.start_server(take, "127.0.0.1", 0)
     document = store.read()
     (token,) = document["servers"].values()
     endpoint = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/token"
@@ -149,6 +154,8 @@ async def test_an_issuer_that_does_not_answer_holds_up_no_other_server(
     for each in waiting:
         each.cancel()
     await asyncio.wait(waiting)
+    for writer in held:
+        writer.close()
     silent.close()
     assert store.read()["servers"].keys() == {"http://127.0.0.1:1/mcp"}
 
