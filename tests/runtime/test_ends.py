@@ -67,6 +67,18 @@ class TestTheEnd:
                 await both.client.call_tool(name="x")
         assert both.server.closed_because == "done"
 
+    @pytest.mark.parametrize("reason", ["maintenance", ""])
+    async def test_closing_waits_for_what_runs(self, reason: str) -> None:
+        server = Tools()
+        async with talk(server) as both:
+            call = asyncio.create_task(both.client.call_tool(name="slow"))
+            await server.begun.wait()
+            async with asyncio.timeout(10):
+                await both.server.aclose(reason)
+            assert server.ended and both.server.closed_because == reason
+            with pytest.raises(ConnectionClosed):
+                await call
+
     async def test_failing_hooks_do_no_harm(self, caplog: pytest.LogCaptureFixture) -> None:
         def fail(*arguments: Any) -> None:
             raise RuntimeError("hook")

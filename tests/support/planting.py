@@ -82,13 +82,15 @@ class Fault:
         """Return the file with the fault.
 
         Raises:
-            ValueError: the text does not occur exactly once.
+            ValueError: the text does not occur exactly once, or stays as it is.
         """
         is_data = self.file.partition("/")[0] in DATA
         path = (ROOT if is_data else ROOT / self.root / PACKAGES[self.root]) / self.file
         text = path.read_text("utf-8")
         if text.count(self.find) != 1:
             raise ValueError(f"{self.file} contains this text {text.count(self.find)} times, not once: {self.find}")
+        if self.find == self.put:
+            raise ValueError(f"this fault of {self.file} changes nothing: {self.find}")
         return text.replace(self.find, self.put)
 
     def circles(self) -> tuple[tuple[str, ...], ...]:

@@ -79,11 +79,11 @@ class Background:
         self._finished()
 
 
-def begin(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], name: str | None = None) -> "asyncio.Task[T]":
+def begin(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
     """Run a coroutine as a task, which takes its first step at once where Python can do that (from 3.12 on)."""
     if sys.version_info >= (3, 12):
-        return asyncio.Task(work, loop=loop, name=name, eager_start=True)
-    return loop.create_task(work, name=name)
+        return asyncio.Task(work, loop=loop, eager_start=True)
+    return loop.create_task(work)
 
 
 def never_ran(task: "asyncio.Task[Any]") -> bool:

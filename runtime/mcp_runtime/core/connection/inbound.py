@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from mcp_runtime.core.connection.background import never_ran
-from mcp_runtime.core.connection.base import BaseConnection
+from mcp_runtime.core.connection.base import OPEN, BaseConnection
 from mcp_runtime.core.connection.calls import CURRENT, LIGHT, AnyMiddleware, Call, ReservedBytes, TaggedStreams
 from mcp_runtime.core.connection.checks import UNAVAILABLE, check_gated, is_served, params_of, refusal
 from mcp_runtime.core.connection.notifications import NotificationQueue, NotificationStream, Reports
@@ -362,7 +362,7 @@ class Inbound:
             del call.task  # whose context refers to the call: the cycle would wait for the garbage collector
         elif not call.is_open:
             self._kept.pop(call, None)
-        if self._connection.end.reason:
+        if self._connection.end is not OPEN:
             self._connection.settle()
 
     def _release(self, call: Call) -> None:
