@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import httpx2
 
@@ -13,6 +13,15 @@ from support.way_world import CANCELLED, MODERN, SECRET, YES, Answer, World, as_
 
 Step = Callable[[World, Mapping[str, str]], Awaitable[Answer]]
 """Does what a wide token begins, and then one request with given headers."""
+
+
+WAITING: Final = {
+    "call": call("run"),
+    "read": request("resources/read", {"uri": "acme://x"}),
+    "prompt": request("prompts/get", {"name": "review", "arguments": {"style": "x"}}),
+    "vendor request": request("acme/order", {}),
+}
+"""The requests that are cancelled while they wait."""
 
 
 async def _posted(client: RawClient, message: Any, given: Mapping[str, str]) -> Answer:
@@ -98,6 +107,30 @@ async def cancels(world: World, given: Mapping[str, str]) -> Answer:
         assert bool(world.ran) is (answer.status != 202)
     world.ran.clear()
     return answer
+
+
+def cancels_waiting(message: Mapping[str, Any]) -> Step:
+    """Cancel a request of a wide token that waits until another one is answered."""
+
+    async def step(world: World, given: Mapping[str, str]) -> Answer:
+        client = await world.session()
+        async with (
+            client.stream(call("question"), **token("wide")) as first,
+            client.stream({**message, "id": "waits"}, **token("wide", "waits")) as second,
+        ):
+            while (asks := await first.message()).get("method") != "elicitation/create":
+                pass
+            cancel = {"jsonrpc": "2.0", "method": CANCELLED, "params": {"requestId": "waits"}}
+            answer = await _posted(client, cancel, given)
+            again = await client.post({"jsonrpc": "2.0", "id": asks["id"], "result": YES}, **token("wide"))
+            assert again.status_code == 202 and SECRET in json.dumps(await first.message())
+            if answer.status != 202:
+                assert SECRET in json.dumps(await second.message())
+            assert ("waits" in world.ran) is (answer.status != 202)
+        world.ran.clear()
+        return answer
+
+    return step
 
 
 async def watches(world: World, given: Mapping[str, str]) -> Answer:

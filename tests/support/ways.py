@@ -74,6 +74,10 @@ def _sessionless(world: World) -> Any:
     return asgi_app(world.app(), auth=bearer(KEY), stateless=True)
 
 
+def _busy(world: World) -> Any:
+    return asgi_app(world.app(max_in_flight=1), auth=bearer(KEY))
+
+
 def _sse(world: World) -> Any:
     return sse_app(world.app(), auth=bearer(KEY))
 
@@ -107,6 +111,10 @@ WAYS: Final = (
         serve=_listing,
     ),
     Way("cancellation", steps.cancels, runs=False, shows=""),
+    *(
+        Way(f"cancellation of a waiting {name}", steps.cancels_waiting(message), runs=False, shows="", serve=_busy)
+        for name, message in steps.WAITING.items()
+    ),
     Way("stream of a session with a task", steps.watches, runs=False, shows="status"),
     Way(
         "stream of a session in which a task begins",

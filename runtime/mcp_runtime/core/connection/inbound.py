@@ -4,7 +4,7 @@ import asyncio
 import logging
 from contextvars import Context, copy_context
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from mcp_runtime.core.connection.background import never_ran
 from mcp_runtime.core.connection.base import OPEN, BaseConnection
@@ -17,7 +17,6 @@ from mcp_runtime.core.connection.transport import ACCEPTED, MAX_UNREAD, Channel,
 from mcp_runtime.core.errors import PeerError, RemoteProtocolError, clipped
 from mcp_runtime.core.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.core.protocol import jsonrpc
-from mcp_runtime.core.protocol.calls import Cancelled
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.names import NOTIFICATIONS_CANCELLED, WAITING
 
@@ -120,17 +119,14 @@ class Inbound:
         call.held = self._reserved_bytes().reserve(call.text, call.parts, call.requester.peer)
         return call.held is not None
 
-    def take_cancelled(self, cancelled: Cancelled) -> None:
-        """Stop handling a request that the peer cancelled; it gets no answer."""
-        self._stop(cast("Call", cancelled.call), cancelled.reason)
-
     def lose(self, channel: Channel, reason: str) -> None:
         """Stop handling what came over a lost channel, unless it belongs to a session (basic/transports)."""
         for call in tuple(channel.calls.values()):
             if call.is_modern:
-                self._stop(call, reason)
+                self.stop(call, reason)
 
-    def _stop(self, call: Call, reason: str | None) -> None:
+    def stop(self, call: Call, reason: str | None) -> None:
+        """Stop handling a request, for a reason of the peer if it gives one; it gets no answer."""
         if self._queue.pop(call, None) is not None:
             call.release()
         self._channels.drop(call)

@@ -178,9 +178,10 @@ class Receiving(Receiver):
                 self._outbound.take_progress(event)
             case Cancelled():
                 call = cast("Call", event.call)
-                if channel.lacks(call.scopes, channel.principal):
-                    return _lacking(tuple(sorted(call.scopes)))
-                self._inbound.take_cancelled(event)
+                scopes = call.scopes | call.requester.answers.needed(call.name, call.raw_params)
+                if channel.lacks(scopes, channel.principal):
+                    return _lacking(tuple(sorted(scopes)))
+                self._inbound.stop(call, event.reason)
             case Fault():
                 return self._take_fault(event, channel)
             case None:

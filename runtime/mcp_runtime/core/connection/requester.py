@@ -9,10 +9,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from mcp_runtime.core import sources
 from mcp_runtime.core.binding import Binding, Wire
 from mcp_runtime.core.errors import LocalProtocolError
+from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.core.options import CacheHint, CallOptions
 from mcp_runtime.core.protocol.capabilities import is_open, sendable
 from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.jsonrpc import named_in
 from mcp_runtime.core.protocol.validation import Reader
 
 Effect: TypeAlias = Callable[[str], Awaitable[Any]]
@@ -110,6 +112,16 @@ class Answers:
     def serve(self, state: list[Any], scopes_for: ScopesFor) -> None:
         """Answer for a server with what its lifespan yielded, in a list, and the scopes that its functions need."""
         self.state, self.scopes_for = state, scopes_for
+
+    def needed(self, method: str, params: Mapping[str, Any]) -> frozenset[str]:
+        """Return the scopes that a request needs, whether or not its handler has checked them yet.
+
+        Args:
+            method: the method of the request.
+            params: its params, keyed by wire names.
+        """
+        name, handler = named_in(params), self.handlers.get(method, (None, None))[1]
+        return frozenset((*self.scopes_for(method, name), *scopes_of(handler, name)))
 
 
 async def ignore(params: Any, context: Any) -> None:

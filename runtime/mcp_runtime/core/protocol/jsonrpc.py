@@ -135,6 +135,12 @@ def meta_of(params: Any) -> Mapping[str, Any]:
     return meta if meta.__class__ is dict else _NO_META
 
 
+def named_in(params: Any) -> str:
+    """Return the tool, the prompt or the URI that params name; empty if they name none."""
+    name: Any = params.get("name", params.get("uri")) if params.__class__ is dict else None
+    return name if name.__class__ is str else ""
+
+
 def progress_token(params: Mapping[str, Any] | None) -> Id | None:
     """Return the progress token of a request; None if it has no valid one."""
     token: Any = meta_of(params).get("progressToken")
@@ -283,11 +289,9 @@ def _id(id_: Id) -> bytes:
 
 
 def _quoted(method: str) -> bytes:
-    found = _NAMES.get(method)
-    if found is None:
-        found = to_json(method)
-        if len(_NAMES) < _MAX_NAMES:
-            _NAMES[method] = found
+    found = to_json(method)
+    if len(_NAMES) < _MAX_NAMES:
+        _NAMES[method] = found
     return found
 
 

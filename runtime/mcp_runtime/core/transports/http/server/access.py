@@ -11,7 +11,6 @@ from mcp_runtime.core import sources
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import Principal
 from mcp_runtime.core.errors import AuthorizationError, InvalidToken, LifespanError, clipped
-from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.server import lifespans
 from mcp_runtime.core.transports.http.events import EventStore, HttpLimits
@@ -195,17 +194,13 @@ class Access:
     def _needs(self, body: bytes) -> tuple[int | str | None, tuple[str, ...]]:
         """Return the id of a request, and the scopes that it needs."""
         try:
-            value: Any = jsonrpc.parse(body)
-        except jsonrpc.Fault:
+            call = jsonrpc.classify(jsonrpc.parse(body))
+        except jsonrpc.Fault as fault:
+            return fault.id, ()
+        if not isinstance(call, jsonrpc.Request | jsonrpc.Notification):
             return None, ()
-        if not is_object(value):
-            return None, ()
-        method, id_, params = value.get("method"), value.get("id"), value.get("params")
-        named: Any = params.get("name", params.get("uri")) if is_object(params) else None
-        name, found = named if isinstance(named, str) else "", dict[str, None]()
-        for server in self._servers if isinstance(method, str) else ():
-            found |= dict.fromkeys(server.scopes_for(str(method), name))
-        return id_ if id_.__class__ in (int, str) else None, tuple(found)
+        name = jsonrpc.named_in(call.params)
+        return call.id, tuple(s for server in self._servers for s in server.scopes_for(call.method, name))
 
 
 def _is_repeated(scope: Scope, headers: Headers) -> bool:
