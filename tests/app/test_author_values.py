@@ -293,8 +293,8 @@ def test_their_descriptions_and_scopes_count() -> None:
     app: Any = mcp.App("x")
     app.tool()(requires_scopes("deep")(functools.partial(pour, cups=1)))
     app.resource("n://x/{name}")(requires_scopes("wide")(Waiting()))
-    assert app.scopes_for("tools/call", "pour") == ("deep",)
-    assert app.scopes_for("resources/read", "n://x/a") == ("wide",)
+    assert app.__scopes_for__("tools/call", "pour") == ("deep",)
+    assert app.__scopes_for__("resources/read", "n://x/a") == ("wide",)
 
 
 @pytest.mark.parametrize("given", [7, Point, functools.partial(int, "7"), print, functools.partial(Point, x=1)])

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 
+import mcp_bindings
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.app import DefinitionError, Depends
 from support.apps import opened
@@ -129,3 +130,15 @@ def test_a_server_declares_only_what_it_has() -> None:
             assert info["name"] == "test"
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("version", [mcp, mcp_bindings])
+def test_completion_offers_what_authors_use(version: Any) -> None:
+    app = version.App("test")
+    own = {name for name in dir(app) if not name.startswith("_")} - {*dir(version.Server)}
+    assert own == {
+        *("completion", "files", "prompt", "resource", "run", "subscription", "tool"),
+        *("decorator", "remove_prompt", "remove_resource", "remove_tool"),
+    }
+    server = {name for name in dir(version.Server) if not name.startswith("_")} - set(app.__handlers__.values())
+    assert server == {"client_class", "connected", "effective_options", "options"}

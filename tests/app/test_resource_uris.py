@@ -177,9 +177,9 @@ async def test_scopes_belong_to_the_entry_whatever_the_spelling() -> None:
     chance = random.Random(5)
     for _ in range(8):
         uri = f"n://{spelling('secret café', chance)}"
-        assert app.scopes_for("resources/read", uri) == ("deep",)
+        assert app.__scopes_for__("resources/read", uri) == ("deep",)
         assert scopes_of(read, uri) == ("wide",)
-    assert app.scopes_for("resources/read", "n://secret%2Fcafé") == scopes_of(read, "n://secret%2Fcafé") == ()
+    assert app.__scopes_for__("resources/read", "n://secret%2Fcafé") == scopes_of(read, "n://secret%2Fcafé") == ()
 
 
 class Watched(legacy.Server):

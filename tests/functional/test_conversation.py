@@ -233,12 +233,12 @@ class TestErrors:
 
 class TestImplemented:
     def test_only_overridden_methods_count(self) -> None:
-        assert Weather.implemented() == {"tools/list", "tools/call", "tasks/result"}
-        assert Server.implemented() == frozenset()
+        assert Weather.__implemented__() == {"tools/list", "tools/call", "tasks/result"}
+        assert Server.__implemented__() == frozenset()
 
     def test_inherited_implementations_count(self) -> None:
         class Better(Weather):
             async def ping(self, params: RequestParams | None, ctx: Context) -> EmptyResult:
                 return EmptyResult()
 
-        assert Better.implemented() == Weather.implemented() | {"ping"}
+        assert Better.__implemented__() == Weather.__implemented__() | {"ping"}

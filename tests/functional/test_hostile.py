@@ -283,7 +283,7 @@ class TestNames:
         tables = sys.modules[f"{module.__name__}.methods"]
         assert set(tables.CLIENT_REQUESTS) == set(module.METHODS)
         assert dict(module.Server.__handlers__)["methods"] == "implemented_"
-        assert module.Server.implemented() == frozenset()
+        assert module.Server.__implemented__() == frozenset()
         assert module.Server.__handlers__["class"] == "class_"
 
     def test_colliding_constants_get_distinct_names(self, unique: Callable[[Mapping[str, str]], Any]) -> None:

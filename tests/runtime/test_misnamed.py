@@ -53,4 +53,4 @@ def test_other_names_are_free(revision: str) -> None:
         warnings.simplefilter("error")
         for base in (package.Server, package.ClientHandlers):
             defined = _define(base, *base.__handlers__.values(), "look_up", "render", "search", "_list_tool", "connect")
-            assert defined.implemented() == set(base.__handlers__)
+            assert defined.__implemented__() == set(base.__handlers__)

@@ -118,13 +118,13 @@ class Application(ServerHandlers, Generic[StateT]):
             self._made = made = options, updates, found
         return made[2]
 
-    def answered(self) -> frozenset[str]:
+    def __answered__(self) -> frozenset[str]:
         """Return the methods that this server answers: those of its own handlers, and of its decorated functions."""
         absent = [method for area, methods in _AREAS.items() if not self._has(area) for method in methods]
         more = _SUBSCRIBING & self.__handlers__.keys() if len(self._subscriptions) else frozenset[str]()
-        return super().answered() - {method for method in absent if self._is_ours(method)} | more
+        return super().__answered__() - {method for method in absent if self._is_ours(method)} | more
 
-    def scopes_for(self, method: str, name: str | None = None) -> tuple[str, ...]:
+    def __scopes_for__(self, method: str, name: str | None = None) -> tuple[str, ...]:
         """Return the scopes that a request needs: those of its handler, and of the decorated function that it calls.
 
         Args:
@@ -135,7 +135,7 @@ class Application(ServerHandlers, Generic[StateT]):
         registry = {**registries, RESOURCES_READ: self._resources}.get(method)
         found: list[Any] = registry.named(name) if registry is not None else []
         functions = [entry for entry in found if isinstance(entry, Function)]
-        own = [super().scopes_for(method, name), *(function.scopes for function in functions)]
+        own = [super().__scopes_for__(method, name), *(function.scopes for function in functions)]
         return tuple(dict.fromkeys(scope for scopes in own for scope in scopes))
 
     def connected(self, connection: "Connection") -> None:

@@ -273,6 +273,9 @@ class UnsupportedRevision(McpError):
         self.because = because
 
 
+UNDECLARED: Final = "which the peer did not declare"
+
+
 class MissingCapability(McpError):
     """The peer did not declare a capability that is needed.
 
@@ -280,11 +283,12 @@ class MissingCapability(McpError):
         capability: the path of the capability (``server.tools``).
         purpose: what needs it: a method, or a requirement of the program.
         more: the paths of further capabilities that are needed and were not declared.
+        because: why they are missing.
     """
 
-    def __init__(self, capability: str, purpose: str, *more: str) -> None:
+    def __init__(self, capability: str, purpose: str, *more: str, because: str = UNDECLARED) -> None:
         needed = f"the capabilities {', '.join((capability, *more))}" if more else f"the capability {capability}"
-        super().__init__(f"{purpose} needs {needed}, which the peer did not declare")
-        self.capability = capability
+        super().__init__(f"{purpose} needs {needed}, {because}")
+        self.capability, self.because = capability, because
         self.capabilities = (capability, *more)
         self.purpose = purpose

@@ -279,7 +279,7 @@ class Handlers:
             check_names(cls, cls.__handlers__)
 
     @classmethod
-    def implemented(cls) -> frozenset[str]:
+    def __implemented__(cls) -> frozenset[str]:
         """Return the methods that this class handles, which determine the advertised capabilities."""
         found: frozenset[str] | None = cls.__dict__.get(_IMPLEMENTED)
         if found is None:
@@ -289,9 +289,9 @@ class Handlers:
             setattr(cls, _IMPLEMENTED, found)
         return found
 
-    def answered(self) -> frozenset[str]:
+    def __answered__(self) -> frozenset[str]:
         """Return the methods that this object answers: those that its class handles."""
-        return self.implemented()
+        return self.__implemented__()
 
     def connected(self, connection: "Connection") -> None:
         """Called for each new connection before any message is handled. Override it to add vendor methods and hooks.
@@ -358,7 +358,7 @@ class ServerHandlers(Handlers):
         """Return the options with which this server is served."""
         return self.options or _default_options()
 
-    def scopes_for(self, method: str, name: str | None = None) -> tuple[str, ...]:
+    def __scopes_for__(self, method: str, name: str | None = None) -> tuple[str, ...]:
         """Return the scopes that a request needs; see `mcp_runtime.requires_scopes`.
 
         Args:
@@ -374,8 +374,8 @@ def answer_with(handlers: Handlers, connection: "Connection") -> None:
 
     if isinstance(handlers, ServerHandlers):
         living = Serving.of(handlers).lifespans.get(get_running_loop())
-        connection.requester.answers.serve([living.state.result()] if living else [], handlers.scopes_for)
-    for name in handlers.answered():
+        connection.requester.answers.serve([living.state.result()] if living else [], handlers.__scopes_for__)
+    for name in handlers.__answered__():
         connection.handle(handlers.__binding__.methods[name], getattr(handlers, handlers.__handlers__[name]))
     handlers.connected(connection)
 

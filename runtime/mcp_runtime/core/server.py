@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 from mcp_runtime.core.connection.connection import Connection
 from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.transport import Transport
-from mcp_runtime.core.errors import LifespanError, MissingCapability
+from mcp_runtime.core.errors import LifespanError
 from mcp_runtime.core.functions import SCOPES, ScopeRule, check_scope_names
 from mcp_runtime.core.handlers import Context, ServerHandlers, Serving, connections_of
 from mcp_runtime.core.handshake.offer import check_handlers
@@ -70,11 +70,10 @@ def requires(*capabilities: str, only: Collection[str] = ()) -> Callable[[Handle
 def _check(capabilities: Collection[str], names: Collection[str], params: Any, ctx: Context[Any]) -> None:
     if names and getattr(params, "name", getattr(params, "uri", None)) not in names:
         return
-    requester = ctx.requester
-    peer = requester.side.other
+    requester, peer = ctx.requester, ctx.requester.side.other
     missing = [f"{peer.value}.{path}" for path in capabilities if not declares(requester.declared[peer], path)]
     if missing:
-        raise MissingCapability(missing[0], ctx.exchange.method.name, *missing[1:])
+        raise requester.lacks(ctx.exchange.method.name, *missing)
 
 
 def requires_scopes(*scopes: str, only: Collection[str] = ()) -> Callable[[HandlerT], HandlerT]:

@@ -174,7 +174,7 @@ class Listeners:
         listener = _Listener(exchange, agreed, self._left)
         try:
             for uri in uris if self._knows_uris else ():
-                if exchange.lacks(self.server.scopes_for(names.RESOURCES_READ, uri)):
+                if exchange.lacks(self.server.__scopes_for__(names.RESOURCES_READ, uri)):
                     continue  # like a resource that the server's handler refuses
                 if self.subscriber is None or await self.subscriber.subscribe(uri, ctx):
                     agreed.setdefault(_URIS, []).append(uri)

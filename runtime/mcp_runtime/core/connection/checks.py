@@ -164,11 +164,11 @@ def check_capabilities(method: AnyMethod, params: Any, requester: Requester) -> 
     if requester.wire is not None:
         requester.wire.check(method)
     if method.capability and method.name not in requester.may_send:
-        raise MissingCapability(method.capability, method.name)
+        raise requester.lacks(method.name, method.capability)
     if method.gated and params is not None:
         for attribute, member, path in _gated(method, params.__class__):
             if getattr(params, attribute) is not None and not requester.is_open(path, requester.side):
-                raise MissingCapability(path, f"{member} of {method.name}")
+                raise requester.lacks(f"{member} of {method.name}", path)
 
 
 @lru_cache(maxsize=256)
@@ -285,8 +285,8 @@ def refusal(error: BaseException, method: str, requester: Requester, log: Log) -
     if isinstance(error, MethodNotImplemented):
         return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
-        text = "%s needs the capability %s, which the peer did not declare"
-        log(logging.WARNING, text, method, " and ".join(error.capabilities))
+        text = "%s needs the capability %s, %s"
+        log(logging.WARNING, text, method, " and ".join(error.capabilities), error.because)
         return _missing(error, requester)
     if isinstance(error, WrongResult):
         log(logging.ERROR, "the handler of %s %s", method, error)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.binding import Binding, Wire
-from mcp_runtime.core.errors import LocalProtocolError
+from mcp_runtime.core.errors import UNDECLARED, LocalProtocolError, MissingCapability
 from mcp_runtime.core.functions import scopes_of
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.core.options import CacheHint, CallOptions
@@ -128,8 +128,13 @@ async def ignore(params: Any, context: Any) -> None:
     """Handle a notification that only middleware or a stream wants."""
 
 
+_NO_SESSION: Final = "which clients declare in a session, and this server is stateless: it has none"
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 _NOTHING: Final[Mapping[Side, Mapping[str, Any]]] = MappingProxyType({Side.CLIENT: _EMPTY, Side.SERVER: _EMPTY})
+
+
+UNKNOWN_CLIENT: Final[Mapping[str, Any]] = {"name": "unknown", "version": ""}
+"""The `info` of a legacy client without a session, of which a stateless server knows nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +237,12 @@ class Requester(NamedTuple):
     def is_open(self, path: str, sender: Side) -> bool:
         """Whether a side may send what needs a capability."""
         return is_open(path, sender, self.declared)
+
+    def lacks(self, purpose: str, path: str, *more: str) -> MissingCapability:
+        """Return the error for capabilities that it did not declare."""
+        return MissingCapability(
+            path, purpose, *more, because=UNDECLARED if self.info != UNKNOWN_CLIENT else _NO_SESSION
+        )
 
     def forbids(self, method: AnyMethod, reason: str) -> LocalProtocolError:
         """Return the error for a message that must not be sent to it."""

@@ -323,7 +323,7 @@ class Opening:
         connection.bind(client.__binding__, client(connection), handlers.__context__ if handlers else Context, wire)
         if handlers is not None:
             answer_with(handlers, connection)
-        answered = handlers.implemented() if handlers else frozenset[str]()
+        answered = handlers.__implemented__() if handlers else frozenset[str]()
         extensions = self._peer.transport.extensions
         self._offer = Offer(connection, answered, features(self._options), self._options, extensions)
 

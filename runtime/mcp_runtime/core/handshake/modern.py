@@ -150,7 +150,7 @@ class Requesters:
         reader = connection.reader(revision)
         requester = Requester(Side.SERVER, reader, answers).speaking(server.__binding__, wire, reader)
         with connection.set_up_for(requester):
-            own = Offer(connection, server.answered(), server_features(options), options).capabilities
+            own = Offer(connection, server.__answered__(), server_features(options), options).capabilities
             discover = request_of(spoken.methods, SERVER_DISCOVER)
             result = {"supportedVersions": self._supported, "capabilities": own, "instructions": options.instructions}
             connection.handle(discover, partial(_discover, discover, result))

@@ -86,7 +86,7 @@ def warn_of_gaps(server: ServerHandlers) -> None:
     if (serving := Serving.of(server)).is_checked:
         return
     serving.is_checked = True
-    implemented = server.answered()
+    implemented = server.__answered__()
     for method, listed_by in ((TOOLS_CALL, listing("tools")), (PROMPTS_GET, listing("prompts"))):
         if method in implemented and listed_by not in implemented:
             log.warning("%s answers %s, but not %s: no client finds them", type(server).__name__, method, listed_by)

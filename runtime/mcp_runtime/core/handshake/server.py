@@ -160,7 +160,7 @@ class _Reception:
         connection, options = self._connection, server.effective_options()
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
-        offer = Offer(connection, server.answered(), server_features(options), options)
+        offer = Offer(connection, server.__answered__(), server_features(options), options)
         principal = None if channel.principal is None else channel.principal.key
         known = {"principal": principal, "address": channel.address, "headers": channel.headers}
         if wire is not None:

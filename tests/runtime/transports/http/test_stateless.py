@@ -2,14 +2,17 @@
 
 import logging
 import time
+from typing import Any
 
 import pytest
 
+from mcp_bindings import requires
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.core.connection.journal import ENDPOINT_BURST, ENDPOINT_RATE
 from mcp_runtime.core.transports.http import asgi_app, connect_http
 from support.http import SESSION, call, hello, messages_of, raw_client, request, served
 from support.http_server import chatty
+from support.roles import make_server
 
 NEWEST = "2025-11-25"
 REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
@@ -50,6 +53,35 @@ async def test_nothing_can_be_asked_of_the_client() -> None:
     async with raw_client(asgi_app(server, stateless=True)) as client:
         answer = (await client.post(call("ask"), mcp_protocol_version=NEWEST)).json()
         assert "error" in answer
+
+
+@requires("roots", only=["declared"])
+async def asks(self: Any, params: Any, ctx: Any) -> Any:
+    match params.name:
+        case "model":
+            await ctx.client.create_message(messages=[], max_tokens=5)
+        case "form":
+            schema = mcp.ElicitRequestFormParamsRequestedSchema(properties={})
+            await ctx.client.elicit(message="?", requested_schema=schema)
+        case _:
+            await ctx.client.list_roots()
+
+
+@pytest.mark.parametrize("is_stateless", [True, False], ids=["stateless", "with sessions"])
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [("model", "sampling"), ("form", "elicitation"), ("roots", "roots"), ("declared", "roots")],
+)
+async def test_the_error_for_a_capability_says_that_it_takes_a_session(
+    name: str, needed: str, is_stateless: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with raw_client(asgi_app(make_server(NEWEST, call_tool=asks), stateless=is_stateless)) as client:
+        if not is_stateless:
+            await client.shake_hands(NEWEST)
+        answer = (await client.post(call(name), mcp_protocol_version=NEWEST)).json()["error"]["message"]
+    why = "which clients declare in a session, and this server is stateless" if is_stateless else "the peer did not"
+    assert needed in answer and why in answer
+    assert why in caplog.text
 
 
 async def test_our_client_talks_to_it() -> None:

@@ -127,7 +127,7 @@ class Access:
     ) -> None:
         if auth is not None and principal is not None:
             raise ValueError("give either auth= or principal=: both say who sends a request")
-        needed = sorted({s for server in servers for name in server.answered() for s in server.scopes_for(name)})
+        needed = sorted({s for each in servers for name in each.__answered__() for s in each.__scopes_for__(name)})
         if auth is None and needed:
             raise ValueError(f"functions of this server need scopes ({' '.join(needed)}): pass auth=Bearer(...)")
         self.auth = auth
@@ -200,7 +200,7 @@ class Access:
         if not isinstance(call, jsonrpc.Request | jsonrpc.Notification):
             return None, ()
         name = jsonrpc.named_in(call.params)
-        return call.id, tuple(s for server in self._servers for s in server.scopes_for(call.method, name))
+        return call.id, tuple(s for server in self._servers for s in server.__scopes_for__(call.method, name))
 
 
 def _is_repeated(scope: Scope, headers: Headers) -> bool:

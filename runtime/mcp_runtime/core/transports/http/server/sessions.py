@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.connection.journal import Journal
+from mcp_runtime.core.connection.requester import UNKNOWN_CLIENT
 from mcp_runtime.core.connection.transport import ANSWER_SENT, Sent
 from mcp_runtime.core.handshake.server import start_session
 from mcp_runtime.core.json.values import is_object
@@ -44,8 +45,7 @@ def missing_before(method: Any, revision: str) -> tuple[bytes, ...]:
     """
     if method == INITIALIZE:
         return ()
-    info = {"name": "unknown", "version": ""}
-    params = dump({"protocolVersion": revision, "capabilities": {}, "clientInfo": info})
+    params = dump({"protocolVersion": revision, "capabilities": {}, "clientInfo": UNKNOWN_CLIENT})
     hello = write_request("handshake", INITIALIZE, params)
     ready = write_notification(NOTIFICATIONS_INITIALIZED, None)
     return (hello,) if method == NOTIFICATIONS_INITIALIZED else (hello, ready)
