@@ -6,7 +6,7 @@ from typing import Any, Final
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import RequestMethod
 from mcp_runtime.core.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
-from mcp_runtime.core.protocol.dispatch import STEPS, Side, State, Step
+from mcp_runtime.core.protocol.dispatch import STEPS, Action, Side, State, Step
 from mcp_runtime.core.protocol.jsonrpc import Id, Message, Notification, Request, is_id, progress_token
 from mcp_runtime.core.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED
@@ -66,13 +66,16 @@ class Received(ReceivedCall):
         message: the request.
         channel: the channel that it came over.
         batch: the batch that it belongs to.
+        book: the open requests among which its id is unique.
+        action: what happens to it.
     """
 
-    def __init__(self, message: Request, channel: object, batch: Batch | None) -> None:
-        self.message, self.channel, self.batch = message, channel, batch
-        self.name, self.id = message.method, message.id
-        self.book = self.token = self.progress = None
-        self.is_modern = False
+    def __init__(
+        self, message: Request, channel: object, batch: Batch | None, *, book: dict[Id, Any], action: Action
+    ) -> None:
+        self.message, self.channel, self.batch, self.book, self.action = message, channel, batch, book, action
+        self.name, self.id, self.token = message.method, message.id, progress_token(message.params)
+        self.progress, self.is_modern = None, False
 
 
 class End(Session):

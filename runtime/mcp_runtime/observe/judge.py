@@ -12,6 +12,7 @@ from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, cli
 from mcp_runtime.core.features import RELATED, related_task
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.method import AnyMethod, Direction, RequestMethod, WireType
+from mcp_runtime.core.options import Limits
 from mcp_runtime.core.protocol.capabilities import is_open
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.jsonrpc import Failure
@@ -55,7 +56,7 @@ class Judge:
 
     def __init__(self, binding: Binding) -> None:
         self.binding = binding
-        self._results = Results(_ignore, strict=True)
+        self._results = Results(_ignore, Limits(strict=True))
         reader = Reader(binding.revision, lenient=False, report=_ignore)
         self._base = Requester(Side.SERVER, reader, Answers()).speaking(binding, None, reader)
 

@@ -14,7 +14,8 @@ from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.core.options import CallOptions, Limits, Progress
 from mcp_runtime.core.protocol.calls import NEVER, Batch, ReceivedCall, SentCall
-from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Notification, Request, meta_of
+from mcp_runtime.core.protocol.dispatch import Action
+from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Id, Notification, Request, meta_of, progress_token
 
 LIGHT: Final = 4096
 """Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
@@ -167,7 +168,14 @@ class Call(ReceivedCall):
     task: "asyncio.Task[None]"
 
     def __init__(
-        self, connection: Any, message: Request | Notification, channel: Channel, batch: Batch | None = None
+        self,
+        connection: Any,
+        message: Request | Notification,
+        channel: Channel,
+        batch: Batch | None = None,
+        *,
+        book: dict[Id, Any] | None = None,
+        action: Action = Action.DELIVER,
     ) -> None:
         # Not by the constructor of the base class: every message is one.
         self.connection = connection
@@ -177,7 +185,10 @@ class Call(ReceivedCall):
         self.principal: Principal | None = channel.principal
         self.scopes: frozenset[str] = NO_SCOPES
         self.batch = batch
-        self.book = self.token = self.progress = None
+        self.book, self.action = book, action
+        params = None if book is None else message.params
+        self.token = None if params is None or "_meta" not in params else progress_token(params)
+        self.progress = None
         self.is_modern = self.has_wrong_progress = self.is_cancelled = False
         self.is_open = message.__class__ is Request
         self.id = message.id
@@ -265,10 +276,11 @@ class Call(ReceivedCall):
     def run(self, handler: Handler, middleware: "AnyMiddleware") -> Awaitable[Any]:
         """Run its `handler` through the `middleware`."""
         answers = self.requester.answers
-        context = answers.context(answers.stub, self.id, self)
-        if not middleware:
-            return handler(self.params, context)
-        return through(middleware, self, lambda: handler(self.params, context))
+
+        def proceed() -> Awaitable[Any]:
+            return handler(self.params, answers.context(answers.stub, self.id, self))
+
+        return through(middleware, self, proceed) if middleware else proceed()
 
     @property
     def raw_params(self) -> Mapping[str, Any]:

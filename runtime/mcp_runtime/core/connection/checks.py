@@ -1,6 +1,5 @@
 """Params of messages: read, checked and encoded; and the error responses for exceptions of handlers."""
 
-import json
 import logging
 from collections.abc import Mapping
 from copy import copy
@@ -13,7 +12,6 @@ from mcp_runtime.core.connection.calls import Call
 from mcp_runtime.core.connection.requester import Requester
 from mcp_runtime.core.connection.results import Results, Resume, WrongResult
 from mcp_runtime.core.errors import (
-    LocalProtocolError,
     MethodNotImplemented,
     MissingCapability,
     PeerError,
@@ -26,7 +24,6 @@ from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.capabilities import declarer, put
 from mcp_runtime.core.protocol.modern import MISSING_CAPABILITY
 from mcp_runtime.core.protocol.rules import ARRIVING, broken_error
-from mcp_runtime.core.protocol.validation import Reader
 
 T = TypeVar("T")
 
@@ -179,41 +176,6 @@ def _gated(method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, 
         for attribute, field in params.model_fields.items()
         if (wire_name := field.alias or attribute) in method.gated
     )
-
-
-def check_sent(
-    types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str, requester: Requester
-) -> None:
-    """Validate an outgoing part as a strict peer would, for `Limits.check_sent`.
-
-    Args:
-        types: one of them must accept it.
-        encoded: the encoded part.
-        sent: the method that it belongs to.
-        part: ``params`` or ``result``.
-        requester: what is known of the peer.
-
-    Raises:
-        LocalProtocolError: no type accepts it.
-    """
-    method = sent.name
-    if requester.wire is not None:
-        types = requester.wire.types(sent, part)
-    reader = Reader(requester.revision, lenient=False, report=_nobody)
-    failures: list[RemoteProtocolError] = []
-    for type_ in types:
-        try:
-            reader.read(type_, json.loads(encoded), method)
-        except RemoteProtocolError as error:
-            failures.append(error)
-        else:
-            return
-    first = failures[0]
-    raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
-
-
-def _nobody(error: RemoteProtocolError) -> None:
-    """Ignore a report: a strict reader repairs nothing."""
 
 
 def is_served(method: AnyMethod, requester: Requester) -> bool:

@@ -253,13 +253,13 @@ class Inbound:
             self._refuse(call, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return
         method, handler = found
-        resume_handler = requester.answers.resume_handler
-        if resume_handler is not None and self._resumes(resume_handler, method, call):
+        given, resume_handler = call.message.params or {}, requester.answers.resume_handler
+        if resume_handler is not None and "requestState" in given and self._resumes(resume_handler, method, call):
             return
         try:
             params = params_of(method, call)
             if method.gated:
-                check_gated(method, call.message.params or {}, requester)
+                check_gated(method, given, requester)
         except RemoteProtocolError as error:
             self._connection.report(error)
             reason = f"{error.pointer or '/'}: {error.reason}"
@@ -301,7 +301,7 @@ class Inbound:
                 await channel.wait_for_room()
             result = await call.run(handler, self._middleware)
             method: Any = call.method  # which a handler may have replaced
-            answer = self._outbound.encode_result(method, result, call.requester)
+            answer = self._outbound.results.encode(method, result, call.requester)
             if call.resumed is not None:
                 answerer = await call.resumed
         except asyncio.CancelledError:

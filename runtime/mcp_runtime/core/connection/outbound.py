@@ -1,7 +1,6 @@
 """Outgoing requests and notifications: a future and a timeout for each request, and what may be sent at all."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Coroutine
 from functools import partial
@@ -22,7 +21,6 @@ from mcp_runtime.core.connection.checks import (
     RequestMeta,
     carrier,
     check_capabilities,
-    check_sent,
     is_embedded,
     read_result,
 )
@@ -33,9 +31,7 @@ from mcp_runtime.core.connection.results import (
     Interrupted,
     Repeat,
     Results,
-    hinted,
-    with_server_info,
-    write_result,
+    check_sent,
 )
 from mcp_runtime.core.connection.timers import Deadlines
 from mcp_runtime.core.connection.transport import ANSWER, Channel, Outcome, Sent, Verdict
@@ -73,7 +69,7 @@ class Outbound:
     __slots__ = ("_channels", "_connection", "_reports", "_shared_meta", "_timeout", "deadlines", "results")
 
     def __init__(self, connection: BaseConnection, reports: Reports) -> None:
-        self.results = Results(connection.report, connection.limits.strict)
+        self.results = Results(connection.report, connection.limits)
         self._connection, self._channels, self._reports = connection, connection.channels, reports
         self.deadlines = Deadlines(connection.loop, self._expire, connection.limits.max_extension)
         self._shared_meta: RequestMeta | None = None
@@ -342,27 +338,6 @@ class Outbound:
             session.cancel(id_)
             self.fail(call, ConnectionClosed(reason))
         self.deadlines.clear()
-
-    def encode_result(self, method: RequestMethod[Any, Any], result: Any, requester: Requester) -> bytes:
-        """Encode what a handler returned.
-
-        Raises:
-            LocalProtocolError: the protocol does not allow it, and `Limits.check_sent` is set.
-            WrongResult: it does not match any result type of the method, or a number in it is not finite.
-        """
-        hint = requester.answers.hints.get(method.name) if requester.answers.stamp else None
-        if hint is not None:
-            result = hinted(result, hint)
-        encoded = write_result(method, result, self.results.accepted)
-        if requester.wire is not None:
-            if hint is not None:  # although its own revision has no property for that
-                encoded = jsonrpc.dump({"ttlMs": hint.milliseconds, "cacheScope": hint.scope, **json.loads(encoded)})
-            encoded = requester.wire.outgoing(method, "result", encoded)
-        if requester.answers.stamp:
-            encoded = with_server_info(encoded, result, requester)
-        if self._connection.limits.check_sent:
-            check_sent(self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester)
-        return encoded
 
     def _encode_params(self, method: AnyMethod, params: Any, requester: Requester) -> bytes | None:
         wire = requester.wire

@@ -238,11 +238,11 @@ class Receiving(Receiver):
 
     def _booked(self, request: Request, channel: Channel) -> Call:
         """Return the record of a modern-era request, which is open on its channel from now on."""
-        call, connection = self._new_call(request, channel), self._connection
+        action = _MODERN.get(request.method, _MODERN[REQUEST])
+        call = channel.calls[request.id] = self._new_call(request, channel, book=channel.calls, action=action)
         call.is_modern = True
-        connection.session.book(call, channel.calls, _MODERN.get(request.method, _MODERN[REQUEST]))
-        if channel is not connection.channels.main:
-            connection.channels.opened(call)
+        if channel is not self._connection.channels.main:
+            self._connection.channels.opened(call)
         return call
 
     def _is_modern_anyway(self, value: dict[str, Any], channel: Channel) -> bool:

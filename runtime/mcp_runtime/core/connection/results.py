@@ -1,5 +1,6 @@
 """The possible results of a request, and the encoding of what handlers return."""
 
+import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,11 +13,13 @@ from mcp_runtime.core.connection.timers import Times
 from mcp_runtime.core.errors import LocalProtocolError, RemoteProtocolError, clipped
 from mcp_runtime.core.json.binary import LONG, PLAIN, content_lists, has_long_binary
 from mcp_runtime.core.json.text import strict_writer, write_long
-from mcp_runtime.core.method import RequestMethod, WireType, typed_wire
+from mcp_runtime.core.method import AnyMethod, RequestMethod, WireType, typed_wire
 from mcp_runtime.core.model import WireModel
-from mcp_runtime.core.options import CacheHint, CallOptions
+from mcp_runtime.core.options import CacheHint, CallOptions, Limits
+from mcp_runtime.core.protocol.jsonrpc import dump
 from mcp_runtime.core.protocol.modern import stamped
 from mcp_runtime.core.protocol.rules import broken_inputs, judge_of
+from mcp_runtime.core.protocol.validation import Reader
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -89,13 +92,14 @@ class Results:
 
     Args:
         report: called once for each property that was absent.
-        strict: whether properties for which the specification has a default must be there all the same.
+        limits: whether properties for which the specification has a default must be there all the same (`strict`), and
+            whether results of this side are checked (`check_sent`).
     """
 
-    __slots__ = ("_accepted", "_report", "_reported", "is_strict")
+    __slots__ = ("_accepted", "_checks_sent", "_report", "_reported", "is_strict")
 
-    def __init__(self, report: Callable[[RemoteProtocolError], None], strict: bool) -> None:
-        self._report, self.is_strict = report, strict
+    def __init__(self, report: Callable[[RemoteProtocolError], None], limits: Limits) -> None:
+        self._report, self.is_strict, self._checks_sent = report, limits.strict, limits.check_sent
         self._reported = _NOTHING
         self._accepted: dict[tuple[str, str], tuple[WireType[Any], Resume]] = {}
 
@@ -167,6 +171,27 @@ class Results:
         """Return the types of results that were accepted for a method, by result type."""
         return {value: type_ for (name, value), (type_, _) in self._accepted.items() if name == method.name}
 
+    def encode(self, method: RequestMethod[Any, Any], result: Any, requester: Requester) -> bytes:
+        """Encode what a handler returned.
+
+        Raises:
+            LocalProtocolError: the protocol does not allow it, and `Limits.check_sent` is set.
+            WrongResult: it does not match any result type of the method, or a number in it is not finite.
+        """
+        hint = requester.answers.hints.get(method.name) if requester.answers.stamp else None
+        if hint is not None:
+            result = hinted(result, hint)
+        encoded = write_result(method, result, self.accepted)
+        if requester.wire is not None:
+            if hint is not None:  # although its own revision has no property for that
+                encoded = dump({"ttlMs": hint.milliseconds, "cacheScope": hint.scope, **json.loads(encoded)})
+            encoded = requester.wire.outgoing(method, "result", encoded)
+        if requester.answers.stamp:
+            encoded = with_server_info(encoded, result, requester)
+        if self._checks_sent:
+            check_sent(self.sent(method, json.loads(encoded), requester), encoded, method, "result", requester)
+        return encoded
+
     def _types(self, method: RequestMethod[Any, Any]) -> dict[Any, WireType[Any]]:
         return {**method.results, **self.accepted(method)}
 
@@ -203,6 +228,41 @@ class Results:
 
 def _place(method: RequestMethod[Any, Any], requester: Requester) -> dict[str, str]:
     return {"revision": requester.revision, "method": method.name, "pointer": f"/{requester.result_tag}"}
+
+
+def check_sent(
+    types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str, requester: Requester
+) -> None:
+    """Validate an outgoing part as a strict peer would, for `Limits.check_sent`.
+
+    Args:
+        types: one of them must accept it.
+        encoded: the encoded part.
+        sent: the method that it belongs to.
+        part: ``params`` or ``result``.
+        requester: what is known of the peer.
+
+    Raises:
+        LocalProtocolError: no type accepts it.
+    """
+    method = sent.name
+    if requester.wire is not None:
+        types = requester.wire.types(sent, part)
+    reader = Reader(requester.revision, lenient=False, report=_nobody)
+    failures: list[RemoteProtocolError] = []
+    for type_ in types:
+        try:
+            reader.read(type_, json.loads(encoded), method)
+        except RemoteProtocolError as error:
+            failures.append(error)
+        else:
+            return
+    first = failures[0]
+    raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
+
+
+def _nobody(error: RemoteProtocolError) -> None:
+    """Ignore a report: a strict reader repairs nothing."""
 
 
 class WrongResult(Exception):

@@ -31,7 +31,8 @@ class Session:
 
     Args:
         side: which end of the conversation this is.
-        new_call: creates the record of a received request, given the message, its channel and its batch.
+        new_call: creates the record of a received request from the message, its channel, its batch, the book of open
+            requests that it is entered in, and what happens to it.
 
     Attributes:
         state: the state of the conversation.
@@ -44,7 +45,7 @@ class Session:
         lasting: what is reported under progress tokens of this side that outlive their requests, by token.
     """
 
-    def __init__(self, side: Side, new_call: Callable[[Request, Any, Batch | None], ReceivedCall]) -> None:
+    def __init__(self, side: Side, new_call: Callable[..., ReceivedCall]) -> None:
         self.side = side
         self._new_call = new_call
         self.enter(_NEW)
@@ -104,7 +105,9 @@ class Session:
         Raises:
             LocalProtocolError: it is not open.
         """
-        return self._close(call, _ACCEPT, jsonrpc.write_result(call.id, result))
+        self._close(call, _ACCEPT)
+        answer = jsonrpc.write_result(call.id, result)
+        return answer if call.batch is None else self._answered(call.batch, call.id, answer)
 
     def refuse(self, call: ReceivedCall, code: int, message: str, data: Any = None) -> bytes:
         """Return the bytes of an error response to an open request; empty while its batch is not answered.
@@ -112,7 +115,9 @@ class Session:
         Raises:
             LocalProtocolError: it is not open.
         """
-        return self._close(call, Step.REFUSE, jsonrpc.write_error(call.id, code, message, data))
+        self._close(call, Step.REFUSE)
+        answer = jsonrpc.write_error(call.id, code, message, data)
+        return answer if call.batch is None else self._answered(call.batch, call.id, answer)
 
     def cancel(self, id_: Id, reason: str | None = None) -> bytes:
         """Cancel a request of ours; return the bytes that notify the peer, empty if it must not be notified.
@@ -212,19 +217,10 @@ class Session:
             return _fault(reason, method, answer=jsonrpc.write_error(id_, INVALID_REQUEST, reason))
         if action is _BEGIN:
             self._step(Step.ASK)
-        call = self._new_call(request, channel, batch)
-        self.book(call, self.incoming, action)
         if batch is not None:
             batch.open += 1
+        call = self.incoming[id_] = self._new_call(request, channel, batch, book=self.incoming, action=action)
         return call
-
-    @staticmethod
-    def book(call: ReceivedCall, book: dict[Id, Any], action: Action) -> None:
-        """Enter a request in a `book`; `action` says what happens to it."""
-        call.book, call.action = book, action
-        if (params := call.message.params) is not None and "_meta" in params:
-            call.token = jsonrpc.progress_token(params)
-        book[call.id] = call
 
     def _receive_notification(self, notification: Notification) -> Event:
         method = notification.method
@@ -336,17 +332,17 @@ class Session:
             return None
         return _fault(f"received an answer for {id_!r}, which is not an open request", None, "/id")
 
-    def _close(self, call: ReceivedCall, step: Step, answer: bytes) -> bytes:
+    def _close(self, call: ReceivedCall, step: Step) -> None:
         book, call.book = call.book, None
         if book is None:
             self._forbid(None, f"no request {call.id!r} is open")
         del book[call.id]
         if call.name == INITIALIZE and not call.is_modern:
             self._step(step)
-        if call.batch is None:
-            return answer
-        call.batch.add(call.id, answer)
-        return self._release(call.batch)
+
+    def _answered(self, batch: Batch, id_: Id, answer: bytes) -> bytes:
+        batch.add(id_, answer)
+        return self._release(batch)
 
     @staticmethod
     def _release(batch: Batch) -> bytes:

@@ -113,11 +113,10 @@ class Stream(Channel):
 
     def finish(self) -> None:
         """Handle that nothing more belongs to it: the response ends."""
-        self.is_finished = True
+        self.close()
         self._owner.finished(self)
         if self.calls or self.unread_bytes:
             self._owner.receiver.channel_lost(self, None)
-        self.close()
 
     def close(self) -> None:
         """Handle the end of its session: the response ends."""
