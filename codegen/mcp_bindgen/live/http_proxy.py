@@ -15,8 +15,8 @@ from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.modern import is_modern
 from mcp_runtime.core.transports.http.events import HttpLimits
 from mcp_runtime.core.transports.http.server.access import Application
-from mcp_runtime.core.transports.http.server.asgi import Disconnected, HttpRequest, watch
-from mcp_runtime.core.transports.http.server.checks import SESSION, read_body
+from mcp_runtime.core.transports.http.server.asgi import SESSION, Disconnected, HttpRequest
+from mcp_runtime.core.transports.http.server.outlet import watch
 from mcp_runtime.observe.observer import Observer
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class HttpRelay(Application):
         self._bindings = [package.BINDING for package in packages_of(revisions())]
 
     async def _answer(self, request: HttpRequest) -> None:
-        await self.relay(request, await read_body(request.receive, request.headers, request.sender.peer, self.arriving))
+        await self.relay(request, await self.arriving.read(request))
 
     @abstractmethod
     async def relay(self, request: HttpRequest, body: bytes) -> None:

@@ -18,9 +18,9 @@ from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.protocol.modern import LOG_LEVEL, SUBSCRIPTION_ID, is_modern
 from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
-from mcp_runtime.core.transports.http.server.asgi import HttpRequest, Sender, watch
-from mcp_runtime.core.transports.http.server.checks import SESSION, Shared
+from mcp_runtime.core.transports.http.server.asgi import SESSION, HttpRequest, Sender
 from mcp_runtime.core.transports.http.server.modern import ModernStream
+from mcp_runtime.core.transports.http.server.outlet import Shared, watch
 from mcp_runtime.core.transports.http.server.sessions import ID_BYTES, HttpSession
 from mcp_runtime.core.transports.http.server.streams import Stream, pump
 from mcp_runtime.core.transports.http.statuses import Case, Refusal

@@ -15,6 +15,7 @@ from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.server import lifespans
 from mcp_runtime.core.transports.http.events import EventStore, HttpLimits
 from mcp_runtime.core.transports.http.server.asgi import (
+    Arriving,
     Delay,
     Disconnected,
     Headers,
@@ -26,7 +27,7 @@ from mcp_runtime.core.transports.http.server.asgi import (
     TimeLimit,
     resolve,
 )
-from mcp_runtime.core.transports.http.server.checks import Arriving, Places, headers_of
+from mcp_runtime.core.transports.http.server.checks import Places
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 
 if TYPE_CHECKING:
@@ -222,12 +223,13 @@ class Application(ABC):
 
     Attributes:
         limits: resource limits for clients.
+        places: the hosts and origins that are allowed.
         arriving: the bodies that are arriving.
     """
 
     def __init__(self, servers: "Sequence[ServerHandlers]", options: SseServerOptions) -> None:
         self._servers = servers
-        self._places = Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ()))
+        self.places = Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ()))
         self._access = Access(servers, options.get("principal"), options.get("auth"))
         self.limits = options.get("limits") or HttpLimits()
         self._first: Delay[asyncio.Future[None]] = Delay(self.limits.stream_after, resolve)
@@ -250,18 +252,20 @@ class Application(ABC):
             await self.start()  # mounted without its lifespan
         request = HttpRequest(scope, receive, send, self._writing)
         try:
-            request.headers, request.sender = headers, sender = self.checked_headers(scope)
+            request.read_headers(self.limits.max_header_bytes)
+            self.places.admit(request)
             if (auth := self._access.auth) is not None and scope["path"] in auth.paths:
                 await auth.metadata_app(scope, receive, send)
                 return
-            if (principal := await self._access.sender(scope, headers, sender.address)) is not None:
-                request.sender = Sender(principal, sender.address)
+            address = request.sender.address
+            if (principal := await self._access.sender(scope, request.headers, address)) is not None:
+                request.sender = Sender(principal, address)
             if auth is not None and scope["method"] not in ("POST", "OPTIONS"):
                 self._access.check(principal)
             await self._answer(request)
         except Refusal as refusal:
             if refusal.case is Case.HOST and len(self._refused) < MAX_REFUSED_HOSTS:
-                self._report(headers_of(scope, self.limits.max_header_bytes).get(b"host", b""))
+                self._report(request.headers.get(b"host", b""))
             with suppress(Disconnected):
                 await request.refuse(refusal)
         except Disconnected:
@@ -273,18 +277,6 @@ class Application(ABC):
             self._refused.add(host)
             shown = clipped(repr(host)[1:], 100)
             log.warning("requests to the host %s are refused; hosts= names those that are allowed", shown)
-
-    def checked_headers(self, scope: Scope) -> tuple[Headers, Sender]:
-        """Return the headers of a request, and the address that it comes from as its sender.
-
-        Raises:
-            Refusal: they are malformed or too large, or name a host or an origin that is not allowed.
-        """
-        headers = headers_of(scope, self.limits.max_header_bytes)
-        client = scope.get("client")
-        address = client[0] if client else None
-        self._places.check(headers, address)
-        return headers, Sender(None, self._places.address(headers, address))
 
     @property
     def metadata_paths(self) -> frozenset[str]:

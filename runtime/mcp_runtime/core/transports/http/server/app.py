@@ -2,30 +2,30 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.core.connection.calls import Pool
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.handshake.server import by_era
 from mcp_runtime.core.protocol import jsonrpc, modern
 from mcp_runtime.core.protocol.dispatch import State
-from mcp_runtime.core.protocol.jsonrpc import Fault
+from mcp_runtime.core.protocol.jsonrpc import Fault, Message
 from mcp_runtime.core.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.core.transports.http.events import EventLog, MemoryEventStore
 from mcp_runtime.core.transports.http.server.access import Application, HttpServerOptions
-from mcp_runtime.core.transports.http.server.asgi import HIGH_WATER, Headers, HttpRequest, texts_of, until, watch
-from mcp_runtime.core.transports.http.server.checks import (
-    EITHER,
-    ONLY_EVENTS,
+from mcp_runtime.core.transports.http.server.asgi import (
+    HIGH_WATER,
     SESSION,
     VERSION,
-    Shared,
+    Headers,
+    HttpRequest,
     TooLarge,
-    check_accept,
-    check_content_type,
-    read_body,
+    texts_of,
 )
+from mcp_runtime.core.transports.http.server.checks import EITHER, ONLY_EVENTS, check_accept, check_content_type
 from mcp_runtime.core.transports.http.server.modern import ModernEndpoint, ModernStream
+from mcp_runtime.core.transports.http.server.outlet import Shared, until, watch
 from mcp_runtime.core.transports.http.server.sessions import ASSUMED, HttpSession, Sessions, method_of, missing_before
 from mcp_runtime.core.transports.http.server.streams import Stream, pump
 from mcp_runtime.core.transports.http.statuses import STATUSES, Case, Refusal
@@ -126,33 +126,29 @@ class HttpApp(Application):
             Refusal: it is answered with an error status.
             Disconnected: the client disconnected, or does not read.
         """
-        headers, peer = request.headers, request.sender.peer
-        session: HttpSession | Refusal | None = None
+        headers = request.headers
         check_content_type(headers)
         check_accept(headers, EITHER)
-        if SESSION in headers and not self._is_stateless:
-            try:
-                session = self.sessions.named(headers, request.sender)
-            except Refusal as refusal:
-                session = refusal  # which only matters in the legacy era
+        peer = request.sender.peer
         try:
-            body = await read_body(request.receive, headers, peer, self.arriving)
+            body = await self.arriving.read(request)
         except TooLarge as refusal:
-            known = session if isinstance(session, HttpSession) else None
-            await request.respond(refusal.status, _skipped(refusal, known), headers=refusal.headers)
+            session: HttpSession | None = None
+            if SESSION in headers and not self._is_stateless:
+                with suppress(Refusal):
+                    session = self.sessions.named(headers, request.sender)
+            await request.respond(refusal.status, _skipped(refusal, session), headers=refusal.headers)
             return
         if self._access.auth is not None:
             self._access.check(request.sender.principal, body)
         if not self._requests.take(peer):
             raise Refusal(Case.REQUESTS)
         try:
-            value = self._modern(body, headers)
-            if value is not None:
-                await self._post_modern(value, body, request)
-            elif isinstance(session, Refusal):
-                raise session
-            elif session is not None:
-                await self._post_in_session(session, body, request)
+            message = self._modern(body, headers)
+            if message is not None:
+                await self._post_modern(message, body, request)
+            elif SESSION in headers and not self._is_stateless:
+                await self._post_in_session(self.sessions.named(headers, request.sender), body, request)
             else:
                 await self._post_without_session(body, request)
         except Fault as error:
@@ -162,7 +158,7 @@ class HttpApp(Application):
         finally:
             self._requests.add(peer, -1)
 
-    def _modern(self, body: bytes, headers: Headers) -> dict[str, Any] | None:
+    def _modern(self, body: bytes, headers: Headers) -> Message | None:
         """Return the message in a body if it is of the modern era.
 
         Raises:
@@ -187,12 +183,11 @@ class HttpApp(Application):
             value = jsonrpc.parse(body)
         if not isinstance(value, dict) or "method" not in value:
             raise Fault(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
-        return cast("dict[str, Any]", value)
+        return jsonrpc.classify(value)
 
-    async def _post_modern(self, value: dict[str, Any], body: bytes, request: HttpRequest) -> None:
+    async def _post_modern(self, message: Message, body: bytes, request: HttpRequest) -> None:
         if self.is_stopping:
             raise Refusal(Case.STOPPING)
-        message = jsonrpc.classify(value)
         if not isinstance(message, jsonrpc.Request):
             await self._respond_to_notification(request)
             return
@@ -246,8 +241,8 @@ class HttpApp(Application):
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise Refusal(Case.STOPPING)
-        stream = session.stream(request.sender)
         with session:
+            stream = session.stream(request.sender)
             outcome = session.receiver.message_received(body, stream)
             if outcome.is_answered:
                 await self._respond(stream, request)

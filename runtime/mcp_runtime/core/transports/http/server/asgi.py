@@ -1,21 +1,19 @@
-"""ASGI without a framework: its types, timeouts, and responses that wait for their clients to read."""
+"""ASGI without a framework: a request with its headers, its body and its response, and how long each may take."""
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, MutableMapping
+from contextlib import nullcontext
 from contextvars import Context
+from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import Pool
-from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.connection.requester import Principal
-from mcp_runtime.core.errors import clipped
-from mcp_runtime.core.transports.http.statuses import Refusal
+from mcp_runtime.core.json.text import ENDS
+from mcp_runtime.core.transports.http.events import HttpLimits
+from mcp_runtime.core.transports.http.statuses import Case, Refusal
 
 K = TypeVar("K")
-T = TypeVar("T")
 
 
 class Delay(Generic[K]):
@@ -141,6 +139,9 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 JSON: Final = b"application/json"
 EVENTS: Final = b"text/event-stream"
 
+SESSION: Final = b"mcp-session-id"
+VERSION: Final = b"mcp-protocol-version"
+
 Headers: TypeAlias = dict[bytes, bytes]
 """The raw headers of a request: most of them are never read."""
 
@@ -181,8 +182,8 @@ class HttpRequest:
         limit: the time in which the client must read a part; None for any.
 
     Attributes:
-        headers: its headers; they and its sender are known once they are checked.
-        sender: who sent it.
+        headers: its headers, once they are read: lower-case names, repeated values joined by commas.
+        sender: who sent it, once that is checked.
     """
 
     __slots__ = ("_limit", "_send", "headers", "receive", "scope", "sender")
@@ -193,6 +194,22 @@ class HttpRequest:
     def __init__(self, scope: Scope, receive: Receive, send: Send, limit: TimeLimit | None = None) -> None:
         self.scope, self.receive = scope, receive
         self._send, self._limit = send, limit
+
+    def read_headers(self, max_bytes: int) -> None:
+        """Read the headers.
+
+        Raises:
+            Refusal: they are too large.
+        """
+        raw: tuple[tuple[bytes, bytes], ...] = tuple(self.scope["headers"])
+        if len(b"".join(chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
+            raise Refusal(Case.HEADERS_TOO_LARGE, max_bytes)
+        # ASGI requires lower-case names.
+        self.headers = found = dict(raw)
+        if len(found) < len(raw):
+            found.clear()
+            for name, value in raw:
+                found[name] = b"%b, %b" % (found[name], value) if name in found else value
 
     def respond(
         self, status: int, body: bytes = b"", *, headers: Iterable[tuple[bytes, bytes]] = ()
@@ -240,130 +257,95 @@ class HttpRequest:
                 raise Disconnected from None
 
 
-async def watch(receive: Receive, left: Callable[[], None]) -> None:
-    """Wait until the client of a request disconnects, then call `left`."""
-    try:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-    except Exception as error:
-        # Middleware may raise instead; without `receive`, nothing would tell that the client is gone.
-        log.warning("a client counts as disconnected, since receiving failed: %s", clipped(repr(error)))
-    left()
+_CLOSE: Final = ((b"connection", b"close"),)
+"""The header of an answer to a body that is not read to its end: the connection cannot be used again."""
 
 
-@contextmanager
-def until(moment: float | None, act: Callable[[T], object], about: T) -> Generator[None]:
-    """Call a function if a block is still running at a time, in seconds since the epoch; None for never."""
-    timer = None
-    if moment is not None:
-        timer = asyncio.get_running_loop().call_later(moment - sources.wall(), act, about)
-    try:
-        yield
-    finally:
-        if timer is not None:
-            timer.cancel()
-
-
-class Outlet:
-    """An open HTTP response through which the events of a stream are sent.
+class TooLarge(Refusal):
+    """A request whose body is too large.
 
     Args:
-        unread: counts the bytes that wait to be sent.
-        peer: the client.
-
-    Attributes:
-        is_over: whether nothing more will be queued.
-        was_cut: whether it was ended because the client did not read.
-        queued: how many bytes wait to be sent.
+        max_bytes: the maximum size in bytes.
+        start: the beginning of the body, if it was read.
+        end: the end of the body, if it was read.
     """
 
-    __slots__ = ("_drained", "_peer", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
+    def __init__(self, max_bytes: int, start: bytes = b"", end: bytes = b"") -> None:
+        super().__init__(Case.LONG_BODY, max_bytes, headers=_CLOSE)
+        self.start = start
+        self.end = end
 
-    def __init__(self, unread: Pool, peer: str | None) -> None:
-        self._queue: deque[bytes] = deque()
-        self._waiter: asyncio.Future[None] | None = None
-        self._drained: asyncio.Future[None] | None = None
-        self._task = asyncio.current_task()
-        self._unread = unread
-        self._peer = peer
-        self.queued = 0
-        self.is_over = False
-        self.was_cut = False
 
-    def put(self, data: bytes) -> None:
-        """Queue bytes for the response."""
-        if not self.is_over:
-            self._queue.append(data)
-            self.queued += len(data)
-            self._unread.add(self._peer, len(data))
-            self._wake()
+class Arriving:
+    """The bodies that are arriving at an endpoint.
 
-    def take(self) -> tuple[bytes, bool]:
-        """Return what is queued, or as much as is written at once, and whether that is the end."""
-        queue = self._queue
-        if self.queued <= HIGH_WATER or len(queue) <= 1:
-            data = b"".join(queue)
-            queue.clear()
-            return data, self.is_over
-        parts, size = [queue.popleft()], 0
-        while queue and (size := size + len(parts[-1])) + len(queue[0]) <= HIGH_WATER:
-            parts.append(queue.popleft())
-        return b"".join(parts), self.is_over and not queue
+    Args:
+        limits: their size, number and time.
 
-    def written(self, data: bytes) -> None:
-        """Record that bytes have been sent."""
-        self.queued -= len(data)
-        self._unread.add(self._peer, -len(data))
-        if self._drained is not None and self.queued <= HIGH_WATER and not self._drained.done():
-            self._drained.set_result(None)
+    Attributes:
+        limits: the same.
+        count: counts them.
+        time: limits how long each takes.
+        size: counts their bytes, except for those of bodies that arrive whole.
+    """
 
-    def end(self) -> None:
-        """End the response once everything queued has been sent."""
-        self.is_over = True
-        self._wake()
-        if self._drained is not None and not self._drained.done():
-            self._drained.set_result(None)
+    def __init__(self, limits: HttpLimits) -> None:
+        self.count = Pool(limits.max_arriving)
+        self.size = Pool(max(limits.max_arriving_bytes, 2 * limits.max_message_bytes))
+        self.time = TimeLimit(limits.body_timeout)
+        self.limits: Final = limits
 
-    def cut(self) -> None:
-        """End the response now: the client reads too slowly, or disconnected."""
-        self._queue.clear()
-        self.was_cut = True
-        self.end()
-        if self._task is not None and self._task is not asyncio.current_task():
-            self._task.cancel()
+    async def read(self, request: HttpRequest) -> bytes:
+        """Read the body of a request, which is not compressed: clients do not, and a small one could grow large.
 
-    def leave(self) -> None:
-        """Handle that the client disconnected."""
-        # Once the end is being written, the ASGI server reports it in the same way.
-        if not self.is_over:
-            self.cut()
-
-    def close(self) -> None:
-        """Handle that the response is over; queued bytes are dropped."""
-        self._queue.clear()
-        self._unread.add(self._peer, -self.queued)
-        self.queued = 0
-
-    async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:
-        """Wait until something is queued or the end has come; return False after a delay."""
-        if self._queue or self.is_over:
-            return True
-        self._waiter = waiter = asyncio.get_running_loop().create_future()
-        quiet.begin(waiter)
+        Raises:
+            TooLarge: the body is too large.
+            Refusal: it arrives too slowly, too much is arriving, or it is compressed.
+            Disconnected: the client disconnected.
+        """
+        headers, peer, limits = request.headers, request.sender.peer, self.limits
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and (len(length) > 18 or int(length) > 2 * limits.max_message_bytes):
+            raise TooLarge(limits.max_message_bytes)
+        if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
+            raise Refusal(Case.ENCODING)
+        if not self.count.take(peer):
+            raise Refusal(Case.ARRIVING, headers=_CLOSE)
         try:
-            await waiter
+            with self.time():
+                return await self._parts(request.receive, peer)
+        except TimeoutError:
+            raise Refusal(Case.SLOW_BODY, limits.body_timeout) from None
         finally:
-            self._waiter = None
-            quiet.end(waiter)
-        return bool(self._queue) or self.is_over
+            self.count.add(peer, -1)
 
-    async def drained(self) -> None:
-        """Wait until few bytes are queued, or the response has ended."""
-        if self.queued > HIGH_WATER and not self.is_over:
-            if self._drained is None or self._drained.done():
-                self._drained = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._drained)
-
-    def _wake(self) -> None:
-        if self._waiter is not None:
-            resolve(self._waiter)
+    async def _parts(self, receive: Receive, peer: str | None) -> bytes:
+        max_bytes = self.limits.max_message_bytes
+        size, start, end, body = 0, b"", b"", bytearray()
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Disconnected
+                part: bytes = message.get("body", b"")
+                is_last = not message.get("more_body", False)
+                if is_last and not size and len(part) <= max_bytes:
+                    return part  # Most bodies arrive whole.
+                size += len(part)
+                if size > max_bytes:
+                    start = start or bytes((body + part)[:ENDS])
+                    end = (end + part)[-ENDS:]
+                    self.size.add(peer, -len(body))
+                    body.clear()
+                    if is_last or size > 2 * max_bytes:
+                        # As much again was read and discarded: a client that is sending rarely looks for a response.
+                        raise TooLarge(max_bytes, start, end if is_last else b"")
+                elif self.size.take(peer, len(part)):
+                    body += part
+                else:
+                    raise Refusal(Case.ARRIVING, headers=_CLOSE)
+                if is_last:
+                    return bytes(body)
+        finally:
+            if body:
+                self.size.add(peer, -len(body))

@@ -1,52 +1,17 @@
-"""Reads and checks requests (specification: basic/transports)."""
+"""Checks the headers of requests: framing and types of the body, allowed hosts and origins (basic/transports)."""
 
-from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
-from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_runtime.core.connection.calls import Pool
-from mcp_runtime.core.connection.connection import Connection
-from mcp_runtime.core.connection.journal import Journal, endpoint_journal
-from mcp_runtime.core.connection.transport import Receiver, Transport
-from mcp_runtime.core.json.text import ENDS
-from mcp_runtime.core.transports.http.events import EventLog, HttpLimits
-from mcp_runtime.core.transports.http.server.asgi import EVENTS, JSON, Disconnected, Headers, Receive, Scope, TimeLimit
+from mcp_runtime.core.transports.http.server.asgi import EVENTS, JSON, Headers, HttpRequest, Sender
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
 _FRAMING: Final = (b"transfer-encoding", b"content-length")
-_CLOSE: Final = ((b"connection", b"close"),)
-"""The header of an answer to a body that is not read to its end: the connection cannot be used again."""
-
-
-class TooLarge(Refusal):
-    """A request whose body is too large.
-
-    Args:
-        max_bytes: the maximum size in bytes.
-        start: the beginning of the body, if it was read.
-        end: the end of the body, if it was read.
-    """
-
-    def __init__(self, max_bytes: int, start: bytes = b"", end: bytes = b"") -> None:
-        super().__init__(Case.LONG_BODY, max_bytes, headers=_CLOSE)
-        self.start = start
-        self.end = end
-
-
-SESSION: Final = b"mcp-session-id"
-VERSION: Final = b"mcp-protocol-version"
-
-EITHER: Final = (JSON.decode(), EVENTS.decode())
-"""The media types of the answer to a POST."""
-ONLY_EVENTS: Final = (EVENTS.decode(),)
-"""The media type of the answer to a GET."""
-
 REMEMBERED: Final = 64
 """How many checked headers are cached: clients send the same ones again and again."""
 
@@ -60,22 +25,10 @@ def is_framed(headers: Iterable[tuple[bytes, bytes]], version: str) -> bool:
     return (b"transfer-encoding" not in dict(given)) or (given == [_CHUNKED] and version != "1.0")
 
 
-def headers_of(scope: Scope, max_bytes: int) -> Headers:
-    """Return the headers of a request: lower-case names, repeated values joined by commas.
-
-    Raises:
-        Refusal: they are too large.
-    """
-    raw: tuple[tuple[bytes, bytes], ...] = tuple(scope["headers"])
-    if len(b"".join(chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
-        raise Refusal(Case.HEADERS_TOO_LARGE, max_bytes)
-    # ASGI requires lower-case names.
-    found = dict(raw)
-    if len(found) < len(raw):
-        found.clear()
-        for name, value in raw:
-            found[name] = b"%b, %b" % (found[name], value) if name in found else value
-    return found
+EITHER: Final = (JSON.decode(), EVENTS.decode())
+"""The media types of the answer to a POST."""
+ONLY_EVENTS: Final = (EVENTS.decode(),)
+"""The media type of the answer to a GET."""
 
 
 def check_content_type(headers: Headers) -> None:
@@ -109,136 +62,6 @@ def _accepts(given: bytes, wanted: tuple[str, ...]) -> bool:
 def _is_excluded(part: str) -> bool:
     """Whether a client refuses a media range (RFC 9110, 12.4.2)."""
     return any(parameter.strip() in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in part.split(";")[1:])
-
-
-class Arriving:
-    """The bodies that are arriving at an endpoint.
-
-    Args:
-        limits: their size, number and time.
-
-    Attributes:
-        limits: the same.
-        count: counts them.
-        time: limits how long each takes.
-        size: counts their bytes, except for those of bodies that arrive whole.
-    """
-
-    def __init__(self, limits: HttpLimits) -> None:
-        self.count = Pool(limits.max_arriving)
-        self.size = Pool(max(limits.max_arriving_bytes, 2 * limits.max_message_bytes))
-        self.time = TimeLimit(limits.body_timeout)
-        self.limits: Final = limits
-
-
-class Shared(NamedTuple):
-    """What the sessions of an endpoint have in common.
-
-    Attributes:
-        limits: resource limits.
-        events: stores what was sent on streams; None to store nothing.
-        unread: counts the bytes that clients have not read yet.
-        journal: limits the log lines about all sessions.
-    """
-
-    limits: HttpLimits
-    events: EventLog | None
-    unread: Pool
-    journal: Journal
-
-    @classmethod
-    def of(cls, limits: HttpLimits, events: EventLog | None) -> "Shared":
-        """Return what sessions with these limits and this store share."""
-        return cls(limits, events, Pool(limits.max_unread_total), endpoint_journal())
-
-
-class Owner(Transport):
-    """A transport with a channel for each POST.
-
-    Attributes:
-        id: its id.
-        shared: what all sessions have in common.
-        primes: whether streams begin with an event without data, so that clients can resume them from the start.
-        connection: the conversation over it.
-        receiver: receives the messages.
-    """
-
-    id = ""
-    shared: Shared
-    primes = False
-    connection: Connection
-    receiver: Receiver
-
-    async def start(self, receiver: Receiver) -> None:
-        """Start carrying messages."""
-        self.receiver = receiver
-
-    @abstractmethod
-    def finished(self, stream: Any) -> None:
-        """Forget a stream that has ended."""
-
-
-async def read_body(receive: Receive, headers: Headers, peer: str | None, arriving: Arriving) -> bytes:
-    """Read the body of a request, which is not compressed: clients do not, and a small one could grow large.
-
-    Args:
-        receive: ASGI's receive function.
-        headers: the headers of the request.
-        peer: its sender.
-        arriving: the bodies that are arriving.
-
-    Raises:
-        TooLarge: the body is too large.
-        Refusal: it arrives too slowly, too much is arriving, or it is compressed.
-        Disconnected: the client disconnected.
-    """
-    max_bytes, seconds = arriving.limits.max_message_bytes, arriving.limits.body_timeout
-    length = headers.get(b"content-length", b"")
-    if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
-        raise TooLarge(max_bytes)
-    if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"", b"identity"):
-        raise Refusal(Case.ENCODING)
-    if not arriving.count.take(peer):
-        raise Refusal(Case.ARRIVING, headers=_CLOSE)
-    try:
-        with arriving.time():
-            return await _all_parts(receive, peer, arriving)
-    except TimeoutError:
-        raise Refusal(Case.SLOW_BODY, seconds) from None
-    finally:
-        arriving.count.add(peer, -1)
-
-
-async def _all_parts(receive: Receive, peer: str | None, arriving: Arriving) -> bytes:
-    max_bytes = arriving.limits.max_message_bytes
-    size, start, end, body = 0, b"", b"", bytearray()
-    try:
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Disconnected
-            part: bytes = message.get("body", b"")
-            is_last = not message.get("more_body", False)
-            if is_last and not size and len(part) <= max_bytes:
-                return part  # Most bodies arrive whole.
-            size += len(part)
-            if size > max_bytes:
-                start = start or bytes((body + part)[:ENDS])
-                end = (end + part)[-ENDS:]
-                arriving.size.add(peer, -len(body))
-                body.clear()
-                if is_last or size > 2 * max_bytes:
-                    # As much again was read and discarded: clients that are still sending rarely look for a response.
-                    raise TooLarge(max_bytes, start, end if is_last else b"")
-            elif arriving.size.take(peer, len(part)):
-                body += part
-            else:
-                raise Refusal(Case.ARRIVING, headers=_CLOSE)
-            if is_last:
-                return bytes(body)
-    finally:
-        if body:
-            arriving.size.add(peer, -len(body))
 
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -280,16 +103,16 @@ class Places:
                 raise ValueError(f"{origin!r} is not an origin; give names like https://example.com")
         return cls(known, allowed, frozenset(proxies))
 
-    def check(self, headers: Headers, client: str | None) -> None:
+    def admit(self, request: HttpRequest) -> None:
         """Check the host that a request was sent to, and the origin of the web page that sent it, if there is one.
 
-        Args:
-            headers: the headers of the request.
-            client: the address of the client.
+        The address that it comes from becomes its sender.
 
         Raises:
             Refusal: one of them is not allowed.
         """
+        headers, given = request.headers, request.scope.get("client")
+        client = given[0] if given else None
         host = headers.get(b"host", b"")
         if client is not None and client in self.proxies:
             host = headers.get(b"x-forwarded-host", host)
@@ -298,6 +121,7 @@ class Places:
         origin = headers.get(b"origin")
         if origin is not None and not self._is_allowed(origin.lower()):
             raise Refusal(Case.ORIGIN)
+        request.sender = Sender(None, self.address(headers, client))
 
     def address(self, headers: Headers, client: str | None) -> str | None:
         """Return where a request comes from; see `Sender`.

@@ -22,7 +22,7 @@ from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import mirrored
 from mcp_runtime.core.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
 from mcp_runtime.core.transports.http.server.asgi import Headers, Sender, texts_of
-from mcp_runtime.core.transports.http.server.checks import Owner, Shared
+from mcp_runtime.core.transports.http.server.outlet import Owner, Shared
 from mcp_runtime.core.transports.http.server.streams import Stream
 from mcp_runtime.core.transports.http.statuses import STATUSES
 
@@ -86,7 +86,7 @@ class ParameterHeaders:
 
     async def _check(self, exchange: Exchange, tools: Catalogue[_Tool]) -> None:
         headers, arguments = exchange.requester.headers, exchange.params.arguments
-        if not arguments and not any(name.startswith(PARAMETER) for name in headers):
+        if not arguments and PARAMETER not in "\n".join(headers):
             return
         try:
             tool = await tools.find(exchange, exchange.params.name)

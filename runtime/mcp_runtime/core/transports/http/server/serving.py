@@ -110,7 +110,9 @@ class Site:
     async def _answer_health(self, request: HttpRequest) -> None:
         method = request.scope["method"]
         try:
-            self._endpoints[self.path].checked_headers(request.scope)
+            endpoint = self._endpoints[self.path]
+            request.read_headers(endpoint.limits.max_header_bytes)
+            endpoint.places.admit(request)
             if method not in ("GET", "HEAD"):
                 raise Refusal(Case.HEALTH, headers=[(b"allow", b"GET, HEAD")])
         except Refusal as refusal:

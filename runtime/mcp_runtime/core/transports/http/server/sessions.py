@@ -13,8 +13,8 @@ from mcp_runtime.core.handshake.server import start_session
 from mcp_runtime.core.json.values import is_object
 from mcp_runtime.core.protocol.jsonrpc import dump, parse, write_notification, write_request
 from mcp_runtime.core.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
-from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, Sender
-from mcp_runtime.core.transports.http.server.checks import SESSION, VERSION, Owner, Shared
+from mcp_runtime.core.transports.http.server.asgi import SESSION, VERSION, Delay, Headers, Sender
+from mcp_runtime.core.transports.http.server.outlet import Owner, Shared
 from mcp_runtime.core.transports.http.server.streams import CommonStream, Stream
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 

@@ -12,15 +12,9 @@ from mcp_runtime.core.handshake.server import by_era, start_session
 from mcp_runtime.core.protocol import jsonrpc
 from mcp_runtime.core.protocol.dispatch import State
 from mcp_runtime.core.transports.http.server.access import Application, SseServerOptions
-from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, HttpRequest, Outlet, Scope, Sender, texts_of
-from mcp_runtime.core.transports.http.server.checks import (
-    ONLY_EVENTS,
-    Shared,
-    TooLarge,
-    check_accept,
-    check_content_type,
-    read_body,
-)
+from mcp_runtime.core.transports.http.server.asgi import Delay, Headers, HttpRequest, Scope, Sender, TooLarge, texts_of
+from mcp_runtime.core.transports.http.server.checks import ONLY_EVENTS, check_accept, check_content_type
+from mcp_runtime.core.transports.http.server.outlet import Outlet, Shared
 from mcp_runtime.core.transports.http.server.sessions import ID_BYTES, HttpSession, method_of, oldest_unused
 from mcp_runtime.core.transports.http.server.streams import Stream, pump
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
@@ -196,7 +190,7 @@ class SseApp(Application):
         await session.ready()
         sender = request.sender
         try:
-            body = await read_body(request.receive, request.headers, sender.peer, self.arriving)
+            body = await self.arriving.read(request)
         except TooLarge as refusal:
             # Its sender gets the error on the stream too.
             session.receiver.message_refused(refusal.reason, session, refusal.start, refusal.end)

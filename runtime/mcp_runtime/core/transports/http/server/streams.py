@@ -12,12 +12,10 @@ from mcp_runtime.core.transports.http.server.asgi import (
     Delay,
     HttpRequest,
     Message,
-    Outlet,
     Sender,
     resolve,
-    watch,
 )
-from mcp_runtime.core.transports.http.server.checks import Owner
+from mcp_runtime.core.transports.http.server.outlet import Outlet, Owner, watch
 from mcp_runtime.core.transports.http.statuses import Case, Refusal
 
 
