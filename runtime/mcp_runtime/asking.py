@@ -4,7 +4,7 @@ The bindings import it with every server, so what it needs is imported when it i
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar, overload
@@ -192,27 +192,41 @@ async def _elicited(ctx: Context[Any], message: str, form: Any, options: "CallOp
     """Ask the user to fill in a form; see `AskingContext.elicit`."""
     from pydantic import BaseModel
 
-    name = str(getattr(form, "__name__", form))
-    if inspect.isclass(form) and issubclass(form, BaseModel):
-        return await _filled(ctx, message, form, name, options)
-    from pydantic import PydanticUserError, create_model
+    from pydantic import BaseModel, PydanticUserError, create_model
     from pydantic_core import SchemaError
 
+    is_model = inspect.isclass(form) and issubclass(form, BaseModel)
+    name = str(getattr(form, "__name__", form))
     try:
-        model = create_model("Answer", value=(form, ...))
-        model.model_json_schema()
-    except (PydanticUserError, SchemaError, NameError) as error:
-        raise _no_form(name) from error
-    answer: Any = await _filled(ctx, message, model, name, options)
-    return Accepted(answer.value) if answer else answer
+        model: Any = form if is_model else create_model("Answer", value=(form, ...))
+        schema = model.model_json_schema()
+    except (PydanticUserError, SchemaError, NameError):
+        raise _no_form(name) from None
+    if "properties" not in schema:
+        raise _no_form(name)
+    try:
+        answer: Any = await _filled(ctx, message, model, schema, options)
+    except _WrongFields as error:
+        raise _no_form(name, error.args if is_model else ()) from None
+    return Accepted(answer.value) if answer and not is_model else answer
 
 
-def _no_form(name: str) -> TypeError:
-    return TypeError(f"{name} is not a form: fields must be strings, numbers, booleans or choices")
+class _WrongFields(Exception):
+    """Fields that forms do not support, by name."""
+
+
+def _no_form(name: str, wrong: Collection[str] = ()) -> TypeError:
+    """Return the error for a form that cannot be sent, with the names of its wrong fields."""
+    fields = ", ".join(wrong) or "it"
+    return TypeError(f"{name} is not a form: {fields} must be a string, a number, a boolean or a choice")
 
 
 async def _filled(
-    ctx: Context[Any], message: str, form: "type[BaseModel]", name: str, options: "CallOptions | None"
+    ctx: Context[Any],
+    message: str,
+    form: "type[BaseModel]",
+    schema: dict[str, Any],
+    options: "CallOptions | None",
 ) -> "BaseModel | Declined | Cancelled":
     from pydantic import ValidationError
     from pydantic_core import to_json
@@ -223,17 +237,16 @@ async def _filled(
     from mcp_runtime.core.errors import RemoteProtocolError
     from mcp_runtime.core.protocol.names import ELICITATION_CREATE
 
-    schema = form.model_json_schema()
-    definitions, labelled = (
-        schema.get("$defs", {}),
-        ("oneOf" if ctx.peer.__binding__.revision >= _LABELS else "enumNames"),
-    )
+    definitions = schema.get("$defs", {})
+    labelled = "oneOf" if ctx.peer.__binding__.revision >= _LABELS else "enumNames"
     fields = {name: _field(stated, definitions, labelled) for name, stated in schema["properties"].items()}
     wanted = {"type": "object", "properties": fields, "required": schema.get("required", [])}
     try:
         result = await create(ctx.peer, {"message": message, "requestedSchema": wanted}, options)
     except ValidationError as error:
-        raise _no_form(name) from error
+        steps = [found["loc"] for found in error.errors(include_url=False, include_input=False)]
+        wrong = {str(loc[loc.index("properties") + 1]) for loc in steps if "properties" in loc}
+        raise _WrongFields(*sorted(wrong)) from None
     if result.action != "accept":
         return Declined() if result.action == "decline" else Cancelled()
     content: dict[str, Any] = result.model_dump(mode="json").get("content") or {}

@@ -1,11 +1,12 @@
 """`ask` and `sample`: forms from pydantic models and generated text, in both eras."""
 
 import json
+from collections.abc import Callable
 from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, RootModel
 
 from mcp_bindings import v2025_06_18 as older
 from mcp_bindings import v2025_11_25 as mcp
@@ -50,7 +51,7 @@ class Nested(BaseModel):
     plans: dict[str, Plan]
 
 
-def planning(version: Any, form: type[BaseModel] = Plan) -> Any:
+def planning(version: Any, form: Any = Plan) -> Any:
     app = version.App("test")
 
     async def plan(ctx: Any) -> str:
@@ -163,10 +164,33 @@ async def test_an_answer_that_does_not_match_is_a_protocol_error(caplog: pytest.
     assert "team: String should have at least 2 characters" in caplog.text
 
 
-async def test_a_model_that_is_not_a_form_is_refused(caplog: pytest.LogCaptureFixture) -> None:
-    async with testing.connect(planning(mcp, Nested), elicit=[]) as client:
+class Recursive(BaseModel):
+    inner: "Recursive | None" = None
+
+
+class Uncallable(BaseModel):
+    call: Callable[[], int]
+
+
+@pytest.mark.parametrize("version", [older, mcp, modern], ids=lambda version: version.REVISION)
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        (Nested, "Nested is not a form: plans must be a string, a number, a boolean or a choice"),
+        (Recursive, "Recursive is not a form: it must be"),
+        (Uncallable, "Uncallable is not a form: it must be"),
+        (RootModel[int], "is not a form: it must be"),
+        (dict[str, int], "dict is not a form: it must be"),
+        (bytes, "bytes is not a form: it must be"),
+    ],
+)
+async def test_the_error_for_a_form_names_its_wrong_fields(
+    version: Any, form: Any, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with testing.connect(planning(version, form), elicit=[]) as client:
         assert (await client.call_tool(name="plan")).is_error
-    assert "Nested is not a form" in caplog.text
+        assert testing.received(client).asked == []
+    assert reason in caplog.text and "pydantic" not in caplog.text
 
 
 @pytest.mark.parametrize("version", [older, mcp, modern], ids=lambda version: version.REVISION)

@@ -5,6 +5,7 @@ import io
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,75 @@ def test_a_context_without_a_type_gets_advice(name: str) -> None:
     exec(f"def add({name}, a: int) -> int: ...", scope)
     with pytest.raises(DefinitionError, match=f"{name} has no type; annotate it, for example {name}: Context"):
         mcp.App("test").tool()(scope["add"])
+
+
+class Brewer:
+    """Not a function."""
+
+    def __init__(self, tea: str) -> None:
+        self.tea = tea
+
+    def brew(self, cups: int) -> int:
+        """Brew tea."""
+        return cups
+
+
+class Calling(Brewer):
+    def __call__(self, cups: int) -> int:
+        return self.brew(cups)
+
+
+def passes_on(function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def passes_names_on(function: Callable[..., Any]) -> Callable[..., Any]:
+    async def wrapper(**kwargs: Any) -> Any:
+        return await function(**kwargs)
+
+    return wrapper
+
+
+def takes_anything(*args: int) -> int:
+    return len(args)
+
+
+UNWRAPPED = "if a decorator made it, add @functools.wraps(function) to its inner function"
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        (Brewer, "Brewer is a class; pass a function, a method of an object, or an object with __call__"),
+        (Calling, "Calling is a class; pass a function"),
+        (len, "the signature of <built-in function len> cannot be read; call it in a function with typed parameters"),
+        (3, "expected a function, not 3"),
+        (passes_on(later), UNWRAPPED),
+        (passes_names_on(later), UNWRAPPED),
+    ],
+)
+def test_the_advice_fits_what_was_decorated(kind: str, given: Any, advice: str) -> None:
+    app = mcp.App("test")
+    decorate: Any = app.resource("tea://cup") if kind == "resource" else getattr(app, kind)()
+    with pytest.raises(DefinitionError) as raised:
+        decorate(given)
+    assert advice in str(raised.value) and str(raised.value).startswith(f"{__file__}:")
+
+
+def test_a_function_that_is_no_wrapper_gets_no_advice_on_wrappers() -> None:
+    with pytest.raises(DefinitionError, match="positional-only parameters do not work$"):
+        mcp.App("test").tool()(takes_anything)
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
+@pytest.mark.parametrize("given", [later, Brewer, Calling("green"), partial(takes_anything, 1), len])
+def test_a_decorator_without_parentheses_is_an_error(kind: str, given: Any) -> None:
+    with pytest.raises(DefinitionError, match=rf"{__file__}:\d+: {kind}: write @app\.{kind}\(\.\.\.\) with parent"):
+        getattr(mcp.App("test"), kind)(given)
 
 
 def test_a_tool_without_a_description_is_a_warning_at_its_line() -> None:

@@ -4,7 +4,9 @@ import functools
 import math
 import random
 from collections import deque
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +15,8 @@ from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime import requires_scopes
 from mcp_runtime.app import DefinitionError, ToolFailure
 from mcp_runtime.testing import connect
+
+T = TypeVar("T")
 
 
 class Point(BaseModel):
@@ -139,6 +143,71 @@ async def test_numbers_that_json_cannot_express_are_an_error_that_names_the_path
         with pytest.raises(mcp.errors.PeerInternalError):
             await client.read_resource(uri="n://true")
         assert path in caplog.text
+
+
+class Kept(BaseModel, Generic[T]):
+    """A value beside others."""
+
+    name: str = "2026-01-01T00:00:00"
+    kept: T
+
+
+@dataclass
+class Pair(Generic[T]):
+    count: int
+    second: T
+
+
+def declared(chance: random.Random, leaf: Any, depth: int) -> tuple[Any, Any, str]:
+    """Return a leaf inside random containers, the type of all that, and the path to the leaf."""
+    if not depth:
+        return leaf, datetime, ""
+    inner, kind, path = declared(chance, leaf, depth - 1)
+    match chance.randrange(6):
+        case 0:
+            return [inner], list[kind], f"[0]{path}"
+        case 1:
+            return {"a": inner}, dict[str, kind], f"['a']{path}"
+        case 2:
+            return (1, inner), tuple[int, kind], f"[1]{path}"
+        case 3:
+            return inner, kind | None, path
+        case 4:
+            return Kept[kind](kept=inner), Kept[kind], f"['kept']{path}"
+        case _:
+            return Pair(1, inner), Pair[kind], f"['second']{path}"
+
+
+@pytest.mark.parametrize("seed", range(24))
+async def test_a_time_without_its_zone_is_an_error_that_names_the_path(
+    seed: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    naive = datetime(2026, 1, 2, 3, 4, 5, random.Random(seed).choice([0, 600]))
+    bad, kind, path = declared(random.Random(seed), naive, seed % 5)
+    good, _, _ = declared(random.Random(seed), naive.replace(tzinfo=UTC), seed % 5)
+
+    def when(wrong: bool) -> Any:
+        return bad if wrong else good
+
+    when.__annotations__["return"] = kind
+    app = mcp.App("x")
+    app.tool(description="d")(when)
+    client: Any
+    async with connect(app) as client:
+        assert not (await client.call_tool("when", {"wrong": False})).is_error
+        assert (await client.call_tool("when", {"wrong": True})).is_error
+    assert f": {path or 'it'} is a datetime without a time zone; pass one" in caplog.text, caplog.text
+
+
+async def test_times_that_no_schema_describes_are_sent_as_they_are() -> None:
+    app = mcp.App("x")
+
+    @app.tool(description="d")
+    def when() -> dict[str, Any]:
+        return {"at": datetime(2026, 1, 2)}  # noqa: DTZ001 - without a zone
+
+    async with connect(app) as client:
+        assert (await client.call_tool("when")).structured_content == {"at": "2026-01-02T00:00:00"}
 
 
 HALF = "file\udcaf.txt"
@@ -300,5 +369,5 @@ def test_their_descriptions_and_scopes_count() -> None:
 @pytest.mark.parametrize("given", [7, Point, functools.partial(int, "7"), print, functools.partial(Point, x=1)])
 def test_other_objects_are_still_refused(given: Any) -> None:
     app: Any = mcp.App("x")
-    with pytest.raises(DefinitionError, match="expected a function"):
+    with pytest.raises(DefinitionError, match=r"expected a function|is a class|signature of .* cannot be read"):
         app.tool()(given)

@@ -1,7 +1,6 @@
 """A server whose handlers dispatch to decorated functions; the generated `App` of a revision adds the decorators."""
 
 from collections.abc import Callable, Mapping, Sequence, Sized
-from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
 from mcp_runtime.app.changes import Subscription, tell
@@ -162,8 +161,8 @@ class Application(ServerHandlers, Generic[StateT]):
         """
         add: Callable[..., None] = getattr(self, f"_add_{kind}")
         for given in said.values():
-            if isinstance(given, FunctionType | BuiltinFunctionType):
-                raise misuse(2, kind, f"write @app.{kind}(...) with parentheses above {name_of(given)}")
+            if callable(given):
+                raise misuse(2, kind, f"write @app.{kind}(...) with parentheses above {name_of(given) or 'the function'}")
 
         def decorate(function: F) -> F:
             add(function, **said)

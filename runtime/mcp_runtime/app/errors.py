@@ -1,6 +1,6 @@
 """Errors of decorated functions: when they are defined, and when they run."""
 
-from traceback import extract_stack
+from traceback import extract_stack, walk_stack
 from typing import Final
 
 from mcp_runtime.core.errors import AuthorError, McpError, PeerError, clipped
@@ -29,6 +29,14 @@ def misuse(calls: int, what: str, reason: str) -> DefinitionError:
     """Return the error for a wrong call of an author, who is so many calls up from the caller of this function."""
     line = extract_stack(limit=calls + 2)[0]
     return DefinitionError(f"{line.filename}:{line.lineno}", what, reason)
+
+
+def calling_line() -> str:
+    """Return the file and line outside of the runtime that led to this call."""
+    for frame, line in walk_stack(None):
+        if not str(frame.f_globals.get("__name__")).startswith("mcp_runtime."):
+            return f"{frame.f_code.co_filename}:{line}"
+    return "this program"
 
 
 class ResultError(McpError, TypeError):

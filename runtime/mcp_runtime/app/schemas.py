@@ -3,6 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from math import isfinite
 from typing import Annotated, Any, Final, LiteralString, cast, get_args, get_origin
@@ -195,7 +196,7 @@ class Output:
         is_object = _is_object(made)
         if is_object:
             made = {**made, "type": "object"}
-        self._signature = signature
+        self._signature, self._has_times = signature, b'"date-time"' in to_json(made)
         self._is_wrapped = not (is_object or any_json)
         self.schema = _wrapped(made) if self._is_wrapped else made
 
@@ -217,8 +218,10 @@ class Output:
             raise self._wrong(value, said) from None
         text = content if isinstance(content, str) else to_json(content, inf_nan_mode="constants").decode()
         # A number that JSON cannot express becomes null where no type says that it is a number.
-        if _SUSPECT.search(text) and (said := _lost(self._dump(valid, by_alias=self._by_alias))):
-            raise self._wrong(value, said)
+        if self._has_times or _SUSPECT.search(text):
+            dumped = self._dump(valid, by_alias=self._by_alias)
+            if said := _lost(dumped, times=text if self._has_times else ""):
+                raise self._wrong(value, said)
         return {RESULT: content} if self._is_wrapped else content, text
 
     def _wrong(self, value: Any, said: str) -> ResultError:
@@ -247,16 +250,27 @@ def writes_names(kind: Any) -> bool:
     return config.get("serialize_by_alias") is False
 
 
-def _lost(value: Any, path: str = "") -> str:
-    """Say where a value has a number that JSON cannot express; empty if it has none."""
+def _lost(value: Any, path: str = "", *, times: str = "") -> str:
+    """Say where a value has a number that JSON cannot express, or a time without its zone; empty if nowhere.
+
+    Args:
+        value: the value.
+        path: where it is.
+        times: the JSON text of a value whose schema has times, which are written with their zone (RFC 3339).
+    """
     if isinstance(value, float):
         return "" if isfinite(value) else f"{path or 'it'} is {value}, which JSON cannot express"
+    if isinstance(value, datetime):
+        is_naive = value.utcoffset() is None and value.isoformat() in times
+        return (
+            f"{path or 'it'} is a datetime without a time zone; pass one, as in datetime.now(UTC)" if is_naive else ""
+        )
     inner: Any = ()
     if is_object(value):
         inner = value.items()
     elif isinstance(value, list | tuple | set | frozenset | deque):
         inner = enumerate(cast("list[Any]", value))
-    return next((said for key, each in inner if (said := _lost(each, f"{path}[{key!r}]"))), "")
+    return next((said for key, each in inner if (said := _lost(each, f"{path}[{key!r}]", times=times))), "")
 
 
 _SUSPECT: Final = re.compile("null|NaN|Infinity")

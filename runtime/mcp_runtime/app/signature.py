@@ -5,7 +5,7 @@ from functools import partial, wraps
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeGuard, get_type_hints
 
-from mcp_runtime.app.errors import DefinitionError
+from mcp_runtime.app.errors import DefinitionError, calling_line
 from mcp_runtime.core.functions import SCOPES
 
 MISSING: Final[Any] = object()
@@ -13,6 +13,7 @@ MISSING: Final[Any] = object()
 
 _VARIABLE: Final = 0x04 | 0x08
 """The flags of code with ``*args`` or ``**kwargs`` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
+_UNWRAPPED: Final = "; if a decorator made it, add @functools.wraps(function) to its inner function"
 _CALL: Final = "__call__"
 _BOUND: Final = "__mcp_bound__"
 """The attribute of a partial's function: how many arguments it binds by place, and the names of the others."""
@@ -118,16 +119,25 @@ def read_signature(function: Callable[..., Any], what: str) -> Signature:
     given, function = function, as_function(function)
     code, plain, skipped, bound = _code(function)
     if code is None:
-        where = "this program"
-        raise DefinitionError(where, what, f"expected a function, not {given!r:.60}; write the decorator with ()")
+        raise DefinitionError(calling_line(), what, _instead_of(given))
     where = f"{code.co_filename}:{code.co_firstlineno}"
     bare = Signature(function, what, where, (), MISSING)
     if code.co_flags & _VARIABLE or code.co_posonlyargcount:
-        raise bare.error("clients pass arguments by name; *args, **kwargs and positional-only parameters do not work")
+        reason = "clients pass arguments by name; *args, **kwargs and positional-only parameters do not work"
+        raise bare.error(f"{reason}{_UNWRAPPED if code.co_freevars else ''}")
     hints = _hints(plain, bare)
     found = _parameters(code, plain, skipped, hints, bare)
     parameters = tuple(parameter for parameter in found if parameter.name not in bound)
     return Signature(function, what, where, parameters, hints.get("return", MISSING))
+
+
+def _instead_of(given: object) -> str:
+    """Say what to pass in place of something whose signature cannot be read."""
+    if isinstance(given, type):
+        return f"{given.__name__} is a class; pass a function, a method of an object, or an object with {_CALL}"
+    if callable(given):
+        return f"the signature of {given!r:.60} cannot be read; call it in a function with typed parameters"
+    return f"expected a function, not {given!r:.60}"
 
 
 def _code(function: Any) -> tuple[CodeType | None, Any, int, set[str]]:
