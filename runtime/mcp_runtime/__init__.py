@@ -11,6 +11,7 @@ from mcp_runtime.lazy import door
 if TYPE_CHECKING:
     from mcp_runtime import testing
     from mcp_runtime.app import DefinitionError, Depends, NotFound, Raw, ToolFailure, safe_join
+    from mcp_runtime.app.media import AssistantMessage, Audio, Image, UserMessage
     from mcp_runtime.asking import Accepted, Cancelled, Declined, Refusal
     from mcp_runtime.auth import Bearer, ClientCredentials, FileStore, OAuth, Principal
     from mcp_runtime.bridge import Bridging, LossAction, MissingInRevision, NotExpressible
@@ -70,6 +71,7 @@ else:
         "mcp_runtime",
         {
             "app": "DefinitionError Depends NotFound Raw ToolFailure safe_join",
+            "app.media": "AssistantMessage Audio Image UserMessage",
             "asking": "Accepted Cancelled Declined Refusal",
             "auth": "Bearer ClientCredentials FileStore OAuth Principal",
             "bridge": "Bridging LossAction MissingInRevision NotExpressible",
@@ -116,6 +118,8 @@ __all__ = [
     "Absent",
     "Accepted",
     "AnyMethod",
+    "AssistantMessage",
+    "Audio",
     "AuthorizationError",
     "Bearer",
     "BindingFormatError",
@@ -139,6 +143,7 @@ __all__ = [
     "Host",
     "HttpLimits",
     "HttpServerOptions",
+    "Image",
     "InputState",
     "LifespanError",
     "Limits",
@@ -181,6 +186,7 @@ __all__ = [
     "UnknownTool",
     "UnsupportedRevision",
     "Unusable",
+    "UserMessage",
     "Validate",
     "asgi_app",
     "ask_form",

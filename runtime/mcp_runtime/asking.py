@@ -190,8 +190,6 @@ class AskingContext(ServerContext[PeerT, StateT]):
 
 async def _elicited(ctx: Context[Any], message: str, form: Any, options: "CallOptions | None") -> Any:
     """Ask the user to fill in a form; see `AskingContext.elicit`."""
-    from pydantic import BaseModel
-
     from pydantic import BaseModel, PydanticUserError, create_model
     from pydantic_core import SchemaError
 

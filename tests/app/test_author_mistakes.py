@@ -213,7 +213,7 @@ def test_the_advice_fits_what_was_decorated(kind: str, given: Any, advice: str) 
 
 
 def test_a_function_that_is_no_wrapper_gets_no_advice_on_wrappers() -> None:
-    with pytest.raises(DefinitionError, match="positional-only parameters do not work$"):
+    with pytest.raises(DefinitionError, match=r"positional-only parameters do not work$"):
         mcp.App("test").tool()(takes_anything)
 
 

@@ -158,6 +158,9 @@ class Pair(Generic[T]):
     second: T
 
 
+GENERIC: dict[str, Any] = {"list": list, "dict": dict, "tuple": tuple, "model": Kept, "dataclass": Pair}
+
+
 def declared(chance: random.Random, leaf: Any, depth: int) -> tuple[Any, Any, str]:
     """Return a leaf inside random containers, the type of all that, and the path to the leaf."""
     if not depth:
@@ -165,17 +168,17 @@ def declared(chance: random.Random, leaf: Any, depth: int) -> tuple[Any, Any, st
     inner, kind, path = declared(chance, leaf, depth - 1)
     match chance.randrange(6):
         case 0:
-            return [inner], list[kind], f"[0]{path}"
+            return [inner], GENERIC["list"][kind], f"[0]{path}"
         case 1:
-            return {"a": inner}, dict[str, kind], f"['a']{path}"
+            return {"a": inner}, GENERIC["dict"][str, kind], f"['a']{path}"
         case 2:
-            return (1, inner), tuple[int, kind], f"[1]{path}"
+            return (1, inner), GENERIC["tuple"][int, kind], f"[1]{path}"
         case 3:
             return inner, kind | None, path
         case 4:
-            return Kept[kind](kept=inner), Kept[kind], f"['kept']{path}"
+            return GENERIC["model"][kind](kept=inner), GENERIC["model"][kind], f"['kept']{path}"
         case _:
-            return Pair(1, inner), Pair[kind], f"['second']{path}"
+            return Pair(1, inner), GENERIC["dataclass"][kind], f"['second']{path}"
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -204,7 +207,7 @@ async def test_times_that_no_schema_describes_are_sent_as_they_are() -> None:
 
     @app.tool(description="d")
     def when() -> dict[str, Any]:
-        return {"at": datetime(2026, 1, 2)}  # noqa: DTZ001 - without a zone
+        return {"at": datetime(2026, 1, 2)}
 
     async with connect(app) as client:
         assert (await client.call_tool("when")).structured_content == {"at": "2026-01-02T00:00:00"}

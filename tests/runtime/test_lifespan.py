@@ -5,7 +5,8 @@ import logging
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -152,6 +153,48 @@ async def test_a_server_without_decorators_has_one_too() -> None:
     async with testing.connect(Counter()) as client:
         assert (await client.list_tools()).next_cursor == "tea"
     assert shop.events == ["opened", "closed"]
+
+
+@asynccontextmanager
+async def named(app: v2026_07_28.App[str], after: str = "!") -> AsyncGenerator[str]:
+    yield f"{app.effective_options().name}{after}"
+
+
+@asynccontextmanager
+async def plain(after: str = "shop!") -> AsyncGenerator[str]:
+    yield after
+
+
+class Opening:
+    @asynccontextmanager
+    async def method(self, app: v2026_07_28.App[str]) -> AsyncGenerator[str]:
+        yield f"{app.effective_options().name}!"
+
+    @asynccontextmanager
+    async def bare(self) -> AsyncGenerator[str]:
+        yield "shop!"
+
+    def __call__(self, app: v2026_07_28.App[str]) -> AbstractAsyncContextManager[str]:
+        return named(app)
+
+
+@pytest.mark.parametrize(
+    "lifespan",
+    [
+        *(named, partial(named, after="!"), Opening().method, Opening()),
+        *(plain, partial(plain, "shop!"), Opening().bare, partial(named, v2026_07_28.App[str]("shop"))),
+    ],
+)
+async def test_it_may_take_the_app(lifespan: Callable[..., AbstractAsyncContextManager[str]]) -> None:
+    app = v2026_07_28.App("shop", lifespan=lifespan)
+
+    @app.tool()
+    def state(ctx: v2026_07_28.Context[str]) -> str:
+        """Return the state."""
+        return ctx.state
+
+    async with testing.connect(app) as client:
+        assert await client.call("state") == "shop!"
 
 
 async def test_without_a_lifespan_there_is_no_state() -> None:

@@ -1,18 +1,20 @@
 """A server whose handlers dispatch to decorated functions; the generated `App` of a revision adds the decorators."""
 
 from collections.abc import Callable, Mapping, Sequence, Sized
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
+from mcp_runtime.app.answering import Answering
 from mcp_runtime.app.changes import Subscription, tell
-from mcp_runtime.app.completions import Completion, completed
-from mcp_runtime.app.errors import for_author, misuse, unknown
+from mcp_runtime.app.completions import Completion
+from mcp_runtime.app.errors import for_author, misuse
 from mcp_runtime.app.functions import Function
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
-from mcp_runtime.app.resources import FunctionResource, Resources
-from mcp_runtime.app.signature import name_of
+from mcp_runtime.app.resources import FunctionResource
+from mcp_runtime.app.signature import name_of, needs_argument
 from mcp_runtime.app.tools import Tool
-from mcp_runtime.core.handlers import ServerHandlers, StateT, connections_of
+from mcp_runtime.core.handlers import StateT, connections_of
 from mcp_runtime.core.protocol.names import (
     COMPLETION_COMPLETE,
     PROMPTS_GET,
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
-    from mcp_runtime.app.files import Folder
     from mcp_runtime.core.connection.connection import Connection
     from mcp_runtime.core.settings import Extends, ServerOptions
     from mcp_runtime.core.transports.http import HttpServerOptions
@@ -52,7 +53,7 @@ _SUBSCRIBING: Final = frozenset((RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE))
 """What a server with a subscription answers in the legacy era."""
 
 
-class Application(ServerHandlers, Generic[StateT]):
+class Application(Answering, Generic[StateT]):
     """Base class of every generated `App`.
 
     For anything it does not cover, override the handler in a subclass, as in any other server.
@@ -63,7 +64,7 @@ class Application(ServerHandlers, Generic[StateT]):
         title: a display name.
         instructions: what a model should know in order to use the server.
         lifespan: opens what the functions need, and closes it (`ServerOptions.lifespan`): what it yields is
-            ``ctx.state``, whose type is that of the `App`.
+            ``ctx.state``, whose type is that of the `App`. It takes no argument, or the app.
         options: how connections behave, and what is declared; the arguments above take precedence.
         extensions: what the server supports beyond the core, in addition to those of the options.
         page_size: how many tools, resources or prompts are listed per page.
@@ -79,11 +80,14 @@ class Application(ServerHandlers, Generic[StateT]):
         version: str = "",
         title: str = "",
         instructions: str | None = None,
-        lifespan: "Callable[[], AbstractAsyncContextManager[StateT]] | None" = None,
+        lifespan: "Callable[..., AbstractAsyncContextManager[StateT]] | None" = None,
         options: "ServerOptions | None" = None,
         extensions: "Sequence[Extends]" = (),
         page_size: int = PAGE_SIZE,
     ) -> None:
+        super().__init__(page_size)
+        if lifespan is not None and needs_argument(lifespan):
+            lifespan = _passed(self, lifespan)
         said: dict[str, Any] = {"name": name, "version": version, "title": title, "lifespan": lifespan}
         said["instructions"] = instructions
         self._own = {option: value for option, value in said.items() if value}
@@ -91,12 +95,7 @@ class Application(ServerHandlers, Generic[StateT]):
             options = (options or super().effective_options()).extended(extensions, self.__binding__.revision)
         self._given = options
         self._made: tuple[ServerOptions, bool, ServerOptions] | None = None
-        self._page_size = page_size
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._tools: Registry[Tool] = Registry()
-        self._resources = Resources()
-        self._prompts: Registry[Prompt] = Registry()
-        self._completions: Registry[Completion | Folder] = Registry()
         self._subscriptions: Registry[Subscription] = Registry()
         self._parts: Mapping[str, Sized] = {
             "tools": self._tools,
@@ -162,13 +161,31 @@ class Application(ServerHandlers, Generic[StateT]):
         add: Callable[..., None] = getattr(self, f"_add_{kind}")
         for given in said.values():
             if callable(given):
-                raise misuse(2, kind, f"write @app.{kind}(...) with parentheses above {name_of(given) or 'the function'}")
+                raise misuse(
+                    2, kind, f"write @app.{kind}(...) with parentheses above {name_of(given) or 'the function'}"
+                )
 
         def decorate(function: F) -> F:
             add(function, **said)
             return function
 
         return decorate
+
+    def add_tool(
+        self, function: Callable[..., Any], *, name: str | None = None, description: str | None = None
+    ) -> None:
+        """Make a function a tool of this server, as ``app.tool(...)(function)`` does.
+
+        Args:
+            function: the function.
+            name: the name; by default the function's name.
+            description: what it is for; by default the first paragraph of the docstring.
+
+        Raises:
+            DefinitionError: the function cannot be used; the message says why, and where the function is.
+        """
+        tool: Any = getattr(self, "tool")  # noqa: B009 - each revision generates its own
+        tool(name, description=description)(function)
 
     def completion(self, argument: str, *, prompt: str | None = None, resource: str | None = None) -> Callable[[F], F]:
         """Register a function that completes an argument: ``(value: str, others: dict[str, str]) -> list[str]``.
@@ -310,55 +327,6 @@ class Application(ServerHandlers, Generic[StateT]):
         else:
             raise for_author(ValueError(f"there is no transport {transport!r}; use 'stdio' or 'http'"))
 
-    async def list_tools(self, params: Any, ctx: Any) -> Any:
-        """Answer ``tools/list``."""
-        return self._page(TOOLS_LIST, "tools", self._tools, params)
-
-    async def call_tool(self, params: Any, ctx: Any) -> Any:
-        """Answer ``tools/call``."""
-        tool = self._tools.get(params.name)
-        if tool is None:
-            raise unknown("tool", params.name)
-        return await tool.call(params.arguments or {}, ctx)
-
-    async def list_resources(self, params: Any, ctx: Any) -> Any:
-        """Answer ``resources/list``."""
-        return self._page(listing("resources"), "resources", self._resources.fixed, params)
-
-    async def list_resource_templates(self, params: Any, ctx: Any) -> Any:
-        """Answer ``resources/templates/list``."""
-        return self._page(RESOURCES_TEMPLATES_LIST, "resource_templates", self._resources.templates, params)
-
-    async def read_resource(self, params: Any, ctx: Any) -> Any:
-        """Answer ``resources/read``."""
-        return await self._resources.read(params.uri, ctx)
-
-    async def list_prompts(self, params: Any, ctx: Any) -> Any:
-        """Answer ``prompts/list``."""
-        return self._page(listing("prompts"), "prompts", self._prompts, params)
-
-    async def get_prompt(self, params: Any, ctx: Any) -> Any:
-        """Answer ``prompts/get``."""
-        prompt = self._prompts.get(params.name)
-        if prompt is None:
-            raise unknown("prompt", params.name)
-        return await prompt.get(params.arguments or {}, ctx)
-
-    async def complete(self, params: Any, ctx: Any) -> Any:
-        """Answer ``completion/complete``."""
-        name = getattr(params.ref, "name", None)
-        kind, key = ("resource", params.ref.uri) if name is None else ("prompt", name)
-        entry = self._resources.get(key) if name is None else self._prompts.get(key)
-        if entry is None:
-            raise unknown(kind, key)
-        if isinstance(entry, Function):
-            ctx.exchange.require(entry.scopes)
-        completion = self._completions.get(f"{kind} {key} {params.argument.name}")
-        if completion is None:
-            return completed(self.__binding__, [])
-        context = getattr(params, "context", None)
-        return await completion.complete(params.argument.value, dict((context and context.arguments) or {}), ctx)
-
     def _add_tool(self, function: Callable[..., Any], **said: Any) -> None:
         tool = Tool(function, self, **said)
         self._tools.define(tool.name, tool, f"tool {tool.name}")
@@ -376,12 +344,6 @@ class Application(ServerHandlers, Generic[StateT]):
         self._resources.add(uri, FunctionResource(function, self.__binding__, uri=uri, **said))
         self._changed("resources")
 
-    def _page(self, method: str, items: str, registry: Registry[Any], params: Any) -> Any:
-        found: Any = self.__binding__.methods[method]
-        entries, cursor = registry.page(params.cursor if params else None, self._page_size)
-        page: dict[str, Any] = {items: [entry.listed for entry in entries]}
-        return found.result.load()(**page, next_cursor=cursor)
-
     def _has(self, area: str) -> bool:
         promised = self._given.list_changed if self._given else False
         if isinstance(promised, frozenset) and area in promised:
@@ -397,3 +359,13 @@ class Application(ServerHandlers, Generic[StateT]):
         if self._loop is not None and connections_of(self):
             tell(self, self._loop, area)
         return True
+
+
+def _passed(app: Any, lifespan: Callable[..., Any]) -> Callable[[], Any]:
+    """Return a lifespan without arguments for one that takes the app."""
+
+    @wraps(lifespan)
+    def opened() -> Any:
+        return lifespan(app)
+
+    return opened

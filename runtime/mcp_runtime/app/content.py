@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, cast
 
+from mcp_runtime.app.media import Media
 from mcp_runtime.app.schemas import text_of
 from mcp_runtime.core.binding import Binding
 from mcp_runtime.core.json.values import is_array, is_object
@@ -14,7 +15,7 @@ from mcp_runtime.core.protocol.uris import canonical
 
 def is_content(annotation: Any) -> bool:
     """Whether a type belongs to the protocol, so that its values are sent as they are."""
-    return isinstance(annotation, type) and issubclass(annotation, WireModel)
+    return isinstance(annotation, type) and issubclass(annotation, WireModel | Media)
 
 
 def is_result(value: Any, result: type[Any]) -> bool:
@@ -32,7 +33,7 @@ def blocks_of(value: Any) -> list[Any]:
         return []
     if isinstance(value, list | tuple):
         items = cast("list[Any]", value)
-        if any(isinstance(item, WireModel | str) for item in items):
+        if any(isinstance(item, WireModel | Media | str) for item in items):
             return [block_of(item) for item in items]
     return [block_of(value)]
 
@@ -43,8 +44,8 @@ def block_of(value: Any) -> Any:
     Raises:
         ValueError: JSON cannot express the value.
     """
-    if isinstance(value, WireModel):
-        return value
+    if isinstance(value, WireModel | Media):
+        return value.block if isinstance(value, Media) else value
     return text_block(value if isinstance(value, str) else text_of(value))
 
 
@@ -78,6 +79,8 @@ def contents(
     if is_array(value) and value and all(isinstance(item, WireModel) for item in value):
         return result(contents=_addressed(value, uri, meta))
     said: dict[str, Any] = {"uri": uri} if meta is None else {"uri": uri, "_meta": meta}
+    if isinstance(value, Media):
+        value, mime_type = value.data, mime_type or value.mime_type
     if isinstance(value, bytes):
         said |= {"mimeType": mime_type or "application/octet-stream", "blob": b64encode(value).decode()}
     elif isinstance(value, str):

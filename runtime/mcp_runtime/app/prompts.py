@@ -78,5 +78,8 @@ class Prompt(Function):
 def _message(value: Any) -> Any:
     """Return a message as it is; anything else becomes a message of the user."""
     from mcp_runtime.app.content import block_of  # Importing a server must not import pydantic.
+    from mcp_runtime.app.media import Message
 
+    if isinstance(value, Message):
+        return {"role": value.role, "content": block_of(value.content)}
     return value if hasattr(value, "role") else {"role": "user", "content": block_of(value)}

@@ -106,6 +106,15 @@ def name_of(function: object) -> str:
     return "" if name == "<lambda>" else name
 
 
+def needs_argument(function: Callable[..., Any]) -> bool:
+    """Return whether a function cannot be called without a positional argument."""
+    code, plain, skipped, bound = _code(as_function(function))
+    if code is None:
+        return False
+    required = code.co_varnames[skipped : code.co_argcount - len(plain.__defaults__ or ())]
+    return not bound.issuperset(required)
+
+
 def read_signature(function: Callable[..., Any], what: str) -> Signature:
     """Return the signature of a function.
 
