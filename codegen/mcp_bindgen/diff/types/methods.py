@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.leaves import leaves
-from mcp_bindgen.ir.methods import UNIONS
+from mcp_bindgen.ir.methods import PAIRINGS, UNIONS
 from mcp_bindgen.ir.names import contained, field_of
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 from mcp_bindgen.load import default_rows
@@ -24,6 +24,7 @@ RESULT_TAG = "resultType"
 """The property that says which form of result an answer is (2026-07-28 basic/index, ResultType)."""
 COMPLETE = "complete"
 """The form of a result without that property."""
+_ASKED_FOR = frozenset(row.result for row in PAIRINGS)
 
 
 def result_tag(protocol: Protocol, result: str) -> str:
@@ -38,12 +39,13 @@ def result_tag(protocol: Protocol, result: str) -> str:
 def result_forms(protocol: Protocol, method: Method) -> Mapping[str, tuple[str, ...]]:
     """Return the forms of the result of a request by their tag, each with its types, the usual one first.
 
-    An alternative without a tag, which only the params ask for, is a form by its name.
+    An alternative without a tag, or which only the params ask for, is a form by its name.
     """
     found: dict[str, tuple[str, ...]] = {}
     for name in (method.result, *method.alternatives):
         if name:
-            tag = result_tag(protocol, name) or (COMPLETE if name == method.result else name)
+            tag = "" if name in _ASKED_FOR and name != method.result else result_tag(protocol, name)
+            tag = tag or (COMPLETE if name == method.result else name)
             found[tag] = (*found.get(tag, ()), name)
     return found
 

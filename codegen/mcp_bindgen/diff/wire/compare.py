@@ -197,7 +197,7 @@ class _Methods:
         spot = spot if form == COMPLETE else spot.member(types[0][0], types[1][0])
         whole = [forms[0] if len(forms) == 1 else Union(members=forms) for forms in types]
         tagged = Restricted()
-        if form and form != COMPLETE:  # An answer without the tag has another form.
+        if form not in ("", COMPLETE, *old):  # An answer without the tag has another form.
             tag = Field(wire_name=RESULT_TAG, type=Literal(values=(form,)), required=True)
             was = field_of(old[0], RESULT_TAG, self._sides.old.definitions)
             is_ = field_of(new[0], RESULT_TAG, self._sides.new.definitions)

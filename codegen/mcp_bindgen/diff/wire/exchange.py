@@ -149,12 +149,13 @@ class Exchange:
         return _errors(self._validator(*names), payload) if names else [ValidationError("no such form of result")]
 
     def _form(self, method: Method, payload: Any, sent_as: str) -> tuple[str, ...]:
-        """Return the types that a result may have: those with its tag, or else those of the form it was sent as.
+        """Return the types that a result may have: those of the form that its params ask for, or of its tag.
 
         A tag that no form has is a value like others in the usual result.
         """
         forms = result_forms(self.protocol, method)
-        if method.result and result_tag(self.protocol, method.result):
+        by_name = sent_as in forms.get(sent_as, ())
+        if method.result and not by_name and result_tag(self.protocol, method.result):
             tag: object = cast(Mapping[str, Any], payload).get(RESULT_TAG) if isinstance(payload, Mapping) else None
             tag = tag if isinstance(tag, str) else COMPLETE
             return forms.get(tag, forms.get(COMPLETE, ()) if sent_as == COMPLETE else ())
