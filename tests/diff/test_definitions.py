@@ -38,6 +38,14 @@ def member(rule: str, was: str, is_: str, old: str, new: str) -> Case:
     return Case(old=next(texts), new=next(texts), found=((rule, "Extra.x", old, new),))
 
 
+def asking(params: str) -> str:
+    """A schema with a request of the server whose params have these properties."""
+    return (
+        'export interface DoRequest { method: "do"; params: DoRequestParams; } export interface DoResult { }'
+        f" export type ServerRequest = DoRequest; export interface DoRequestParams {{ {params} }}"
+    )
+
+
 def both_ways(there: str, back: str, case: Case) -> dict[str, Case]:
     """A case and its reverse."""
     return {there: case, back: case.back()}
@@ -110,6 +118,11 @@ CASES: dict[str, Case] = {
         member("member-now-required", "x?: string;", "x: string;", "optional", "required"),
     ),
     "member-type-changed": member("member-type-changed", "x: string;", "x: string[];", "string", "string[]"),
+    "params-reordered": Case(
+        old=asking("a: string; b: string;"),
+        new=asking("b: string; a: string;"),
+        found=(("params-reordered", "DoRequestParams", "a, b", "b, a"),),
+    ),
     "alias-changed": Case(
         old="export type Key = string;",
         new="export type Key = string | number[];",
@@ -126,7 +139,9 @@ class TestRules:
     def test_it_finds_its_change(self, rule: str) -> None:
         check(rule, CASES[rule])
 
-    @pytest.mark.parametrize("rule", ["definition-renamed", "definition-name-reused", "ref-retargeted"])
+    @pytest.mark.parametrize(
+        "rule", ["definition-renamed", "definition-name-reused", "ref-retargeted", "params-reordered"]
+    )
     def test_rules_that_mirror_themselves(self, rule: str) -> None:
         old, new = CASES[rule].sides
         assert [f.rule.id for f in compare_definitions(new, old)] == [rule]

@@ -119,6 +119,10 @@ class BaseSite(SourceSite[str | None]):
     """A definition that another one extends, by name."""
 
 
+class OrderSite(SourceSite[tuple[str, ...]]):
+    """Where stubs take the params of a message: its old properties, and what has their positions now."""
+
+
 class ReferenceSite(RuledSite):
     """A place whose reference to its type changed."""
 

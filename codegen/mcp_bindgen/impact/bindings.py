@@ -12,7 +12,7 @@ from functools import cached_property
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Finding, Subject, Travel
 from mcp_bindgen.diff.rule import Change, View
-from mcp_bindgen.diff.rules.definitions import BASE_REMOVED
+from mcp_bindgen.diff.rules.definitions import BASE_REMOVED, PARAMS_REORDERED
 from mcp_bindgen.diff.rules.messages import METHOD_RENAMED, RESULT_ALTERNATIVE_ADDED, RESULT_ALTERNATIVE_REMOVED
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.names import Names
@@ -148,6 +148,10 @@ class Bindings:
             yield from self._of_messages(finding, new)
         elif finding.rule in (BASE_REMOVED, RESULT_ALTERNATIVE_REMOVED):
             yield from self._of_definition(finding.old)
+        elif finding.rule is PARAMS_REORDERED:
+            params = self.subject(finding).definition
+            calls = (method.name for method in self.protocol.methods if method.params == params)
+            yield from (name for call in calls for owner in sorted(CALLERS) for name in self.methods(owner, call))
         elif finding.rule is RESULT_ALTERNATIVE_ADDED:
             for carrier in finding.carriers:
                 yield from self.methods(_ENDS[carrier.part == "params", carrier.travel][0], carrier.method)

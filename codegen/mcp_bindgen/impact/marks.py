@@ -55,6 +55,7 @@ _BY_SITE: Mapping[type | None, frozenset[UseKind]] = {
     sites.MethodSite: _METHODS,
     # The base covers fewer classes now, which affects code that accepts any of them.
     sites.BaseSite: frozenset((UseKind.TAKE,)),
+    sites.OrderSite: _CALLS,
     **dict.fromkeys((sites.AlternativeSite, sites.FrameSite, sites.ErrorSite), _NAMES),
     **dict.fromkeys((sites.DefinitionSite, sites.AliasSite, sites.ConstantSite), _NAMES),
 }

@@ -99,6 +99,20 @@ def params_structs(protocol: Protocol, method: Method) -> tuple[Struct, ...]:
     return tuple(structs(Ref(name=method.params), protocol)) if method.params else ()
 
 
+_BY_NAME = frozenset(("_meta", "cursor", "inputResponses", "requestState", "task"))
+"""Properties that are only passed by name: where they are declared has changed, or they belong to an exchange."""
+
+
+def by_position(params: Struct) -> tuple[str, ...]:
+    """Return the properties that stubs take by position, in the order of schema.ts: required ones, then own ones.
+
+    The constructor fills in constants.
+    """
+    found = [f for f in params.fields if f.wire_name not in _BY_NAME and not f.is_constant]
+    found = [field for field in found if field.required or field.wire_name in params.own]
+    return tuple(field.wire_name for field in sorted(found, key=lambda field: not field.required))
+
+
 def page_items(protocol: Protocol, method: Method) -> tuple[Field, ListOf] | None:
     """Return the property of a paginated result that holds the items of a page, and its type; None if no single one."""
     result = result_struct(protocol, method)

@@ -5,9 +5,9 @@ on properties here are for definitions outside the messages that both revisions 
 envelopes.
 """
 
-from mcp_bindgen.diff.rule import NO_ACTION, Reading, Rule, SourceBreak, added, changed, on, pair
+from mcp_bindgen.diff.rule import NO_ACTION, Reading, Rule, SourceBreak, added, changed, on, pair, replaced
 from mcp_bindgen.diff.rules.properties import now_required, typed
-from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, ReferenceSite, UnsentSite
+from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, OrderSite, ReferenceSite, UnsentSite
 from mcp_bindgen.ir.nodes import Field
 
 DEFINITION_ADDED, DEFINITION_REMOVED = pair(
@@ -109,6 +109,12 @@ MEMBER_TYPE_CHANGED = SourceBreak(
     purpose="The type of a field of a class outside the messages that both sides have changed.",
     advice="Check every use of it.",
     check=on(UnsentSite, _retyped),
+)
+PARAMS_REORDERED = SourceBreak(
+    id="params-reordered",
+    purpose="The order of the params of a message changed: callers that pass them by position pass other ones.",
+    advice="Pass them by name.",
+    check=replaced(OrderSite, ", ".join),
 )
 ALIAS_CHANGED = SourceBreak(
     id="alias-changed",

@@ -20,11 +20,13 @@ from mcp_bindgen.diff.rules.definitions import (
     TYPE_INLINED,
     TYPE_NAMED,
 )
-from mcp_bindgen.diff.sites import BaseSite, DefinitionSite
+from mcp_bindgen.diff.sites import BaseSite, DefinitionSite, OrderSite
 from mcp_bindgen.diff.source.annotations import compare_annotations, compare_files
 from mcp_bindgen.diff.source.bodies import INLINE, Bodies, compare_references
 from mcp_bindgen.diff.source.matched import Matched, in_order, is_inline
 from mcp_bindgen.diff.types.matching import match_definitions
+from mcp_bindgen.ir.facts import by_position, params_structs
+from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.names import lineage
 from mcp_bindgen.ir.nodes import Alias, Protocol, Struct
 from mcp_bindgen.ir.spell import spell
@@ -61,6 +63,19 @@ def _nearest(bases: list[str], protocol: Protocol) -> list[str]:
     return [base for base in bases if base not in inherited]
 
 
+def compare_order(sides: Matched) -> Iterator[Finding]:
+    """Iterate over the params whose order changed for callers that pass them by position, as schema.ts lists them."""
+    partners = {method.name: method for method in sides.new.methods if method.name not in RUNTIME_REQUESTS}
+    for method in sides.old.methods if is_typescript(sides.old) and is_typescript(sides.new) else ():
+        forms = params_structs(sides.old, method)
+        others = params_structs(sides.new, partners[method.name]) if method.name in partners else ()
+        # The stubs of a union take its properties by name.
+        for old, new in zip(forms, others, strict=True) if len(forms) == len(others) == 1 else ():
+            kept = tuple(name for name in by_position(old) if new.field(name))
+            site = OrderSite(before=kept, after=by_position(new)[: len(kept)])
+            yield from sides.findings(site, *(Subject(definition=struct.name) for struct in (old, new)))
+
+
 def compare_definitions(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
     """Return the changes of definitions and their annotations, each once, in a stable order."""
     sides = Matched(old, new, match_definitions(old, new))
@@ -70,6 +85,7 @@ def compare_definitions(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
         *compare_references(sides),
         *bodies.compare(),
         *compare_bases(sides),
+        *compare_order(sides),
         *compare_annotations(sides),
     ]
     if sides.mixed:

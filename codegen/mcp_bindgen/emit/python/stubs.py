@@ -8,7 +8,7 @@ from mcp_bindgen.emit.python.expressions import Symbol, expression
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, ANY, NONE, STR, Speller, either, generic, type_of
 from mcp_bindgen.ingest.sources import SourceKind
-from mcp_bindgen.ir.facts import admits_null, page_items, params_structs, result_struct
+from mcp_bindgen.ir.facts import admits_null, by_position, page_items, params_structs, result_struct
 from mcp_bindgen.ir.history import NO_HISTORY, History
 from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import ANY as ANYTHING
@@ -18,8 +18,6 @@ CLIENT_SENDS = (Direction.CLIENT_TO_SERVER, Direction.BOTH)
 SERVER_SENDS = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
 
 _META = "_meta"
-_BY_NAME = frozenset(("_meta", "cursor", "inputResponses", "requestState", "task"))
-"""Properties that are only passed by name: where they are declared has changed, or they belong to an exchange."""
 _OWN = frozenset(("self", "meta", "options", "result_type"))
 """Parameters that stubs add; a field of the same name gets an underscore."""
 _STUB = Symbol("mcp_runtime.core.stub")
@@ -273,6 +271,7 @@ class StubViews:
         The first two kinds may be passed by position. Params that are a union have overloads, whose order differs.
         """
         found: list[views.Parameter] = []
+        ordered = by_position(struct) if self._is_ordered and not keep_constants else ()
         for field in struct.fields:
             if field.wire_name == _META or (field.is_constant and not keep_constants):
                 continue
@@ -282,7 +281,6 @@ class StubViews:
                 nullable = admits_null(self._protocol, field.type)
                 default = ABSENT if nullable else NONE
                 type_ = either(type_, ABSENT_TYPE if nullable else NONE)
-            by_name = field.wire_name in _BY_NAME or not (field.required or field.wire_name in struct.own)
             found.append(
                 views.Parameter(
                     name=f"{attribute}_" if attribute in _OWN else attribute,
@@ -291,7 +289,7 @@ class StubViews:
                     schema_type=field.type,
                     default=default,
                     doc=field.doc,
-                    is_positional=self._is_ordered and not keep_constants and not by_name,
+                    is_positional=field.wire_name in ordered,
                 )
             )
         return tuple(sorted(found, key=lambda each: (not each.is_positional, each.default is not None)))
