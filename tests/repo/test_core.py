@@ -29,7 +29,7 @@ MAX_CODE: Final = 12_192
 MIN_LINES: Final = 60
 MAX_MODULES: Final = {"legacy": 17, "modern": 18, "http": 21}
 """How many modules a call may visit in memory, client and server together, by era; and over HTTP, in the server."""
-MAX_CHANGES: Final = 59
+MAX_CHANGES: Final = 57
 """How often a POST may go from one module of the server to another."""
 STARTS: Final = (
     "mcp_runtime.core.client",

@@ -9,7 +9,7 @@ from mcp_runtime.core.errors import LocalProtocolError
 from mcp_runtime.core.json.values import is_array
 from mcp_runtime.core.protocol.calls import NEVER, Event, Progressed, SentCall
 from mcp_runtime.core.protocol.dispatch import Side, State
-from mcp_runtime.core.protocol.jsonrpc import Fault, Id, Notification, parse
+from mcp_runtime.core.protocol.jsonrpc import Fault, Id, Notification, classify, parse
 from mcp_runtime.core.protocol.session import MAX_REMEMBERED
 from mcp_runtime.core.protocol.session import Session as AnySession
 from mcp_runtime.observe.ends import Received
@@ -26,7 +26,7 @@ class Session(AnySession):
             value = parse(text)
             if is_array(value):
                 return self.receive_batch(value, channel)
-            return [self.receive_message(value, channel)]
+            return [self.receive_message(classify(value), channel)]
         except Fault as error:
             return [self.malformed(error)]
 

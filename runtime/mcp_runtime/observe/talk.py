@@ -88,7 +88,7 @@ class Talk(ABC):
         asked = self._asked(sender, message)
         checked = Checked(method=self._method(message, asked), judge=self._judge(message, asked))
         receiver = self.ends[sender.other]
-        event = receiver.receive_message(value, None, Batch() if in_batch else None)
+        event = receiver.receive_message(message, None, Batch() if in_batch else None)
         if isinstance(event, Fault) and self._is_early(sender, message):
             # 2025-11-25, basic/lifecycle, "Initialization": SHOULD NOT
             reason = "before notifications/initialized, a server should send only pings and log messages"

@@ -119,30 +119,29 @@ class Channels:
 
     def answer(self, call: Call, result: bytes, *, at_once: bool = False) -> Channel:
         """Answer an open request with its result, over its own channel, and return the channel; see `send_at_once`."""
-        channel = call.channel
-        (self.send_at_once if at_once else self.send)(self._session.answer(call, result), channel)
-        if channel is not self.main:
-            self._ended(call, channel)
-        return channel
+        self._conclude(call, self._session.answer(call, result), at_once=at_once)
+        return call.channel
 
     def refuse(self, call: Call, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error, over its own channel."""
-        self.send_at_once(self._session.refuse(call, code, message, data), call.channel, Sent(code=code))
-        self._ended(call, call.channel)
+        self._conclude(call, self._session.refuse(call, code, message, data), Sent(code=code), at_once=True)
 
     def drop(self, call: Call) -> None:
         """Forget a request whose answer the peer no longer wants."""
         if call.book is not None:
-            self.send(self._session.drop(call), call.channel)
-            self._ended(call, call.channel)
+            self._conclude(call, self._session.drop(call))
 
-    def _ended(self, call: Call, channel: Channel) -> None:
+    def _conclude(self, call: Call, message: bytes, about: Sent = ANSWER_SENT, *, at_once: bool = False) -> None:
+        """Send what is left to send on a request, over its own channel, which is finished with its last request."""
+        channel, is_last = call.channel, False
         if channel is not self.main:
             channel.calls.pop(call.id, None)
-            if not channel.calls:
-                if not channel.unread_bytes:
-                    self._kept.pop(channel, None)
-                channel.finish()
+            is_last = not channel.calls
+            if is_last and not channel.unread_bytes:
+                self._kept.pop(channel, None)
+        (self.send_at_once if at_once else self.send)(message, channel, about)
+        if is_last:
+            channel.finish()
 
     def check_open(self, call: Call | None = None) -> None:
         """Check that the connection is open.

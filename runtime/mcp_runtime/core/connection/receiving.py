@@ -80,7 +80,7 @@ class Receiving(Receiver):
             if value.__class__ is list:
                 events = connection.session.receive_batch(value, channel)
                 return of_batch([self._take(event, message, channel, len(events)) for event in events])
-            event = connection.session.receive_message(value, channel)
+            event = connection.session.receive_message(jsonrpc.classify(value), channel)
         except Fault as error:
             if connection.side is Side.CLIENT and PrintedText.is_text(message):
                 return self._take_text(message, error)
@@ -159,8 +159,6 @@ class Receiving(Receiver):
 
     def _take(self, event: Event, text: bytes, channel: Channel, parts: int = 1) -> Outcome:
         if isinstance(event, ReceivedCall):
-            if channel is not self._connection.channels.main:
-                self._connection.channels.opened(cast("Call", event))
             return self._take_request(cast("Call", event), self._connection.requester, text, parts)
         match event:
             case Result():
@@ -196,12 +194,14 @@ class Receiving(Receiver):
         return _lacking(scopes)
 
     def _take_request(self, call: Call, requester: Requester, text: bytes, parts: int = 1) -> Outcome:
-        action = call.action
+        action, channels = call.action, self._connection.channels
+        if call.channel is not channels.main:
+            channels.opened(call)
         if action is Action.BEGIN:
             self._take_initialize(call)
         elif action is Action.PONG and PING not in requester.answers.handlers:
             # Promptly, regardless of other work (basic/utilities/ping).
-            self._connection.channels.answer(call, b"{}", at_once=True)
+            channels.answer(call, b"{}", at_once=True)
         else:
             call.requester, call.text, call.parts = requester, text, parts
             self._inbound.take_request(call)
@@ -241,8 +241,6 @@ class Receiving(Receiver):
         action = _MODERN.get(request.method, _MODERN[REQUEST])
         call = channel.calls[request.id] = self._new_call(request, channel, book=channel.calls, action=action)
         call.is_modern = True
-        if channel is not self._connection.channels.main:
-            self._connection.channels.opened(call)
         return call
 
     def _is_modern_anyway(self, value: dict[str, Any], channel: Channel) -> bool:

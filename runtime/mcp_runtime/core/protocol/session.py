@@ -13,7 +13,16 @@ from mcp_runtime.core.json.values import is_number
 from mcp_runtime.core.protocol import calls, jsonrpc
 from mcp_runtime.core.protocol.calls import Batch, Event, Progressed, ReceivedCall, SentCall, cancelled
 from mcp_runtime.core.protocol.dispatch import MODERN, NOTIFICATION, REQUEST, SESSION, STEPS, Action, Side, State, Step
-from mcp_runtime.core.protocol.jsonrpc import INVALID_REQUEST, Failure, Fault, Id, Notification, Request, Result
+from mcp_runtime.core.protocol.jsonrpc import (
+    INVALID_REQUEST,
+    Failure,
+    Fault,
+    Id,
+    Message,
+    Notification,
+    Request,
+    Result,
+)
 from mcp_runtime.core.protocol.names import (
     INITIALIZE,
     NOTIFICATIONS_CANCELLED,
@@ -178,7 +187,7 @@ class Session:
 
         def receive(value: Any) -> Event:
             try:
-                return self.receive_message(value, channel, batch)
+                return self.receive_message(jsonrpc.classify(value), channel, batch)
             except Fault as error:
                 return self.malformed(error)
 
@@ -188,13 +197,8 @@ class Session:
             next(event for event in events if isinstance(event, Fault)).answer = answer
         return events
 
-    def receive_message(self, value: Any, channel: object, batch: Batch | None = None) -> Event:
-        """Process one parsed message.
-
-        Raises:
-            Fault: it is not a message.
-        """
-        message = jsonrpc.classify(value)
+    def receive_message(self, message: Message, channel: object, batch: Batch | None = None) -> Event:
+        """Process one message."""
         if isinstance(message, Request):
             return self._receive_request(message, batch, channel)
         if isinstance(message, Result):

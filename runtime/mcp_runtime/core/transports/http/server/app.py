@@ -194,11 +194,11 @@ class HttpApp(Application):
         listens = message.method == SUBSCRIPTIONS_LISTEN
         if listens and not self._streams.has_room(request.sender.peer):
             raise Refusal(Case.STREAMS)
-        endpoint = self._endpoint
+        endpoint, headers = self._endpoint, texts_of(request.headers)
         if not endpoint.is_ready:
             await endpoint.make_ready()
         try:
-            requester = endpoint.requester(message, request.headers, request.sender)
+            requester = endpoint.requester(message, headers, request.sender)
         except PeerError as error:
             refused = jsonrpc.write_error(message.id, error.code, error.message, error.data)
             await request.respond(STATUSES.get(error.code, Case.ANSWERED.status), refused)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +21,7 @@ from mcp_runtime.core.protocol.names import TOOLS_CALL
 from mcp_runtime.core.settings import ServerOptions
 from mcp_runtime.core.transports.http import mirrored
 from mcp_runtime.core.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
-from mcp_runtime.core.transports.http.server.asgi import Headers, Sender, texts_of
+from mcp_runtime.core.transports.http.server.asgi import Sender
 from mcp_runtime.core.transports.http.server.outlet import Owner, Shared
 from mcp_runtime.core.transports.http.server.streams import Stream
 from mcp_runtime.core.transports.http.statuses import STATUSES
@@ -165,7 +165,7 @@ class ModernEndpoint(Owner):
             options, max_in_flight=self.shared.limits.max_requests, max_waiting=self.shared.limits.max_streams
         )
 
-    def requester(self, request: Request, headers: Headers, sender: Sender) -> Requester:
+    def requester(self, request: Request, headers: Mapping[str, str], sender: Sender) -> Requester:
         """Return the sender of a request, after comparing the headers of its POST with its body.
 
         The header with the revision is checked first, and the others only for a supported revision: their meaning in
@@ -174,21 +174,21 @@ class ModernEndpoint(Owner):
         Raises:
             PeerError: they do not match, or the sender information is not valid.
         """
-        sent, meta = texts_of(headers), meta_of(request.params)
+        meta = meta_of(request.params)
         revision: Any = meta.get(modern.VERSION)
-        if isinstance(revision, str) and sent.get(mirrored.VERSION) != revision:
+        if isinstance(revision, str) and headers.get(mirrored.VERSION) != revision:
             named = f"_meta of the body names {revision[:64]!r}"
-            raise _mismatch("MCP-Protocol-Version", sent.get(mirrored.VERSION), named)
+            raise _mismatch("MCP-Protocol-Version", headers.get(mirrored.VERSION), named)
         requester = self._requesters.of(request, meta, sender.principal)
-        if sent.get(mirrored.METHOD) != request.method:
+        if headers.get(mirrored.METHOD) != request.method:
             named = f"the method of the body is {request.method[:64]!r}"
-            raise _mismatch("Mcp-Method", sent.get(mirrored.METHOD), named)
+            raise _mismatch("Mcp-Method", headers.get(mirrored.METHOD), named)
         repeated = mirrored.NAMED.get(request.method)
         if repeated is None and (found := requester.answers.handlers.get(request.method)) is not None:
             repeated = found[0].named
         if repeated and isinstance(name := (request.params or {}).get(repeated), str):
-            _check_name(sent.get(mirrored.NAME), repeated, name)
-        return requester._replace(address=sender.address, headers=sent)
+            _check_name(headers.get(mirrored.NAME), repeated, name)
+        return requester._replace(address=sender.address, headers=headers)
 
     def stream(self, sender: Sender) -> ModernStream:
         """Create the stream of a POST."""
