@@ -212,7 +212,7 @@ def test_the_advice_fits_what_was_decorated(kind: str, given: Any, advice: str) 
     assert advice in str(raised.value) and str(raised.value).startswith(f"{__file__}:")
 
 
-def test_a_function_that_is_no_wrapper_gets_no_advice_on_wrappers() -> None:
+def test_a_function_that_is_not_a_wrapper_gets_no_advice_on_wrappers() -> None:
     with pytest.raises(DefinitionError, match=r"positional-only parameters do not work$"):
         mcp.App("test").tool()(takes_anything)
 

@@ -40,6 +40,19 @@ STARTS: Final = (
 """Modules that programs and generated bindings import, besides the transports."""
 
 
+INTRODUCED: Final = (
+    "json/text.py",
+    "protocol/session.py",
+    "connection/connection.py",
+    "handshake/server.py",
+    "changes/subscriptions.py",
+    "asking/questions.py",
+    "transports/stdio.py",
+    "transports/http/__init__.py",
+)
+"""The main module of each room, whose docstring explains how the room works."""
+
+
 def core() -> list[Path]:
     return [path for path in sorted(CORE.rglob("*.py")) if path.name != "__init__.py"]
 
@@ -104,6 +117,16 @@ def test_no_class_name_of_the_runtime_has_three_homes() -> None:
 def test_its_files_are_full() -> None:
     short = {shown(path) for path in core() if len(path.read_text("utf-8").splitlines()) < MIN_LINES}
     assert short == set(), "join a short file to the one that uses it"
+
+
+def test_the_main_module_of_each_room_explains_how_it_works() -> None:
+    rooms = {path.relative_to(CORE).parts[0] for path in core() if path.parent != CORE}
+    assert {Path(name).parts[0] for name in INTRODUCED} == rooms
+    lengths = {
+        name: len((ast.get_docstring(ast.parse((CORE / name).read_text("utf-8"))) or "").splitlines())
+        for name in INTRODUCED
+    }
+    assert {name: length for name, length in lengths.items() if not 10 <= length <= 20} == {}
 
 
 def test_it_imports_no_room_beside_it() -> None:

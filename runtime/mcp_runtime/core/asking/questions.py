@@ -1,4 +1,20 @@
-"""Questions that a handler asks in the middle of a request, on both sides."""
+"""Questions that a handler asks in the middle of a request, on both sides (2026-07-28, basic/patterns/mrtr).
+
+A legacy-era server asks with a request of its own, which `connection.outbound` sends; it fails when the session ends. A
+modern-era server sends no requests. There, it asks in the result of the request being handled (`input_required`), each
+question under a key. The client answers it with its own handlers, and sends the request again with the answers and the
+state that came with the questions (`InputAnswers`).
+
+How the handler continues is the server's choice (`ServerOptions.inputs`):
+
+- `Suspended`, the default: it waits in this process, without an open request, until another one resumes it; see
+  `suspended`. It is cancelled when nobody comes in time, when others need the room, and when its connection ends, but
+  not with one connection if any may resume it.
+- An `mcp_runtime.InputState`: nothing waits. The state has the earlier answers, sealed, and the handler runs again
+  from the start.
+
+Either way, what continues has the rights of the request that continues it.
+"""
 
 import asyncio
 import json

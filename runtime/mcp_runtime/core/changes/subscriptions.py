@@ -1,4 +1,18 @@
-"""Reports changes (server/resources): to subscribers of a resource, and to all clients when a list changes."""
+"""Reports changes (server/resources): to subscribers of a resource, and to all clients when a list changes.
+
+A server calls `list_changed` or `resource_updated`, and each client is notified as its era requires:
+
+- In a session (up to 2025-11-25), a changed list is reported to everyone whose handshake is complete. A changed
+  resource is reported to those who subscribed to it, which the server's own handler has agreed to: `Subscriptions`
+  keeps the URIs until the session ends.
+- In the modern era, a client asks with `subscriptions/listen` for what it wants to learn. That request stays open, and
+  changes are sent over its channel, until one side ends it: `listeners.Listeners`, and at the client `listen`.
+
+No change is sent at once. It is added to what is pending for its client (`listeners.PendingChanges`), where equal
+changes are one, and a task sends that as fast as the client reads: no client delays another.
+
+With several processes, a relay (`settings.Relay`) publishes each change to the others, which report it to theirs.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping

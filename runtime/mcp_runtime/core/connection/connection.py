@@ -5,6 +5,9 @@ passes the peer's requests and notifications to `Inbound` (a task for each, with
 answers to `Outbound` (a future for each request of this side). What is sent goes through `Channels`, over that of the
 message that it belongs to.
 
+Only the peer cancels its requests, over the channel or in the session that they came over, and with the scopes that
+they needed (`Receiving`); this side cancels its own (`Outbound`). Both stop the handler or the caller that waits.
+
 A connection is open, then may wait for the last answers to a peer that sends nothing more, and is then closed: open
 requests fail, handlers are cancelled, hooks are called. It is over once everything that it started has ended.
 """

@@ -1,4 +1,18 @@
-"""The server's side of the handshake: the revision to use, and what is declared (basic/lifecycle)."""
+"""The server's side of the handshake: the revision to use, and what is declared (basic/lifecycle).
+
+Several servers, one object per revision, may answer together; `by_era` assigns each revision to what serves it, which
+may be a server of another revision behind a bridge. Then there are three ways to begin:
+
+- `start_server`: one client, as over stdio. Each message is of the era that it says it is of.
+- `start_session`: one client of the legacy era, as in an HTTP session.
+- `start_stateless`: any number of clients of the modern era over one connection, as over HTTP.
+
+In the legacy era, `initialize` is answered by `_Reception`: it chooses the revision, lets the connection speak it, and
+installs the server's handlers and features. An `Offer` derives the capabilities from these.
+
+The modern era has no handshake: each request names its revision and its sender in `_meta`, and `modern.Requesters` has
+the handlers and features installed once per revision. A later request of the same sender is looked up.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial

@@ -7,6 +7,9 @@ I-JSON (RFC 7493) requires unique names, finite numbers and no lone surrogates; 
 A text of usual length is read by `orjson` and written back. If the two differ only in whitespace, the text has no
 duplicate name and no rounded number, since the output has neither. Any other text is read by `jiter`, and the value is
 searched for the remaining faults. See docs/decisions/0010-one-parse.md.
+
+Beside it, `values` has the kinds of parsed values and pointers to places in them, `types` has what a value must be in a
+model (finite, an integer, a constant), and `binary` has base64. Nothing here knows of messages.
 """
 
 import re

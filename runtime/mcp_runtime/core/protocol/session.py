@@ -1,7 +1,20 @@
 """One end of an MCP conversation, without any I/O: bytes in, events out, bytes back.
 
 A session tracks the open requests in both directions and the state of the conversation. It does not interpret params:
-types and handlers belong to its user. Sections named below are those of the specification's revision 2025-11-25.
+types and handlers belong to its user, which is a connection or an observer.
+
+A message that arrives was parsed and classified by `jsonrpc`; `dispatch` has what happens to it, by its method and the
+state. A request that is allowed gets a record (`calls.ReceivedCall`) and is entered in the book of open requests,
+`incoming`, from which its answer, its refusal or its cancellation removes it. A result or an error completes the
+request in `outgoing` that has its id. Everything else becomes an event, or a `Fault` with the error response that it
+deserves. Only the sender of a request may cancel it: a cancellation names a request in the receiver's own book.
+
+In the legacy era, the messages of the handshake take the state from new to ready, at both ends alike. In the modern
+era it is ready from the beginning, and each request is entered in the book of the channel that it came over.
+
+Messages of a batch are processed one by one; their answers wait for the last of them.
+
+Sections named below are those of the specification's revision 2025-11-25.
 """
 
 from collections import OrderedDict

@@ -1,4 +1,20 @@
-"""MCP over HTTP: endpoints as ASGI applications, and client transports (specification: basic/transports)."""
+"""MCP over HTTP: endpoints as ASGI applications, and client transports (specification: basic/transports).
+
+At the server a request goes one way, through the files of `server/`:
+
+1. `access`: an `Application` reads the headers, checks the host and the origin, and determines the sender.
+2. `app`: the type, the accepted types and the body are checked. The body tells the era.
+3. In a session, `sessions` finds the connection of the client. In the modern era, all clients have one: `modern`
+   compares the headers with the body (those of arguments where the tool is known, in `ParameterHeaders`), and
+   determines the requester.
+4. The connection receives the message over a channel of its own, a `streams.Stream`, and a handler runs.
+5. What the connection sends on that channel is the response: a single message as JSON, several as events. `outlet` has
+   what its client has not read yet; `events` stores what a client may ask for again.
+
+Whatever is wrong is raised as a `Refusal` with a row of `statuses`, the only table of statuses.
+
+The client is in `client/`: `streamable` sends requests and reads their answers, in sessions and without them.
+"""
 
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing, asynccontextmanager, contextmanager
