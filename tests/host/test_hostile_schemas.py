@@ -6,7 +6,7 @@ Steps are calls of Python and C functions, which do not depend on the machine.
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from cProfile import Profile
 from functools import partial
@@ -15,24 +15,29 @@ from types import FrameType
 from typing import Any, Final
 
 import pytest
+from pydantic import ConfigDict
 
 from host.serving import InMemory
 from mcp_bindgen.mock import server as mock_server
 from mcp_bindings import Client
 from mcp_bindings import v2026_07_28 as mcp
 from mcp_runtime.core.errors import McpError
+from mcp_runtime.core.protocol.dispatch import Side
+from mcp_runtime.core.protocol.modern import CLIENT_CAPABILITIES, CLIENT_INFO, VERSION
 from mcp_runtime.core.settings import ClientOptions
 from mcp_runtime.host import Host, allow_all
 from mcp_runtime.middleware import Validate
+from mcp_runtime.observe.observer import Observer
 from mcp_runtime.testing import connect
+from mcp_runtime.tools import Tool, ToolClient, ToolModel
 from mcp_runtime.tools.errors import find_mismatch_of
 from mock.locks import tool, write_lock
 from support.hostile_schemas import FAMILIES, SIZE, VALUE, hostile
 from support.schema_functions import EXEMPT, REFUSALS, ROWS, takers
 
 MAX_STEPS: Final = 4_000_000
-"""How many function calls one use of a schema may make: about half a second, without counting."""
-MAX_COMPARED: Final = 2 * MAX_STEPS
+"""How many function calls one use of a schema may make: less than half a second, without counting."""
+MAX_COMPARED: Final = 5_000_000
 """The same for comparing two schemas of that size."""
 MAX_TURN: Final = 400_000
 """How many function calls an event loop may make before it turns to something else: about 50 ms."""
@@ -63,7 +68,7 @@ def takes_few_steps(family: str, size: int) -> None:
     text = json.dumps(hostile(family, size))
     for name, use in ROWS.items():
         steps = steps_of(partial(use, json.loads(text)))
-        assert steps <= (MAX_COMPARED if "narrowing" in name else MAX_STEPS), name
+        assert steps <= (MAX_COMPARED if "gaps" in name else MAX_STEPS), name
 
 
 @pytest.mark.parametrize("family", QUICK)
@@ -138,6 +143,57 @@ async def test_a_result_with_a_hostile_schema_does_not_block_the_loop(size: int)
             assert await longest_turn(check) <= MAX_TURN, family
             work = client.call_tool(name=f"t{number}", arguments={})
             assert await longest_turn(work) <= MAX_TURN, family
+
+
+class Loose(ToolModel):
+    """Arguments of any names."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+@pytest.mark.parametrize("size", [9_000, pytest.param(20_000, marks=pytest.mark.slow)])
+async def test_arguments_for_a_hostile_schema_do_not_block_the_loop(size: int) -> None:
+    """In both ways of calling a tool by a generated client: by a method of its own, and by name."""
+    tools: dict[str, Tool[Any]] = {
+        f"t{number}": Tool(name=f"t{number}", input=Loose, input_schema=json.dumps(hostile(family, size)))
+        for number, family in enumerate(FAMILIES)
+    }
+
+    class Known(ToolClient):
+        __tools__ = tools
+
+        async def run(self, name: str, **values: Any) -> object:
+            return await self._call(tools[name], values, None)
+
+    async with connect(Hostile(1_000), mcp.Client) as client:
+        known = Known(client)
+        for name, family in zip(tools, FAMILIES, strict=True):
+            for work in (known.run(name, **VALUE), known.call(name, VALUE)):
+                assert await longest_turn(work) <= MAX_TURN, family
+
+
+@pytest.mark.parametrize("size", [9_000, pytest.param(16_000, marks=pytest.mark.slow)])
+async def test_an_observer_of_a_hostile_schema_does_not_block_the_loop(size: int) -> None:
+    """It is part of the proxies that relay HTTP."""
+    meta: dict[str, Any] = {VERSION: mcp.REVISION, CLIENT_INFO: {"name": "c", "version": "1"}, CLIENT_CAPABILITIES: {}}
+    common = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    for family in FAMILIES:
+        tool: dict[str, Any] = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": hostile(family, size)}
+        messages: tuple[tuple[Side, dict[str, Any]], ...] = (
+            (Side.CLIENT, {"id": 1, "method": "tools/list", "params": {"_meta": meta}}),
+            (Side.SERVER, {"id": 1, "result": {"tools": [tool], **common}}),
+            (Side.CLIENT, {"id": 2, "method": "tools/call", "params": {"_meta": meta, "name": "t", "arguments": {}}}),
+            (Side.SERVER, {"id": 2, "result": {**common, "content": [], "structuredContent": VALUE}}),
+        )
+        assert await longest_turn(observed(messages)) <= MAX_TURN, family
+
+
+async def observed(messages: Iterable[tuple[Side, dict[str, Any]]]) -> None:
+    observer = Observer([mcp.BINDING])
+    for sender, message in messages:
+        await asyncio.sleep(0)
+        found = observer.take(sender, json.dumps({"jsonrpc": "2.0", **message}).encode())
+        assert sender is Side.SERVER or not found
 
 
 @pytest.mark.slow

@@ -26,6 +26,21 @@ class TestPackages:
             assert cycles(folder_graph(graph, depth)) == []
 
 
+def test_json_schema_needs_only_json() -> None:
+    """Of the core it imports the room for JSON, and how a peer's text is made safe to show."""
+    graph = import_graph(ROOT / "runtime", "mcp_runtime")
+    room = {name: graph[name] for name in graph if name.startswith("mcp_runtime.json_schema.")}
+    found = {other for others in room.values() for other in others if other not in (*room, "mcp_runtime.json_schema")}
+    assert len(room) > 2
+    packages = {"mcp_runtime", "mcp_runtime.core"}
+    beyond = {name for name in found - packages if not f"{name}.".startswith("mcp_runtime.core.json.")}
+    assert beyond == {"mcp_runtime.core.errors"}
+    for name in room:
+        source = (ROOT / "runtime" / f"{name.replace('.', '/')}.py").read_text("utf-8")
+        lines = [line for line in source.splitlines() if "core.errors" in line]
+        assert set(lines) <= {"from mcp_runtime.core.errors import clipped"}
+
+
 FILES = {
     "__init__.py": "",
     "low.py": "import json",

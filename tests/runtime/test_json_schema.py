@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from jsonschema import Draft202012Validator
 
-from mcp_runtime.json_schema.check import Check, UnusableSchema
+from mcp_runtime.json_schema.check import Check, ExhaustedSchema, UnusableSchema
 from mcp_runtime.json_schema.meter import states
 
 
@@ -171,6 +171,16 @@ class TestCost:
         row = {"type": "object", "properties": {"at": date, "n": {"type": "integer"}}, "required": ["at", "n"]}
         rows = [{"at": "2026-07-28T12:00:00.5Z", "n": number} for number in range(10_000)]
         assert Check({"type": "array", "items": row}, is_trusted=False).find(rows) is None
+
+    @pytest.mark.parametrize("pattern", ["[" * 60_000, "(" * 60_000, "a" * 60_000 + "{"])
+    def test_a_long_pattern_that_cannot_be_compiled_is_read_a_few_times_at_most(self, pattern: str) -> None:
+        check = Check({"items": {"pattern": pattern}}, is_trusted=False)
+        refusals: list[UnusableSchema] = []
+        while not (refusals and isinstance(refusals[-1], ExhaustedSchema)):
+            with pytest.raises(UnusableSchema) as caught:
+                check.find_in(check.schema, ["a"])
+            refusals.append(caught.value)
+            assert len(refusals) < 20
 
     @pytest.mark.parametrize(
         ("pattern", "expected"),

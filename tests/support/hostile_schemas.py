@@ -43,6 +43,10 @@ FAMILIES: Final[Mapping[str, Make]] = {
         x={"properties": _numbered(n, {"type": "string"}), "allOf": [{"additionalProperties": {}}] * n}
     ),
     "references that double": lambda n: _linked(n, lambda next_, _: {"allOf": [{"$ref": next_}] * 2}, {}),
+    "few references that double": lambda n: {
+        **_linked(min(n, 16), lambda next_, _: {"allOf": [{"$ref": next_}] * 2}, {"minProperties": 0}),
+        "$comment": "x" * n,
+    },
     "references that triple": lambda n: _linked(
         n, lambda next_, _: {"anyOf": [{"$ref": next_}] * 3}, {"type": "object", "required": ["z"]}
     ),

@@ -27,6 +27,21 @@ HARMLESS = "harm-less"
 STRING = {"type": "string"}
 
 
+@pytest.mark.parametrize(
+    ("names", "is_compared"),
+    [(["a" * 60_000], False), (["a" * 20_000, "b" * 20_000, "c" * 20_000], False), (["a" * 60, "b" * 60], True)],
+    ids=["one long name", "nested long names", "ordinary names"],
+)
+def test_places_with_long_pointers_are_not_compared(names: list[str], is_compared: bool) -> None:
+    """Each of the places within a name repeats it."""
+    inner = {f"p{number}": STRING for number in range(400)}
+    schemas = [objects({**inner, "p0": changed}) for changed in (STRING, {"type": "integer"})]
+    for name in names:
+        schemas = [objects({name: schema}) for schema in schemas]
+    whys = {gap.why for gap in gaps(*schemas)}
+    assert whys and ("there is too much to compare" in whys) is not is_compared
+
+
 @pytest.fixture(autouse=True)
 def _nothing_runs() -> Iterator[None]:
     yield

@@ -15,6 +15,7 @@ import codec
 import decorated
 import differences
 import generate
+import hostile
 import import_time
 import load
 import proxying
@@ -32,6 +33,7 @@ MEASURES: Mapping[str, Callable[[bool], Iterator[Row]]] = {
     "http": load.measure,
     "app": decorated.measure,
     "proxy": proxying.measure,
+    "hostile": hostile.measure,
 }
 COLUMNS = "{:<52} {:>10} {:>10} {:>10}  {:<22} {:<24} {}"
 

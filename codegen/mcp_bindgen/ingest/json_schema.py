@@ -236,7 +236,7 @@ class _Reader:
                 )
         pattern = node.get("pattern", "")
         is_decided = not others and (not isinstance(pattern, str) or matcher(pattern) is not None)
-        if is_decided:  # Assertions on other values have no effect.
+        if is_decided and node.keys() & ASSERTIONS.keys():  # Assertions on other values have no effect.
             bounded = [self._scalar(kind, {**node, "type": kind}, where) for kind in ("string", "number")]
             scalars = [
                 each for each in scalars if isinstance(each, bool | None) or any(map(partial(_is_in, each), bounded))

@@ -73,16 +73,15 @@ def _forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
     if len(found) == 1 and not isinstance(found[0], Literal):
         return found
     rest = [leaf for leaf in found if not isinstance(leaf, Literal)]
-    values = [value for leaf in found if isinstance(leaf, Literal) for value in leaf.each()]
-    distinct = set(values)
-    if Literal(values=(None,)) in distinct:
+    values = [value for leaf in found if isinstance(leaf, Literal) for value in leaf.values]
+    if None in values:
         rest.append(NULL)
-    if {Literal(values=(True,)), Literal(values=(False,))} <= distinct:
+    if {value for value in values if isinstance(value, bool)} == {True, False}:
         rest.append(Primitive(kind=Kind.BOOLEAN))
     scalars = [leaf for leaf in rest if isinstance(leaf, Primitive)]
     if Primitive(kind=Kind.NUMBER) in scalars:
         rest = [leaf for leaf in rest if not (isinstance(leaf, Primitive) and leaf.kind is Kind.INTEGER)]
-    left = tuple(one for value in values for one in value.values if not any(fits(one, scalar) for scalar in scalars))
+    left = tuple(value for value in values if not any(fits(value, scalar) for scalar in scalars))
     return tuple(dict.fromkeys([*([Literal(values=left)] if left else ()), *rest]))
 
 

@@ -98,13 +98,14 @@ class Literal(Type):
         return tuple(Literal(values=(value,)) for value in self.values)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Literal) and self._distinct() == other._distinct()
+        return (
+            isinstance(other, Literal)
+            and self.values == other.values
+            and all(isinstance(a, bool) is isinstance(b, bool) for a, b in zip(self.values, other.values, strict=True))
+        )
 
     def __hash__(self) -> int:
-        return hash(self._distinct())
-
-    def _distinct(self) -> tuple[tuple[bool, Scalar], ...]:
-        return tuple((isinstance(value, bool), value) for value in self.values)
+        return hash(self.values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

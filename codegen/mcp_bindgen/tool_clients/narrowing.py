@@ -194,7 +194,7 @@ class _Comparison:
     def __init__(self, sender: Any, receiver: Any) -> None:
         self._schemas = sender, receiver
         self._meter = Meter(MAX_STEPS)
-        self._meter.spend(weight_of(sender) + weight_of(receiver))
+        self._meter.spend(_steps(sender) + _steps(receiver))
         self._old, self._new = read(closed(sender)), read(receiver)
         self._checks: list[Check] | None = None
         self._found: dict[tuple[tuple[Step, ...], str, str], Rule] = {}
@@ -267,6 +267,17 @@ class _Comparison:
             if is_joined or any(never.startswith(place) for never in nevers for place in needed):
                 self._meter.spend(weight_of(node))
                 yield pointer, "", meaning(node)
+
+
+def _steps(schema: Any, length: int = 0) -> int:
+    """Return how many steps it takes to read a schema at a pointer of a length: each part has a pointer of its own."""
+    if is_object(schema):
+        inner = sum(_steps(part, length + len(name)) for name, part in schema.items())
+    elif is_list(schema):
+        inner = sum(_steps(part, length) for part in schema)
+    else:
+        return weight_of(schema)
+    return 1 + length // _COPIED + inner
 
 
 def _checks(schemas: tuple[Any, Any]) -> Iterator[Check]:

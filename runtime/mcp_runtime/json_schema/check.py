@@ -325,7 +325,7 @@ class _Evaluator:
     def _matcher(self, pattern: str) -> tuple[Callable[[str], bool], int]:
         """Return a function that matches a pattern, and the number of its states."""
         size = states(pattern)
-        self.meter.spend(size)
+        self.meter.spend(size + 2 * self.meter.weight(pattern))
         try:
             schema = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")
             return SchemaValidator(schema).isinstance_python, size

@@ -134,16 +134,18 @@ class Known:
     @staticmethod
     def _output(schema: dict[str, Any], result: Mapping[str, Any]) -> Iterator[Broken]:
         """Check structured content against the schema of its tool (server/tools, "Output Schema")."""
-        from mcp_runtime.tools.errors import mismatch_of  # Few servers have such schemas.
+        from mcp_runtime.json_schema.check import ExhaustedSchema  # Few servers have such schemas.
+        from mcp_runtime.tools.errors import BRIEF, compiled, find_mismatch
 
         if "task" in result or result.get("isError") is True:
             return
         if "structuredContent" not in result:
             yield Broken("/result", "the tool has an output schema, but there is no structuredContent")
             return
-        with suppress(ModuleNotFoundError):
-            if mismatch := mismatch_of(dump(schema).decode(), result["structuredContent"]):
-                yield Broken(f"/result/structuredContent{mismatch[0]}", mismatch[1])
+        # What takes longer is not judged: an observer may be part of a program that must go on meanwhile.
+        with suppress(ModuleNotFoundError, ExhaustedSchema):
+            if mismatch := find_mismatch(compiled(dump(schema).decode()), result["structuredContent"], BRIEF):
+                yield Broken(f"/result/structuredContent{mismatch.pointer}", mismatch.reason)
 
     def _task(self, sender: Side, task: Any, place: str, *, begins: bool = False) -> Iterator[Broken]:
         """Check the state of a task against its previous one (2025-11-25, basic/utilities/tasks)."""

@@ -5,7 +5,6 @@ reads the structured content. Where pydantic alone would accept more than the to
 includes the schema, and jsonschema decides (``pip install 'mcp-bindings[validation]'``).
 """
 
-import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from mcp_runtime.core.options import CallOptions
 from mcp_runtime.core.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
 from mcp_runtime.core.stub import ClientStub
 from mcp_runtime.tools.errors import (
+    CONTRACT,
     MAX_EMPTY,
     Drift,
     EndlessList,
@@ -29,6 +29,7 @@ from mcp_runtime.tools.errors import (
     ToolRefused,
     UnknownTool,
     adapter_of,
+    digest,
     find_mismatch_of,
     first_fault,
     mismatch_of,
@@ -58,8 +59,6 @@ T = TypeVar("T")
 
 MAX_TOOLS: Final = 10_000
 """How many tools a server may list before the list counts as endless."""
-CONTRACT: Final = ("inputSchema", "outputSchema", "annotations", "execution")
-"""The properties of a tool that callers rely on."""
 
 
 class ToolModel(WireModel):
@@ -142,13 +141,7 @@ class Tool(Generic[T]):
         Raises:
             ToolArgumentError: they do not match the tool's schema.
         """
-        model: type[ToolModel] = self.input
-        try:
-            params = model(**values)
-        except ValidationError as error:
-            by_wire = {model.model_fields[name].alias or name: value for name, value in values.items()}
-            raise ToolArgumentError(self.name, *first_fault(error, by_wire)) from None
-        given = params.model_dump(mode="json")
+        given = _built(self, values)
         if (mismatch := mismatch_of(self.input_schema, given)) is not None:
             raise ToolArgumentError(self.name, *mismatch)
         return given
@@ -164,6 +157,16 @@ class Tool(Generic[T]):
         """
         structured = _boxed(self, structured)
         return _read(self, structured, mismatch_of(self.output_schema, structured))
+
+
+def _built(tool: Tool[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    model: type[ToolModel] = tool.input
+    try:
+        params = model(**values)
+    except ValidationError as error:
+        by_wire = {model.model_fields[name].alias or name: value for name, value in values.items()}
+        raise ToolArgumentError(tool.name, *first_fault(error, by_wire)) from None
+    return params.model_dump(mode="json")
 
 
 def _typed(tool: Tool[Any], given: dict[str, Any], mismatch: tuple[str, str] | None) -> dict[str, Any]:
@@ -278,7 +281,10 @@ class ToolClient:
         )
 
     async def _call(self, tool: Tool[T], values: Mapping[str, Any], options: CallOptions | None) -> ToolResult[T]:
-        return await self._send(tool, tool.build(values), options)
+        given = _built(tool, values)
+        if (mismatch := await find_mismatch_of(tool.input_schema, given)) is not None:
+            raise ToolArgumentError(tool.name, *mismatch)
+        return await self._send(tool, given, options)
 
     async def _call_with(self, tool: Tool[T], arguments: Any, options: CallOptions | None) -> ToolResult[T]:
         given = dict(arguments) if tool.input is None else adapter_of(tool.input).dump_python(arguments, mode="json")
@@ -387,12 +393,6 @@ async def list_items(
             raise EndlessList(f"{name}: {reason}, so the list would never end")
         seen.add(following)
         given["cursor"] = following
-
-
-def digest(value: Any) -> str:
-    """Hash `value`, a JSON value; the order of properties does not matter."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _changes(tool: Tool[Any], found: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Errors of tool calls, differences between tools and the contract, and where values differ from a schema."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CONTRACT: Final = ("inputSchema", "outputSchema", "annotations", "execution")
+"""The properties of a tool that callers rely on."""
 MAX_EMPTY: Final = 100
 """How many pages of a list may be empty in a row."""
 _SHORT: Final = 10_000
@@ -144,6 +147,12 @@ class ToolDrift(McpError):
     def __init__(self, client: str, drift: Drift) -> None:
         super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` shows whether callers break")
         self.client, self.drift = client, drift
+
+
+def digest(value: Any) -> str:
+    """Hash `value`, a JSON value; the order of properties does not matter."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def text_of(content: tuple[Any, ...]) -> str:
