@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+from mcp_bindings import App, testing
+
 LATER = ("pydantic", "asyncio", "griffe", "uritemplate", "jsonschema", "mcp_runtime.core.connection")
 
 SERVER = """
@@ -31,3 +35,22 @@ def test_plain_signatures_wait_for_a_client() -> None:
     code = SERVER.replace("LATER", repr(LATER))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+async def test_without_griffe_a_server_works_without_descriptions_of_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "griffe", None)
+    app = App("test")
+
+    @app.tool()
+    def forecast(city: str) -> str:
+        """Look ahead.
+
+        Args:
+            city: Its name.
+        """
+        return city
+
+    async with testing.connect(app) as client:
+        with pytest.warns(UserWarning, match="griffe is not installed, so descriptions of arguments"):
+            [tool] = (await client.list_tools()).tools
+    assert tool.description == "Look ahead." and "description" not in tool.input_schema.model_dump_json()

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -220,6 +221,43 @@ def test_a_file_is_served_as_run_does(target: str, tmp_path: Path, cli: Cli) -> 
     words = (tmp_path / "sum.py" if target == "absolute" else target, "a=1", "b=2")
     assert cli("inspect", "--call", "add", *words).out == "3\n"
     assert "add" in cli("inspect", words[0]).out
+
+
+FOREIGN = [
+    ("import fastmcp\n", "line 1 imports fastmcp"),
+    ("from fastmcp import FastMCP\nmcp = FastMCP('x')\nmcp.run()\n", "line 1 imports fastmcp"),
+    ('"""A server."""\n\nfrom mcp.server.fastmcp import FastMCP\n', "line 3 imports mcp,"),
+    ("try:\n    import mcp\nexcept ImportError:\n    pass\n", "line 2 imports mcp,"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), FOREIGN)
+def test_a_server_for_another_framework_leads_to_the_page(text: str, reason: str, tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "server.py"
+    file.write_text(text, "utf-8")
+    expected = f"{file}: {reason}"
+    for command in ("run", "inspect"):
+        told = cli(command, str(file), expect=2).err
+        assert reason in told and "docs/porting.md shows what to change" in told and len(told.splitlines()) == 1
+    module = subprocess.run([sys.executable, "-m", "mcp_runtime", file], capture_output=True, text=True, check=False)
+    assert (module.returncode, module.stdout) == (2, "")
+    assert module.stderr.startswith(f"python -m mcp_runtime: {expected}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import mcp_bindings as mcp\nserver = mcp.App('x')\n",
+        "import mcp_bindings as own\n\ntry:\n    import mcp\nexcept ImportError:\n    pass\nserver = own.App('x')\n",
+        "from mcp import server\n",
+        '"""Imports mcp_bindings, not mcp."""\nfrom own import server\n',
+    ],
+)
+def test_other_files_are_served(text: str, tmp_path: Path, cli: Cli) -> None:
+    for name in re.findall("from (mcp|own) import", text):
+        (tmp_path / f"{name}.py").write_text("from mcp_bindings import App\nserver = App('x')\n", "utf-8")
+    (tmp_path / "server.py").write_text(text, "utf-8")
+    assert "revision " in cli("inspect", str(tmp_path / "server.py")).out
 
 
 def test_a_file_that_does_not_exist_is_one_line(cli: Cli) -> None:

@@ -68,7 +68,7 @@ FRAMEWORKS = (
     ),
     Framework(
         package="fastmcp",
-        requirement="fastmcp==4.1.2",
+        requirement="fastmcp==4.2.3",
         head='from fastmcp import FastMCP\n\napp = FastMCP("weather")\n',
         run="app.run(show_banner=False)",
     ),

@@ -17,7 +17,7 @@ from mcp_bindgen.cli.output import answer, answer_json, table
 from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described
 from mcp_bindgen.diagnostics import InputError, printable
 from mcp_bindgen.ingest.sources import is_url
-from mcp_bindgen.live.serving import split_target
+from mcp_bindgen.live.serving import split_target, why_foreign
 
 if TYPE_CHECKING:
     from mcp_bindgen.live.target import Said
@@ -125,6 +125,8 @@ def _file(word: str) -> list[str]:
         return []
     if not path.is_file():
         raise InputError.at(path, "no such file")
+    if why := why_foreign(path):
+        raise InputError.at(path, why)
     return [sys.executable, "-m", "mcp_runtime", f"{path.resolve()}{variable and f':{variable}'}"]
 
 

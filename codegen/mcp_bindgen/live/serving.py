@@ -25,6 +25,13 @@ def split_target(target: str) -> tuple[Path, str]:
     return program.split_target(target)
 
 
+def why_foreign(path: Path) -> str:
+    """Return why a file that is written for another framework cannot be served; empty if it is not."""
+    from mcp_runtime.app import program
+
+    return program.foreign_import(path)
+
+
 def why_unusable(target: str) -> str:
     """Load a file as `run` does, and return why it cannot be served; empty if it can."""
     from mcp_runtime.app import program

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+from warnings import warn
 
 _SECTION: Final = re.compile(
     r"^[ \t]*(?:(?P<google>(?:Args|Arguments|Parameters|Params):[ \t]*$)"
@@ -28,7 +29,11 @@ def argument_descriptions(function: Callable[..., Any]) -> Mapping[str, str]:
         return {}
     from inspect import cleandoc
 
-    from griffe import Docstring, DocstringSectionKind
+    try:
+        from griffe import Docstring, DocstringSectionKind
+    except ModuleNotFoundError:
+        warn("griffe is not installed, so descriptions of arguments in docstrings are not sent", stacklevel=2)
+        return {}
 
     wanted = (DocstringSectionKind.parameters, DocstringSectionKind.other_parameters)
     parser: Any = style.lastgroup

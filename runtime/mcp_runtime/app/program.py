@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.util
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -16,6 +17,10 @@ from mcp_runtime.core.handlers import ServerHandlers
 
 BAD_INPUT: Final = 2
 """The exit status if a file cannot be served."""
+
+_FOREIGN: Final = re.compile(r"^[ \t]*(?:from|import)[ \t]+(fastmcp|mcp)\b", re.MULTILINE)
+_OWN: Final = re.compile(r"^[ \t]*(?:from|import)[ \t]+mcp_(?:bindings|runtime)\b", re.MULTILINE)
+"""Imports of other frameworks and of this one, read without `ast`, which takes time to import."""
 
 
 class Unusable(Exception):
@@ -91,6 +96,16 @@ def load_server(target: str) -> ServerHandlers:
     return server
 
 
+def foreign_import(path: Path) -> str:
+    """Return why a file cannot be served if it is written for another framework; empty if it is not."""
+    text = path.read_text("utf-8", errors="replace")
+    found = _FOREIGN.search(text)
+    if found is None or _OWN.search(text) or found[1] in (beside.stem for beside in path.resolve().parent.iterdir()):
+        return ""
+    line = text.count("\n", 0, found.start(1)) + 1
+    return f"line {line} imports {found[1]}, not mcp_bindings; docs/porting.md shows what to change"
+
+
 def split_target(target: str) -> tuple[Path, str]:
     """Split a path from the name after it; a Windows drive letter is not a path."""
     file, colon, name = target.rpartition(":")
@@ -155,6 +170,8 @@ def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise Unusable(f"{path}: no such Python file")
+    if reason := foreign_import(path):
+        raise Unusable(f"{path}: {reason}")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[path.stem] = module
