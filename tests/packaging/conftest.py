@@ -1,5 +1,8 @@
 """One build and its environments for all tests of this folder."""
 
+from collections.abc import Callable
+from functools import cache
+
 import pytest
 
 from support.distributions import Distribution, Environment, Release, empty_environment
@@ -31,4 +34,18 @@ def complete(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Envi
     # jsonschema has no types of its own: a type checker takes them from a package that nothing needs at run time.
     both = release.bindings.requirement("all"), release.bindgen.requirement("impact")
     environment.install(*both, "types-jsonschema", "pytest")
+    return environment
+
+
+@pytest.fixture(scope="session")
+def installed(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Callable[[frozenset[str]], Environment]:
+    """Return the environment with both distributions, as the README installs them, and some extras of the bindings."""
+
+    @cache
+    def environment(extras: frozenset[str]) -> Environment:
+        made = empty_environment(tmp_path_factory.mktemp("installed"))
+        named = ",".join(sorted(extras))
+        made.install(release.bindings.requirement(named), release.bindgen.requirement(), "pytest")
+        return made
+
     return environment

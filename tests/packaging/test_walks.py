@@ -4,17 +4,21 @@ The pages are the scripts: the test types their commands, in order, in one shell
 unpacked sdist, like an archive of the repository.
 """
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support import forks
-from support.distributions import UV, Environment, Release
-from support.documents import Command, Program, pages, programs, session
+from support.distributions import UV, Environment, Release, empty_environment
+from support.documents import ROOT, Command, Program, blocks, pages, programs, session
+from support.ports import free_port
 from support.sessions import SETS_UP, play
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
@@ -40,7 +44,11 @@ def commands(page: str) -> list[Command]:
 
 
 WALKS = [page for page in pages() if any(SETS_UP.match(command.line) for command in commands(page))]
-PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in pages() for program in programs(page)]
+PROGRAMS = [
+    pytest.param(page, program, id=f"{page}: {program.title}") for page in pages() for program in programs(page)
+]
+EXTRAS = re.compile(r"(?:mcp-bindings|/runtime)\[([a-z,]+)\]")
+"""The extras that a page names in its text or its commands."""
 
 
 @pytest.mark.parametrize("page", WALKS)
@@ -63,10 +71,18 @@ def test_the_first_success_takes_few_commands(page: str) -> None:
     assert first <= MAX_COMMANDS
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_of_a_page_runs_with_the_wheel(program: Program, complete: Environment, tmp_path: Path) -> None:
+def extras_of(text: str) -> frozenset[str]:
+    """Return the extras that a text names, without those that come with the command."""
+    return frozenset(extra for found in EXTRAS.findall(text) for extra in found.split(",")) - {"http", "validation"}
+
+
+@pytest.mark.parametrize(("page", "program"), PROGRAMS)
+def test_a_program_runs_with_what_its_page_installs(
+    page: str, program: Program, installed: Callable[[frozenset[str]], Environment], tmp_path: Path
+) -> None:
     program.write(tmp_path)
-    command = [forks.command(str(complete.python), *IMPORTED), program.entry]
+    environment = installed(extras_of((ROOT / page).read_text("utf-8")))
+    command = [forks.command(str(environment.python), *IMPORTED), program.entry]
     # Nothing from the tests' environment is visible to it.
     variables = {"PATH": os.defpath, "HOME": str(tmp_path)}
     done = subprocess.run(
@@ -74,3 +90,24 @@ def test_a_program_of_a_page_runs_with_the_wheel(program: Program, complete: Env
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == program.output
+
+
+def test_the_container_serves_with_what_it_installs(release: Release, tmp_path: Path) -> None:
+    page = "docs/deployment.md"
+    (file,) = (block.text for block in blocks(page) if block.language == "dockerfile")
+    steps = dict(line.split(" ", 1) for line in file.splitlines())
+    (extra,) = EXTRAS.findall(steps["RUN"])
+    environment = empty_environment(tmp_path)
+    environment.install(release.bindings.requirement(extra))
+    next(programs(page)).write(tmp_path)
+    port = str(free_port())
+    serve, check = (
+        json.loads(steps[step].removeprefix("CMD ").replace("8000", port)) for step in ("CMD", "HEALTHCHECK")
+    )
+    with subprocess.Popen([environment.python, *serve[1:]], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None and server.stderr.readline() == f"serving at http://0.0.0.0:{port}/mcp\n"
+        checked = subprocess.run(
+            [environment.python, *check[1:]], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        server.terminate()
+    assert (checked.returncode, server.returncode) == (0, 0), checked.stderr

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from scripts import compare, picture
-from support.documents import ROOT
+from support.documents import ROOT, blocks, pages
 
 TABLE = re.compile(r"<!-- comparison -->\n(.*?)<!-- end -->", re.DOTALL)
 
@@ -31,3 +31,9 @@ def test_the_numbers_are_those_of_the_frameworks_that_make_compare_installs() ->
         _, _, version = framework.requirement.partition("==")
         assert f" {framework.package} {version}" in heading
     assert [row.split("|")[1].strip() for row in rows] == [name for name, _ in compare.ROWS]
+
+
+def test_servers_on_pages_run_only_as_programs() -> None:
+    """Without the guard, `run`, `inspect` and tests that import the file would wait for a client."""
+    texts = [(page, block.text) for page in pages() for block in blocks(page) if block.language == "python"]
+    assert [page for page, text in texts if re.search(r"^app\.run\(|^mcp\.run\(", text, re.MULTILINE)] == []
