@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         asgi_app,
         connect_http,
         connect_sse,
-        serve_http,
         sse_app,
     )
     from mcp_runtime.core.transports.memory import connect_memory
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
     from mcp_runtime.middleware.validate import Validate
     from mcp_runtime.sealed import InputState, SpentStates
     from mcp_runtime.tools import ToolArgumentError, ToolDrift, ToolError, ToolOutputError, ToolRefused, UnknownTool
+    from mcp_runtime.web_server import serve_http
 else:
     __getattr__, __dir__ = door(
         "mcp_runtime",
@@ -94,9 +94,7 @@ else:
             "core.server": "connections_of requires requires_scopes",
             "core.settings": "ClientOptions Middleware Proceed ServerOptions Suspended",
             "core.stub": "CallOptions",
-            "core.transports.http": """
-                HttpLimits HttpServerOptions asgi_app connect_http connect_sse serve_http sse_app
-            """,
+            "core.transports.http": "HttpLimits HttpServerOptions asgi_app connect_http connect_sse sse_app",
             "core.transports.memory": "connect_memory",
             "core.transports.stdio": "connect_stdio serve_stdio",
             "extensions.binding": "ExtensionBinding",
@@ -109,6 +107,7 @@ else:
             "middleware.validate": "Validate",
             "sealed": "InputState SpentStates",
             "tools": "ToolArgumentError ToolDrift ToolError ToolOutputError ToolRefused UnknownTool",
+            "web_server": "serve_http",
         },
     )
 

@@ -22,7 +22,6 @@ from mcp_runtime.core.transports.http import (
     asgi_app,
     connect_http,
     connect_sse,
-    serve_http,
     sse_app,
 )
 from mcp_runtime.core.transports.memory import MemoryTransport, connect_memory, memory_pair
@@ -34,6 +33,7 @@ from mcp_runtime.core.transports.stdio import (
     connect_stdio,
     serve_stdio,
 )
+from mcp_runtime.web_server import serve_http
 
 __all__ = [
     "ACCEPTED",

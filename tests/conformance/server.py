@@ -10,7 +10,7 @@ from conformance.deferring import app
 from conformance.everything import Everything
 from conformance.modern import Everything20260728
 from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25
-from mcp_runtime.core.transports.http import serve_http
+from mcp_runtime.web_server import serve_http
 
 
 class Everything20250326(Everything, v2025_03_26.Server):

@@ -14,9 +14,9 @@ from mcp_runtime.core.changes.subscriptions import list_changed, resource_update
 from mcp_runtime.core.errors import PeerError
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.core.settings import Suspended
-from mcp_runtime.core.transports.http import serve_http
 from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.sealed import InputState
+from mcp_runtime.web_server import serve_http
 
 TOOLS = ("three", "both", "count", "say", "slow", "cancelled_calls", "change", "fail")
 

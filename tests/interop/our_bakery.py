@@ -8,8 +8,8 @@ from pydantic import BaseModel
 from mcp_bindings.v2026_07_28 import App, Context
 from mcp_runtime.app import ToolFailure
 from mcp_runtime.core.errors import PeerError
-from mcp_runtime.core.transports.http import serve_http
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks, defer
+from mcp_runtime.web_server import serve_http
 
 
 class Size(BaseModel):

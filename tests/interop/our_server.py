@@ -21,9 +21,9 @@ from mcp_runtime.core.protocol.capabilities import declares
 from mcp_runtime.core.protocol.dispatch import Side
 from mcp_runtime.core.server import ServerOptions
 from mcp_runtime.core.stub import ServerHandlers
-from mcp_runtime.core.transports.http import serve_http
 from mcp_runtime.core.transports.stdio import serve_stdio
 from mcp_runtime.extensions.tasks import MemoryTaskStore, Tasks
+from mcp_runtime.web_server import serve_http
 from support.own import own
 
 RESOURCE_NOT_FOUND = -32002

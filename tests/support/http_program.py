@@ -5,7 +5,7 @@ python -m support.http_program [GRACE]        # in tests/
 
 import sys
 
-from mcp_runtime.core.transports.http import serve_http
+from mcp_runtime.web_server import serve_http
 from support.http_server import chatty
 
 

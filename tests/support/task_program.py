@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from redis.asyncio import Redis
 
 from mcp_bindings.v2026_07_28 import App, Context
-from mcp_runtime.core.transports.http import serve_http
 from mcp_runtime.extensions.tasks import SharedTaskStore, SqliteTaskStore, Tasks, defer
 from mcp_runtime.extensions.tasks.redis import RedisTaskStore
+from mcp_runtime.web_server import serve_http
 
 LEASE = 2.0
 """Seconds: a process that is late by a quarter of it still keeps its tasks, on a busy machine."""

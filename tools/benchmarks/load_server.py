@@ -21,7 +21,7 @@ MODERN_EVENTS = f"data: {_PROGRESS}\n\ndata: ".encode()
 
 def ours() -> None:
     from mcp_bindings import v2025_11_25, v2026_07_28
-    from mcp_runtime.core.transports.http import serve_http
+    from mcp_runtime.web_server import serve_http
 
     def app(bindings: Any) -> Any:
         made = bindings.App("echo")

@@ -152,7 +152,7 @@ def _serve(server: ServerHandlers, given: argparse.Namespace) -> None:
 
         serve_stdio(server)
         return
-    from mcp_runtime.core.transports.http import serve_http
+    from mcp_runtime.web_server import serve_http
 
     def started(url: str) -> None:
         print(f"serving at {url}/mcp", file=sys.stderr)

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcp_runtime.app.errors import for_author
 from mcp_runtime.core.handlers import ServerHandlers
-from mcp_runtime.core.transports.http import serve_http
+from mcp_runtime.web_server import serve_http
 
 
 def run_http(server: ServerHandlers, options: dict[str, Any]) -> None:

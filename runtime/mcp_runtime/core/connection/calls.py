@@ -1,4 +1,4 @@
-"""Received and sent messages while they are open, and the channels that they belong to."""
+"""Messages while they are open: received ones, and requests of this side; and the limits that peers share (`Pool`)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence

@@ -1,4 +1,10 @@
-"""The client's side of the handshake: the era and the revision to use, over a bridge if necessary."""
+"""The client's side of the handshake: the era and the revision to use, over a bridge if necessary.
+
+`Opening` decides: by the client's options alone if they leave one era; by what the transport remembers of the server;
+otherwise by asking once (`offer.discover`), which only servers of the modern era answer. In the modern era it chooses
+the newest revision that both have (`offer.newest`); in the legacy era it proposes its newest, and the server's answer
+counts.
+"""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager

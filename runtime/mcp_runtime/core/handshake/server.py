@@ -3,9 +3,10 @@
 Several servers, one object per revision, may answer together; `by_era` assigns each revision to what serves it, which
 may be a server of another revision behind a bridge. Then there are three ways to begin:
 
-- `start_server`: one client, as over stdio. Each message is of the era that it says it is of.
+- `start_server`: one client, as over stdio. Each message tells its era (`connection.receiving`).
 - `start_session`: one client of the legacy era, as in an HTTP session.
-- `start_stateless`: any number of clients of the modern era over one connection, as over HTTP.
+- `start_stateless`: any number of clients of the modern era over one connection, as over HTTP, where the endpoint
+  tells the eras apart (`transports.http.server.app`).
 
 In the legacy era, `initialize` is answered by `_Reception`: it chooses the revision, lets the connection speak it, and
 installs the server's handlers and features. An `Offer` derives the capabilities from these.

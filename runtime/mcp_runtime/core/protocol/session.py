@@ -7,7 +7,8 @@ A message that arrives was parsed and classified by `jsonrpc`; `dispatch` has wh
 state. A request that is allowed gets a record (`calls.ReceivedCall`) and is entered in the book of open requests,
 `incoming`, from which its answer, its refusal or its cancellation removes it. A result or an error completes the
 request in `outgoing` that has its id. Everything else becomes an event, or a `Fault` with the error response that it
-deserves. Only the sender of a request may cancel it: a cancellation names a request in the receiver's own book.
+deserves. Only the sender of a request may cancel it: a cancellation names a request in the receiver's own book. (Over
+HTTP, a client of the modern era cancels by disconnecting, which its connection learns as a lost channel.)
 
 In the legacy era, the messages of the handshake take the state from new to ready, at both ends alike. In the modern
 era it is ready from the beginning, and each request is entered in the book of the channel that it came over.

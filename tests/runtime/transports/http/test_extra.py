@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAD = "import asyncio, sys; sys.modules[{name!r}] = None\nfrom mcp_runtime.core.transports import http\n"
+HEAD = "import asyncio, sys; sys.modules[{name!r}] = None\nfrom mcp_runtime import transports as http\n"
 CONNECT = "asyncio.run(http.{connect}('http://127.0.0.1/mcp').__aenter__())\n"
 SERVE = "from mcp_bindings.v2025_11_25 import App\nhttp.serve_http(App('a'))\n"
 

@@ -14,8 +14,8 @@ from uvicorn.server import ServerState
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.core.transports.http import asgi_app
-from mcp_runtime.core.transports.http.server import serving
-from mcp_runtime.core.transports.http.server.httptools_connection import MAX_PIPELINED, HttptoolsConnection
+from mcp_runtime.web_server import serving
+from mcp_runtime.web_server.httptools_connection import MAX_PIPELINED, HttptoolsConnection
 from support.stdio_peers import eventually
 
 PARSERS = [serving.H11Connection, HttptoolsConnection]

@@ -16,16 +16,9 @@ import uvicorn
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.core.transports.http import (
-    HttpLimits,
-    MemoryEventStore,
-    asgi_app,
-    connect_http,
-    connect_sse,
-    serve_http,
-)
-from mcp_runtime.core.transports.http.server import serving
-from mcp_runtime.core.transports.http.server.httptools_connection import HttptoolsConnection
+from mcp_runtime.core.transports.http import HttpLimits, MemoryEventStore, asgi_app, connect_http, connect_sse
+from mcp_runtime.web_server import serve_http, serving
+from mcp_runtime.web_server.httptools_connection import HttptoolsConnection
 from support.http import RawClient, browser, call
 from support.http_server import chatty
 from support.programs import quick_python

@@ -16,7 +16,7 @@ Whatever is wrong is raised as a `Refusal` with a row of `statuses`, the only ta
 The client is in `client/`: `streamable` sends requests and reads their answers, in sessions and without them.
 """
 
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
@@ -43,7 +43,6 @@ __all__ = [
     "asgi_app",
     "connect_http",
     "connect_sse",
-    "serve_http",
     "sse_app",
 ]
 
@@ -69,50 +68,6 @@ def asgi_app(*servers: "ServerHandlers", **options: Unpack[HttpServerOptions]) -
     return HttpApp(servers, options)
 
 
-def serve_http(
-    *servers: "ServerHandlers",
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    path: str = "/mcp",
-    health: str = "/health",
-    shows_sessions: bool = False,
-    sse: str = "",
-    grace: float = 10.0,
-    started: Callable[[str], None] | None = None,
-    **options: Unpack[HttpServerOptions],
-) -> None:
-    """Serve clients over HTTP until SIGINT or SIGTERM. Needs the extra ``mcp-bindings[http]``.
-
-    Args:
-        servers: one instance of a generated `Server` per revision; the client's choice decides which one answers.
-        host: the address to listen on; one that other machines can reach needs ``hosts``.
-        port: the port; 0 for any free one.
-        path: the path of the endpoint.
-        health: the path of a page that reports whether the server is healthy (200) or stopping (503); empty for none.
-            Like the endpoint, it refuses a Host that is not one of ``hosts``.
-        shows_sessions: whether that page gives the number of sessions.
-        sse: the path of HTTP+SSE, for clients of 2024-11-05; empty for none. See `sse_app`.
-        grace: seconds in which calls may finish when the server shuts down.
-        started: called with the URL, without the path, once clients can connect.
-        options: see `asgi_app`.
-
-    Raises:
-        TypeError, ValueError, UnsupportedRevision: as for `asgi_app`; or `host` is reachable from other machines and no
-            hosts are given; or the port is not valid.
-        OSError: it cannot listen on that address and port.
-        ModuleNotFoundError: the extra is not installed.
-    """
-    refuse_unknown(options, {*HttpServerOptions.__optional_keys__, *(serve_http.__kwdefaults__ or ())})
-    with _extra():
-        from mcp_runtime.core.transports.http.server.serving import Site, check_address, run
-        from mcp_runtime.core.transports.http.server.sse import SseApp
-
-    check_address(host, port, options.get("hosts") is not None)
-    old = (SseApp(servers, options), sse) if sse else None
-    site = Site(asgi_app(*servers, **options), path, health, old, shows_sessions=shows_sessions)
-    run(site, host=host, port=port, grace=grace, started=started)
-
-
 @asynccontextmanager
 async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> AsyncGenerator["Peer"]:
     """Connect to a server over HTTP, for as long as the context lasts; then the session is ended.
@@ -129,7 +84,7 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
     """
     from mcp_runtime.core.peer import Peer
 
-    with _extra():
+    with http_extra():
         from mcp_runtime.core.transports.http.client.endpoint import HttpClientOptions
         from mcp_runtime.core.transports.http.client.streamable import HttpClientTransport
 
@@ -174,7 +129,7 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
     """
     from mcp_runtime.core.peer import Peer
 
-    with _extra():
+    with http_extra():
         from mcp_runtime.core.transports.http.client.posting import SseClientOptions, SseClientTransport
 
     refuse_unknown(options, SseClientOptions.__optional_keys__)
@@ -184,7 +139,7 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
 
 
 @contextmanager
-def _extra() -> Generator[None]:
+def http_extra() -> Generator[None]:
     """Name the extra where a library that it installs is missing."""
     try:
         yield

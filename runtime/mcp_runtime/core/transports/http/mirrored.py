@@ -1,7 +1,7 @@
 """What a modern-era request repeats in its headers, so that proxies can route it without reading its body.
 
 The names of the headers, the encoding of their values, and which tool parameters have one (2026-07-28,
-basic/transports/streamable-http, "Request Metadata").
+basic/transports/streamable-http, "Request Metadata"). `server.modern` compares them with the body.
 """
 
 import base64

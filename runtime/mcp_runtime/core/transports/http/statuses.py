@@ -1,6 +1,7 @@
 """Every HTTP status that a server answers with, and when: one table for both eras, sessions and HTTP+SSE.
 
-docs/http.md shows it. Requests are refused by raising `Refusal` with a row of it.
+A refusal is a row of it, and whatever raises `Refusal` with that row. A row without a reason gives its JSON-RPC code a
+status, of which each code has one. docs/http.md shows the table; the test of the order of refusals writes it there.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,8 @@
-"""Compares the headers of a call's parameters with its arguments, as the tool's ``inputSchema`` requires."""
+"""The endpoint of the modern era: compares the headers of a POST with its body, and determines the requester.
+
+Headers that repeat a tool's arguments are compared later, by the middleware `ParameterHeaders`, as the tool's
+``inputSchema`` requires.
+"""
 
 import asyncio
 import logging

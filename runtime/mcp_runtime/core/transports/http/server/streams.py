@@ -1,4 +1,9 @@
-"""The streams of messages to a client, and the HTTP responses through which they are sent."""
+"""The streams of messages to a client, and the HTTP responses through which they are sent.
+
+For a client that does not read, handlers wait (`Stream.drain`), a stream that still grows is cut (`Stream.send`), the
+stream of a session's other messages drops the oldest (`CommonStream`), and no further stream begins (`pump`). The
+limits are those of `HttpLimits`, where half of the total is the most for one client.
+"""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -287,7 +287,7 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
 def fastest_connection() -> type[asyncio.Protocol]:
     """Return the connections of the fastest parser that is installed."""
     try:
-        from mcp_runtime.core.transports.http.server.httptools_connection import HttptoolsConnection
+        from mcp_runtime.web_server.httptools_connection import HttptoolsConnection
     except ModuleNotFoundError:
         return H11Connection
     return HttptoolsConnection
