@@ -2,6 +2,8 @@
 
 import json
 import re
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from mcp_runtime.host.config import without_comments
 from support.command import Cli
 
+yaml: Any = import_module("yaml")
 SERVER = """\
 from mcp_bindings import App
 
@@ -86,6 +89,73 @@ def test_a_server_that_cannot_start_is_not_installed(text: str, server: Path, cl
     assert not Path(".mcp.json").exists()
 
 
+def test_a_server_that_cannot_start_is_not_written_to_a_configuration_either(server: Path, cli: Cli) -> None:
+    server.write_text("import surely_not_there")
+    assert "since it cannot start" in cli("install", server, "--config", "client.json", expect=2).err
+    assert not Path("client.json").exists()
+
+
+GOOSE = (
+    "",
+    "# mine\nGOOSE_MODEL: x\n",
+    "extensions:\n",
+    "extensions: {}\nother: 1\n",
+    "extensions:\n  dev:\n    type: builtin # yes\n  # the last\nother: 1\n",
+    "extensions:\n    shop:\n        type: stdio\n        args: [a,\n          b]\n\n    'dev': {type: builtin}\n",
+    'other: [1, 2]\nextensions: # all\n  "shop":\n    cmd: old\n',
+)
+
+
+@pytest.mark.parametrize("text", GOOSE)
+def test_goose_gets_its_entry_and_keeps_its_comments(
+    text: str, server: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.setenv("HOME", str(server.parent / "home"))
+    path = Path("home/.config/goose/config.yaml")
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    before: dict[str, Any] = yaml.safe_load(text) or {}
+    for _ in range(2):
+        cli("install", server, "--client", "goose", "--env", "A=b")
+        cli("install", "https://mcp.example.com/mcp", "--name", "team", "--client", "goose")
+    written = path.read_text()
+    after = yaml.safe_load(written)
+    extensions = after.pop("extensions")
+    assert {**after, "extensions": {}} == {**before, "extensions": {}}
+    assert set(extensions) == {"shop", "team", *(before.get("extensions") or {})}
+    assert (extensions["shop"]["cmd"], extensions["shop"]["args"][-1]) == (sys.executable, str(server))
+    assert extensions["shop"]["envs"] == {"A": "b"} and extensions["shop"]["name"] == "shop"
+    assert (extensions["team"]["type"], extensions["team"]["uri"]) == ("streamable_http", "https://mcp.example.com/mcp")
+    assert all(comment in written for comment in re.findall("# (?:mine|yes|the last|all)", text))
+
+
+@pytest.mark.parametrize("text", ["extensions: {a: {b: 1}}\n", "extensions: [1]\n", "a: [\n", "- 1\n"])
+def test_yaml_of_another_form_is_left_alone(text: str, server: Path, cli: Cli) -> None:
+    Path("config.yaml").write_text(text)
+    told = cli("install", server, "--key", "extensions", "--config", "config.yaml", expect=2).err
+    assert (
+        re.search("not in lines of its own|is not a YAML mapping|not valid YAML", told) and len(told.splitlines()) == 1
+    )
+    assert Path("config.yaml").read_text() == text
+
+
+def test_uv_starts_a_server_in_its_project(server: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    monkeypatch.setenv("PATH", str(server.parent))
+    assert "uv is not installed" in cli("install", server, "--uv", expect=2).err
+    uv = server.parent / "uv"
+    uv.write_text(f'#!/bin/sh\nshift 4\nexec {sys.executable} "$@"\n')  # as the project's Python
+    uv.chmod(0o755)
+    assert "--uv: no pyproject.toml in . or above" in cli("install", server, "--uv", expect=2).err
+    (server.parent / "pyproject.toml").write_text("[project]\nname = 'shop'\n")
+    cli("install", server, "--uv", "--config", "client.json")
+    entry = json.loads(Path("client.json").read_text())["mcpServers"]["shop"]
+    assert entry["command"] == str(uv)
+    assert entry["args"] == ["run", "--project", str(server.parent), "python", "-m", "mcp_runtime", str(server)]
+    server.write_text("import surely_not_there")
+    told = cli("install", server, "--uv", "--config", "client.json", expect=2).err
+    assert "cannot start: " in told and "surely_not_there" in told
+
+
 def test_what_a_client_cannot_do_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setenv("HOME", str(server.parent / "home"))
     url = ("install", "https://mcp.example.com/mcp", "--client", "claude-desktop")
@@ -135,7 +205,7 @@ COMMENTED = (
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize("text", COMMENTED)
 def test_comments_of_a_configuration_are_kept(text: str, mark: str, cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "srv.py").write_text("")
+    (tmp_path / "srv.py").write_text(SERVER)
     path = tmp_path / "mcp.json"
     path.write_text(mark + text, "utf-8")
     before = _read(path)
@@ -151,7 +221,7 @@ def test_comments_of_a_configuration_are_kept(text: str, mark: str, cli: Cli, tm
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\ufeff", '\ufeff{"mcpServers": {}}', '{"mcpServers": {},}', "{}"])
 def test_a_configuration_without_entries_gets_one(text: str, cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "srv.py").write_text("")
+    (tmp_path / "srv.py").write_text(SERVER)
     path = tmp_path / "mcp.json"
     path.write_text(text, "utf-8")
     cli("install", tmp_path / "srv.py", "--config", path)
@@ -162,7 +232,7 @@ def test_a_configuration_without_entries_gets_one(text: str, cli: Cli, tmp_path:
     "text", ["/* open", '{"a": }', "// x\n[]", '{"mcpServers": 5} // x', '{"a": 1} {"b": 2}', "\x00"]
 )
 def test_what_is_not_a_configuration_is_refused_and_kept(text: str, cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "srv.py").write_text("")
+    (tmp_path / "srv.py").write_text(SERVER)
     path = tmp_path / "mcp.json"
     path.write_text(text, "utf-8")
     assert str(path) in cli("install", tmp_path / "srv.py", "--config", path, expect=2).err

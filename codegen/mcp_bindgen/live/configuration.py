@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -56,6 +57,54 @@ def with_entries(path: Path, key: str, entries: dict[str, Any]) -> str:
     return text
 
 
+def with_yaml_entries(path: Path, key: str, entries: dict[str, Any]) -> str:
+    """Return a configuration in YAML with the entries, otherwise unchanged; see `with_entries`."""
+    yaml: Any = import_module("yaml")
+
+    with refuse_os_errors(path):
+        text = path.read_text("utf-8") if path.exists() else ""
+    try:
+        before = _object(yaml.safe_load(text) or {}, path, "it", "YAML mapping")
+    except yaml.YAMLError as error:
+        raise InputError.at(path, f"not valid YAML: {' '.join(str(error).split())}") from None
+    servers = _object(before.get(key) or {}, path, key, "YAML mapping")
+    lines = [re.sub(rf"^({re.escape(key)}:)\s*(\{{\s*\}}|null|~)", r"\1", line) for line in text.splitlines()]
+    lines += [] if key in before else [f"{key}:"]
+    for name, entry in entries.items():
+        if name in servers:
+            del lines[slice(*_yaml_place(lines, key, name))]
+        start = next(
+            (number for number, line in enumerate(lines) if re.match(rf"{re.escape(key)}:\s*(#.*)?$", line)), 0
+        )
+        first = next((line for line in lines[start + 1 :] if line.strip() and not line.lstrip().startswith("#")), "")
+        indent = first[: len(first) - len(first.lstrip())] or "  "
+        spelled = yaml.safe_dump({name: entry}, sort_keys=False, allow_unicode=True).splitlines()
+        lines[start + 1 : start + 1] = [f"{indent}{line}" for line in spelled]
+    made, whole = "\n".join(lines) + "\n", before | {key: servers | entries}
+    try:
+        is_whole = yaml.safe_load(made) == whole
+    except yaml.YAMLError:
+        is_whole = False
+    if not is_whole:
+        raise InputError.at(path, f"{key} is not in lines of its own there; add the entry that install prints yourself")
+    return made
+
+
+def _yaml_place(lines: list[str], key: str, name: str) -> tuple[int, int]:
+    """Return the lines of an entry, the first and the one after the last; none if it has no lines of its own."""
+    start = next((number for number, line in enumerate(lines) if line.startswith(f"{key}:")), 0)
+    wanted = re.compile(rf"(\s+)(['\"]?){re.escape(name)}\2:\s*(#.*)?$")
+    for number, line in enumerate(lines[start + 1 :], start + 1):
+        if found := wanted.match(line):
+            rest = range(number + 1, len(lines))
+            inner = len(found[1])
+            end = next(
+                (n for n in rest if lines[n].strip() and len(lines[n]) - len(lines[n].lstrip()) <= inner), len(lines)
+            )
+            return number, end
+    return 0, 0
+
+
 def _places(text: str, at: int) -> dict[str, tuple[int, int]]:
     """Return where the values of an object begin and end, by name; it begins at `at`, and is valid JSON."""
     decoder, found = json.JSONDecoder(), dict[str, tuple[int, int]]()
@@ -87,7 +136,7 @@ def _spelled(value: Any, depth: int) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + "  " * depth)
 
 
-def _object(value: Any, path: Path, name: str) -> dict[str, Any]:
+def _object(value: Any, path: Path, name: str, kind: str = "JSON object") -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InputError.at(path, f"{name} is not a JSON object")
+        raise InputError.at(path, f"{name} is not a {kind}")
     return cast("dict[str, Any]", value)
