@@ -137,6 +137,19 @@ class TestEvents:
             assert [number for number, _ in await store.after("a", 1, 17) or ()] == [18, 19]
             await store.forget("a")
 
+    @pytest.mark.parametrize("kind", ["events", "order", "size"])
+    async def test_a_session_with_corrupt_keys_begins_anew_and_costs_no_other(self, redis: Any, kind: str) -> None:
+        store = RedisEventStore(redis)
+        await store.append([Event("a", 1, 1, b"x")])
+        [key] = await redis.keys(f"mcp:{'events' if kind == 'size' else kind}:*")
+        if kind == "size":
+            await redis.hset(key, "size", b"many")
+        else:
+            await redis.delete(key)
+            await redis.set(key, b"something else")
+        await store.append([Event(session, 1, 2, b"x") for session in "ab"])
+        assert await store.after("b", 1, 1) == await store.after("a", 1, 1) == [(2, b"x")]
+
     async def test_thousands_are_read_in_pages(self, redis: Any) -> None:
         store = RedisEventStore(redis)
         await store.append([Event("a", 1, number, b"%d" % number) for number in range(1, 2_001)])

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,34 @@ async def full(server: RedisServer) -> AsyncGenerator[None]:
     await server.fill()
     yield
     await server.empty()
+
+
+@dataclass
+class Slow:
+    """A proxy of a server that holds back each answer for some seconds."""
+
+    port: int
+    delay: float = 0.0
+
+
+@asynccontextmanager
+async def slowed(port: int) -> AsyncGenerator[Slow]:
+    """Run a proxy of the server at a port."""
+
+    async def passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_answer: bool) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                await asyncio.sleep(slow.delay if is_answer else 0)
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner, outer = await asyncio.open_connection("127.0.0.1", port)
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(passed(reader, outer, is_answer=False), passed(inner, writer, is_answer=True))
+
+    listening = await asyncio.start_server(connected, "127.0.0.1", 0)
+    slow = Slow(listening.sockets[0].getsockname()[1])
+    yield slow
+    listening.close()

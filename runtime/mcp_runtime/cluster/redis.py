@@ -43,10 +43,13 @@ OVERHEAD: Final = 100
 """How many bytes an event counts in addition to its message."""
 APPEND: Final = """
 local events, order, limit, overhead = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[3])
-if math.max(redis.call('HLEN', events), 1) - 1 ~= redis.call('LLEN', order) then
+local names, ordered = redis.pcall('HLEN', events), redis.pcall('LLEN', order)
+local known = redis.pcall('HGET', events, 'size') or '0'
+local size = type(known) == 'string' and tonumber(known)
+if not size or math.max(names, 1) - 1 ~= ordered then
   redis.call('DEL', events, order)
+  size = 0
 end
-local size = tonumber(redis.call('HGET', events, 'size') or '0')
 for i = 4, #ARGV, 2 do
   if redis.call('HSETNX', events, ARGV[i], ARGV[i + 1]) == 1 then
     redis.call('RPUSH', order, ARGV[i])
@@ -65,7 +68,7 @@ redis.call('PEXPIRE', order, ARGV[2])
 """Appends events of one session, and drops its oldest ones, atomically in Redis.
 
 It keeps a hash of the messages, and a list of their names in the order in which they arrived. Events are never appended
-twice. If Redis has evicted one of the two, the other one is deleted as well.
+twice. If Redis has evicted one of the two, or another program has changed one, both are deleted.
 """
 
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
@@ -19,6 +20,7 @@ from mcp_runtime.extensions.tasks.store import (
     LeasedStore,
     StoreLimits,
     StoreUnavailable,
+    UnknownTask,
     outcome_of,
     size_of,
     spelled,
@@ -37,27 +39,37 @@ _COMMON: Final = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function is_over(status) return status ~= 'working' and status ~= 'input_required' end
+local function number(text) return tonumber(text or '') or 0 end
+local function read(task, ...)
+  local found = redis.pcall('HMGET', task, ...)
+  return found['err'] and {} or found
+end
 local function state(task)
-  local found = redis.call('HMGET', task, 'created', 'updated', 'ttl', 'status', 'message', 'questions', 'outcome',
-    'lease', 'scopes')
-  found[8] = (not is_over(found[4]) and tonumber(found[8]) < now) and 1 or 0
+  local found = read(task, 'created', 'updated', 'ttl', 'status', 'message', 'questions', 'outcome', 'lease', 'scopes')
+  if found[1] ~= nil then found[8] = (not is_over(found[4]) and number(found[8]) < now) and 1 or 0 end
   return found
 end
 """
 """The clock of Redis decides, since those of several machines differ.
 
-The client repeats a script if the connection broke before its answer, so none does more when it runs twice.
+The client repeats a script if the connection broke before its answer, so none does more when it runs twice. A value of
+another program must not make a script fail, which would affect other tasks.
 """
 _CREATE: Final = """
 local task, id, ttl = KEYS[1], ARGV[1], ARGV[2]
 if redis.call('EXISTS', task) == 1 then return state(task) end
 for index = 2, 3 do
-  local limit = tonumber(ARGV[index + 1])
+  local limit, full, left = tonumber(ARGV[index + 1]), KEYS[index] .. ':full', 1000
   if redis.call('ZCARD', KEYS[index]) >= limit then
-    for _, each in ipairs(redis.call('ZRANGE', KEYS[index], 0, -1)) do
-      if redis.call('EXISTS', ARGV[5] .. each) == 0 then redis.call('ZREM', KEYS[index], each) end
+    for _, each in ipairs(redis.call('EXISTS', full) == 0 and redis.call('ZRANGE', KEYS[index], 0, -1) or {}) do
+      local lives = redis.call('PTTL', ARGV[5] .. each)
+      if lives == -2 then redis.call('ZREM', KEYS[index], each)
+      elseif lives ~= -1 then left = math.max(1, math.min(left, lives)) end
     end
-    if redis.call('ZCARD', KEYS[index]) >= limit then return redis.call('ZCARD', KEYS[2]) end
+    if redis.call('ZCARD', KEYS[index]) >= limit then
+      redis.call('SET', full, '', 'PX', left, 'NX')
+      return redis.call('ZCARD', KEYS[2])
+    end
   end
 end
 local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2]
@@ -72,18 +84,19 @@ redis.call('HSET', task, 'owner', ARGV[6], 'created', now, 'updated', now, 'ttl'
 if ttl ~= '' then redis.call('PEXPIRE', task, ttl) end
 return state(task)
 """
+"""An owner with too many tasks costs little until the first of them expires, or for a second."""
 _GET: Final = """
-return redis.call('HGET', KEYS[1], 'owner') == ARGV[1] and state(KEYS[1])
+return read(KEYS[1], 'owner')[1] == ARGV[1] and state(KEYS[1])
 """
 _MOVE: Final = """
-local task, status = KEYS[1], redis.call('HGET', KEYS[1], 'status')
-if redis.call('HGET', task, 'owner') ~= ARGV[1] then return false end
-if redis.call('HGET', task, 'move') == ARGV[2] then return state(task) end
-if not string.find(ARGV[3], status, 1, true) then return status end
+local task, own = KEYS[1], read(KEYS[1], 'owner', 'status', 'move')
+if own[1] ~= ARGV[1] then return false end
+if own[3] == ARGV[2] then return state(task) end
+if not string.find(ARGV[3], own[2] or '?', 1, true) then return own[2] or '?' end
 local size = tonumber(ARGV[8])
 if size > 0 then
   for _, each in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
-    size = size + (redis.call('HGET', ARGV[10] .. each, 'size') or 0)
+    size = size + number(read(ARGV[10] .. each, 'size')[1])
   end
   if size > tonumber(ARGV[9]) then return 'full' end
 end
@@ -107,12 +120,12 @@ return rows
 """
 _FORGET: Final = """
 for _, each in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('UNLINK', ARGV[1] .. each) end
-redis.call('UNLINK', KEYS[1])
+redis.call('UNLINK', KEYS[1], KEYS[1] .. ':full')
 """
 _RENEW: Final = """
 local found = {}
 for index, task in ipairs(KEYS) do
-  local own = redis.call('HMGET', task, 'holder', 'status')
+  local own = read(task, 'holder', 'status')
   if own[1] ~= ARGV[1] or is_over(own[2]) then
     found[#found + 1] = {index - 1}
   else
@@ -133,13 +146,16 @@ end
 return found
 """
 _PUT: Final = """
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], unpack(ARGV)) end
+if read(KEYS[1], 'owner')[1] then redis.call('HSET', KEYS[1], unpack(ARGV)) end
+"""
+_DROP: Final = """
+redis.call('HDEL', KEYS[1], unpack(ARGV))
 """
 _TAKE: Final = """
-local own = redis.call('HMGET', KEYS[1], 'lease', 'status', 'work', 'claimed')
-if not own[1] or tonumber(own[1]) >= now or is_over(own[2]) then return false end
-if not own[4] then redis.call('HSET', KEYS[1], 'claimed', now) end
-if now < (own[4] or now) + ARGV[2] / 2 then return false end
+local own = read(KEYS[1], 'lease', 'status', 'work', 'claimed')
+if not own[1] or number(own[1]) >= now or is_over(own[2]) then return false end
+if number(own[4]) == 0 then redis.call('HSET', KEYS[1], 'claimed', now) end
+if now < (number(own[4]) == 0 and now or number(own[4])) + ARGV[2] / 2 then return false end
 redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'lease', now + ARGV[2])
 redis.call('HDEL', KEYS[1], 'claimed')
 return own[3] or '{}'
@@ -151,7 +167,7 @@ class RedisTaskStore(LeasedStore):
     """Stores tasks in Redis; it implements `SharedTaskStore`.
 
     Redis must not evict keys (``maxmemory-policy noeviction``), and must persist them across restarts (``appendonly
-    yes``): a run whose task Redis has lost is stopped.
+    yes``): a run whose task Redis has lost is stopped. A task that cannot be read counts as unknown.
 
     Args:
         redis: the client.
@@ -163,6 +179,8 @@ class RedisTaskStore(LeasedStore):
         ValueError: the prefix is empty, the client decodes responses, a number is negative, or the page size or the
             lease is 0.
     """
+
+    place = "Redis"
 
     def __init__(
         self, redis: "Redis", *, prefix: str = "mcp", lease: float = DEFAULT_LEASE, **limits: Unpack[StoreLimits]
@@ -213,7 +231,7 @@ class RedisTaskStore(LeasedStore):
         if found == b"full":
             raise too_large()
         if isinstance(found, bytes):
-            raise InvalidTransition(Status(found.decode()), status)
+            raise InvalidTransition(self._read(task_id, lambda: Status(found.decode())), status)
         return self._record(task_id, found)
 
     async def wait(self, owner: str, task_id: str) -> Outcome:
@@ -222,7 +240,7 @@ class RedisTaskStore(LeasedStore):
             found = await self._run(_GET, [self._tasks + task_id], owner)
             self._record(task_id, found)
             if found[6] is not None:
-                return outcome_of(found[6])
+                return self._read(task_id, partial(outcome_of, found[6]))
             await asyncio.sleep(self.interval)
 
     async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
@@ -231,7 +249,11 @@ class RedisTaskStore(LeasedStore):
         rows = await self._run(_PAGE, [self._order(owner)], start, self._page_size, self._tasks)
         shown = rows[: self._page_size]
         following = shown[-1][1].decode() if len(rows) > len(shown) else None
-        return [self._record(task_id.decode(), found) for task_id, _, found in shown], following
+        records: list[TaskRecord] = []
+        for task_id, _, found in shown:
+            with suppress(UnknownTask):
+                records.append(self._record(task_id.decode(), found))
+        return records, following
 
     def forget(self, owner: str) -> None:
         """Delete all tasks of an owner; see `TaskStore.forget`."""
@@ -245,15 +267,28 @@ class RedisTaskStore(LeasedStore):
 
     async def renew(self, task_ids: Collection[str]) -> Mapping[str, Mapping[str, Any] | None]:
         """Renew the leases of tasks, and return what other processes received; see `SharedTaskStore.renew`."""
-        ids, is_due = tuple(task_ids), self._is_due()
+        ids: tuple[str, ...] = tuple(task_ids)
+        is_due = self._is_due()
         keys = [self._tasks + task_id for task_id in ids]
-        found = await self._run(_RENEW, keys, self._holder, round(self._lease * 1000) if is_due else "")
+        found: list[list[Any]] = await self._run(
+            _RENEW, keys, self._holder, round(self._lease * 1000) if is_due else ""
+        )
         self._renewed = sources.now() if is_due else self._renewed
-        return {
-            ids[index]: {key.decode(): json.loads(answer) for key, answer in zip(rest[::2], rest[1::2], strict=True)}
-            or None
-            for index, *rest in found
-        }
+        renewed: dict[str, Mapping[str, Any] | None] = {}
+        for index, *rest in found:
+            task_id = ids[int(index)]
+            renewed[task_id] = await self._answers(task_id, rest) if rest else None
+        return renewed
+
+    async def _answers(self, task_id: str, fields: Sequence[bytes]) -> Mapping[str, Any]:
+        """Return the answers in the fields of a task; one that cannot be read is deleted."""
+        answers: dict[str, Any] = {}
+        for name, text in zip(fields[::2], fields[1::2], strict=True):
+            try:
+                answers[name.decode()] = self._read(task_id, partial(json.loads, text))
+            except UnknownTask:
+                await self._run(_DROP, [self._tasks + task_id], b"answer:" + name)
+        return answers
 
     async def answer(self, task_id: str, answers: Mapping[str, Any]) -> None:
         """Leave answers for the process that runs a task; see `SharedTaskStore.answer`."""
@@ -268,10 +303,10 @@ class RedisTaskStore(LeasedStore):
     async def take(self, task_id: str) -> Mapping[str, Any] | None:
         """Take a task whose lease has lapsed; see `SharedTaskStore.take`."""
         found = await self._run(_TAKE, [self._tasks + task_id], self._holder, round(self._lease * 1000))
-        work: Mapping[str, Any] | None = None if found is None else json.loads(found)
+        work: Mapping[str, Any] | None = None if found is None else self._read(task_id, lambda: json.loads(found))
         return work
 
-    async def _run(self, script: str, keys: Sequence[str], *values: str | float) -> Any:
+    async def _run(self, script: str, keys: Sequence[str], *values: str | float | bytes) -> Any:
         """Run a script.
 
         Raises:
@@ -295,8 +330,11 @@ class RedisTaskStore(LeasedStore):
         return self._key("tasks", *(blake2b(part.encode(), digest_size=16).hexdigest() for part in parts))
 
     def _record(self, task_id: str, found: Sequence[Any] | None) -> TaskRecord:
-        if not found:
+        if found is None:
             raise unknown()
+        return self._read(task_id, lambda: self._decoded(task_id, found))
+
+    def _decoded(self, task_id: str, found: Sequence[Any]) -> TaskRecord:
         created, updated, ttl, status, message, questions, _, is_lapsed, scopes = found
         return TaskRecord(
             id=task_id,

@@ -76,7 +76,7 @@ class SqliteTaskStore(LeasedStore):
 
     def __init__(self, path: str | Path, *, lease: float = DEFAULT_LEASE, **limits: Unpack[StoreLimits]) -> None:
         super().__init__(lease, **limits)
-        self._path = path
+        self.place = path
         self._thread = ThreadPoolExecutor(1, "mcp-tasks")
         self._file: sqlite3.Connection | None = None
         self._failed = False
@@ -272,10 +272,10 @@ class SqliteTaskStore(LeasedStore):
         return found
 
     def _opened(self) -> sqlite3.Connection:
-        if str(self._path) != ":memory:":
+        if str(self.place) != ":memory:":
             # Tasks contain what tools returned. SQLite gives its other files the mode of this one.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        file = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None)
+            os.close(os.open(self.place, os.O_RDWR | os.O_CREAT, 0o600))
+        file = sqlite3.connect(self.place, timeout=BUSY, isolation_level=None)
         try:
             file.execute("pragma journal_mode = wal")
             file.execute("pragma synchronous = normal")
@@ -292,24 +292,12 @@ class SqliteTaskStore(LeasedStore):
             with suppress(sqlite3.Error):
                 file.close()
         if not self._failed:
-            log.error("tasks cannot be stored in %s now: %s", self._path, error)
+            log.error("tasks cannot be stored in %s now: %s", self.place, error)
         self._failed = True
         is_locked = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
         if is_locked:
             return StoreUnavailable(f"the store of tasks was locked by another program for {BUSY:g} s; try again later")
         return StoreUnavailable("the store of tasks cannot be read or written now; try again later")
-
-    def _read(self, task_id: str, read: Callable[[], T]) -> T:
-        """Return what a row contains.
-
-        Raises:
-            UnknownTask: it cannot be read.
-        """
-        try:
-            return read()
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
-            log.error("the task %r in %s cannot be read: %s", task_id, self._path, error)
-            raise unknown() from None
 
     def _find(self, file: sqlite3.Connection, owner: str, task_id: str) -> TaskRecord:
         where = f"id = ? and owner = ? and {_KEPT}"

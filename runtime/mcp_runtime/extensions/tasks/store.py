@@ -1,17 +1,21 @@
 """Task storage: the interface, and what the stores share."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import Any, Final, Protocol, TypedDict, TypeVar, Unpack, runtime_checkable
 
 from pydantic_core import to_json
 
 from mcp_runtime.core import sources
 from mcp_runtime.core.connection.calls import weight
+from mcp_runtime.core.connection.journal import log
 from mcp_runtime.core.errors import McpError
 from mcp_runtime.core.functions import refuse_unknown
 from mcp_runtime.extensions.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
+
+T = TypeVar("T")
 
 DEFAULT_LEASE: Final = 10.0
 INTERVAL: Final = 0.25
@@ -256,7 +260,10 @@ class LeasedStore(LimitedStore):
 
     Attributes:
         interval: seconds between two renewals.
+        place: where the tasks are, in messages of the log.
     """
+
+    place: str | Path = "the store"
 
     def __init__(self, lease: float, **limits: Unpack[StoreLimits]) -> None:
         refuse_unknown(limits, StoreLimits.__optional_keys__)
@@ -275,6 +282,18 @@ class LeasedStore(LimitedStore):
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
             raise UnknownCursor("invalid cursor")
         return int(cursor or 0)
+
+    def _read(self, task_id: str, read: Callable[[], T]) -> T:
+        """Return what was stored of a task.
+
+        Raises:
+            UnknownTask: it cannot be read.
+        """
+        try:
+            return read()
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
+            log.error("the task %r in %s cannot be read: %s", task_id, self.place, error)
+            raise unknown() from None
 
     def _is_due(self) -> bool:
         """Return whether leases are to be renewed: a few times per lease."""
