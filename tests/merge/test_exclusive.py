@@ -1,7 +1,7 @@
-"""A ``oneOf`` accepts what exactly one of its members accepts: random schemas, judged by jsonschema."""
+"""``oneOf``, ``allOf`` and ``contains``: types say what can be decided, and text the rest; judged by jsonschema."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -41,16 +41,39 @@ MEMBERS: list[Any] = [
     {"type": "object", "properties": {"x": STRING}, "allOf": [{"required": ["x"]}, {"required": ["kind"]}]},
     *({}, False, {"anyOf": [STRING, INTEGER]}, {"oneOf": [STRING, {"type": ["string", "null"]}]}),
 ]
+BESIDE: list[Any] = [
+    *({"required": ["x"]}, {"required": ["kind", "x"]}, {"properties": {"x": STRING}}, {"additionalProperties": False}),
+    {"properties": {"kind": STRING}, "additionalProperties": {"type": "integer"}},
+    *({"minProperties": 2}, {"required": ["x"], "minLength": 2}, {"properties": {"x": False}}),
+]
+"""What says something about objects alone, and does not say that a value is one."""
 VALUES: list[Any] = [
     *("x", "y", "z", "xyz", "", 0, 1, 2, 1.5, True, None, [], ["x"], [1], {}),
+    *(["x", 1], [None, "x", 2], ["y", "y"], [{"kind": "a"}], [{}, 1], {"y": 1}, {"kind": "a", "y": 1}),
     *({"kind": "a"}, {"kind": "b"}, {"kind": "a", "x": "t"}, {"kind": 1}, {"x": "t"}, {"x": 1}, {"kind": "b", "x": 1}),
 ]
 
 
-def schemas(rng: random.Random, number: int) -> Iterator[Any]:
+def exclusive(rng: random.Random) -> Any:
+    chosen = [rng.choice(MEMBERS) for _ in range(rng.choice((1, 2, 2, 2, 3)))]
+    return {"oneOf": [*chosen, chosen[0]] if rng.random() < 0.2 else chosen}
+
+
+def containing(rng: random.Random) -> Any:
+    bounds = rng.choice(({}, {}, {"minContains": 2}, {"minContains": 0, "maxContains": 1}, {"maxContains": 1}))
+    listed = {"type": "array", "items": rng.choice(MEMBERS), "contains": rng.choice(MEMBERS), **bounds}
+    return rng.choice((listed, {**listed, "type": ["array", "null"]}, {"anyOf": [listed, STRING]}))
+
+
+def joined(rng: random.Random) -> Any:
+    whole, *others = rng.choice(MEMBERS), *rng.sample(BESIDE, rng.choice((1, 1, 2)))
+    union = {"anyOf": [whole, rng.choice(MEMBERS)]}
+    return rng.choice(({"allOf": [whole, *others]}, {"allOf": [*others, union]}, {"allOf": [whole], **others[0]}))
+
+
+def schemas(draw: Callable[[random.Random], Any], rng: random.Random, number: int) -> Iterator[Any]:
     for _ in range(number):
-        chosen = [rng.choice(MEMBERS) for _ in range(rng.choice((1, 2, 2, 2, 3)))]
-        yield {"oneOf": [*chosen, chosen[0]] if rng.random() < 0.2 else chosen}
+        yield draw(rng)
 
 
 def read(schema: Any) -> tuple[Any, bool]:
@@ -63,11 +86,14 @@ def read(schema: Any) -> tuple[Any, bool]:
     return {**json_schema(protocol), "$ref": "#/$defs/Whole"}, has_text
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_what_a_type_says_is_exact_and_text_says_the_rest(seed: int, cases: int) -> None:
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("draw", [exclusive, containing, joined])
+def test_what_a_type_says_is_exact_and_text_says_the_rest(
+    draw: Callable[[random.Random], Any], seed: int, cases: int
+) -> None:
     """Without a text, the type accepts what the schema accepts; with one, all of that and perhaps more."""
     exact = 0
-    for schema in schemas(random.Random(seed), 200 if cases >= 3000 else 25):
+    for schema in schemas(draw, random.Random(seed), 200 if cases >= 3000 else 25):
         stated: Any = Draft202012Validator({"$defs": NAMED, **schema})
         document, has_text = read(schema)
         typed: Any = Draft202012Validator(document)
@@ -89,6 +115,17 @@ def test_what_a_type_says_is_exact_and_text_says_the_rest(seed: int, cases: int)
         {"oneOf": [tagged("a"), {"type": "object", "properties": {"kind": {"type": "integer"}}}]},
         {"oneOf": [tagged("a"), {"type": "object", "properties": {"x": STRING}, "additionalProperties": False}]},
         {"type": "object", "properties": {"x": STRING}, "allOf": [{"required": ["x"]}, {"required": ["y"]}]},
+        {"oneOf": [STRING, STRING]},
+        {"oneOf": [STRING, {**STRING, "description": "Words."}, INTEGER]},
+        {"oneOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/AOrB"}, NULL]},
+        {"oneOf": [{"$ref": "#/$defs/MaybeText"}, NULL]},
+        {"oneOf": [{"enum": ["x", "y"]}, {"enum": ["y", "z"]}]},
+        {"type": "array", "items": STRING, "contains": INTEGER},
+        {"type": "array", "items": {"enum": ["x", "y"]}, "contains": STRING, "minContains": 2, "maxContains": 3},
+        {"type": "array", "items": {"$ref": "#/$defs/AOrB"}, "contains": NULL, "minContains": 0},
+        {"allOf": [{"$ref": "#/$defs/A"}, {"required": ["x"]}]},
+        {"allOf": [{"$ref": "#/$defs/AOrB"}, {"properties": {"x": STRING}, "required": ["x"]}]},
+        {"allOf": [{"type": ["string", "object"]}, {"required": ["x"]}]},
         {"oneOf": [{"const": f"v{number}", "title": str(number)} for number in range(300)]},
     ],
 )

@@ -342,7 +342,7 @@ class TestNumbers:
         ("type_", "node"),
         [
             ("string", {"type": "string", "not": {"const": "x"}}),
-            ("string | null", {"oneOf": [{"type": ["string", "null"]}, {"type": "null"}]}),
+            ("string | null", {"type": ["string", "null"], "not": {"const": "x"}}),
             ("string[]", {"type": "array", "items": {"type": "string", "contentEncoding": "x", "if": {}}}),
             (
                 "{ a?: string }",

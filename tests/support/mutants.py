@@ -150,7 +150,7 @@ def become(value: Json) -> Callable[[Json], None]:
     return change
 
 
-def _wrap(word: str, *others: Json) -> Callable[[Json], None]:
+def wrap(word: str, *others: Json) -> Callable[[Json], None]:
     def change(node: Json) -> None:
         become({word: [deepcopy(node), *others]})(node)
 
@@ -266,7 +266,7 @@ on("object to string", of("object"), become({"type": "string"}))
 on("object to map", lambda n: is_open(n) and "method" not in n["properties"], become({"type": "object"}))
 on("list to item", of("array"), lambda n: become(n.get("items", {}))(n))
 on("scalar to list", of("string", "integer"), lambda n: become({"type": "array", "items": deepcopy(n)})(n))
-on("scalar or list", of("string", "integer"), lambda n: _wrap("anyOf", {"type": "array", "items": deepcopy(n)})(n))
+on("scalar or list", of("string", "integer"), lambda n: wrap("anyOf", {"type": "array", "items": deepcopy(n)})(n))
 on("items any", of("array"), lambda n: n.update(items={}))
 on("items string", of("array"), lambda n: n.update(items={"type": "string"}))
 on("reference to string", lambda n: "$ref" in n, become({"type": "string"}))
@@ -304,24 +304,6 @@ on(
             "additionalProperties": False,
         }
     ),
-)
-on(
-    "oneOf with a member twice",
-    lambda n: "anyOf" in n,
-    lambda n: n.update(oneOf=[*n["anyOf"], {**deepcopy(n.pop("anyOf")[0]), "description": "Again."}]),
-)
-on("oneOf of equals", of("string", "integer", "boolean"), lambda n: _wrap("oneOf", deepcopy(n))(n))
-on("oneOf with null", of("string", "integer"), lambda n: _wrap("oneOf", {"type": [n["type"], "null"]})(n))
-on(
-    "oneOf of apart",
-    of("string", "integer", "array"),
-    _wrap("oneOf", {"type": "boolean"}, {"type": "null"}),
-)
-on("contains set", of("array"), lambda n: n.update(contains={"enum": ["zzz", {"zzz": 1}]}))
-on(
-    "required in allOf",
-    lambda n: n.get("type") == "object" and bool(n.get("properties")) and "method" not in n["properties"],
-    lambda n: n.update(allOf=[{"required": [next(iter(n["properties"]))]}]),
 )
 
 

@@ -1,10 +1,11 @@
-"""Random single changes of objects, messages, results and errors; those of values are in `support.mutants`."""
+"""Random single changes of objects, messages, results and errors; those of values are in other modules."""
 
 import json
 import random
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 
+from support import mutants_of_keywords
 from support.mutants import (
     NOTIFICATIONS,
     OPS,
@@ -18,14 +19,13 @@ from support.mutants import (
     has_enum,
     is_open,
     listed,
-    of,
     on,
     op,
     references,
     rename,
 )
 
-__all__ = ["OPS", "mutant"]
+__all__ = ["OPS", "mutant", "mutants_of_keywords"]
 
 
 def mutant(tree: Json, name: str, seed: object) -> Json | None:
@@ -52,45 +52,6 @@ on(
     "map values any",
     lambda n: isinstance(n.get("additionalProperties"), dict) and n["additionalProperties"] != {},
     lambda n: n.update(additionalProperties={}),
-)
-
-# Keywords that types do not express
-
-on("unevaluatedProperties", is_open, lambda n: n.update(unevaluatedProperties=False))
-on("patternProperties", is_open, lambda n: n.update(patternProperties={"^x-": {"type": "string"}}))
-on("propertyNames", is_open, lambda n: n.update(propertyNames={"maxLength": 12}))
-on(
-    "dependentRequired",
-    lambda n: len(n.get("properties", {})) > 1,
-    lambda n: n.update(dependentRequired={next(iter(n["properties"])): [[*n["properties"]][-1]]}),
-)
-on(
-    "if then",
-    lambda n: len(n.get("properties", {})) > 1,
-    lambda n: n.update(
-        {"if": {"required": [next(iter(n["properties"]))]}, "then": {"required": [[*n["properties"]][-1]]}}
-    ),
-)
-on(
-    "not required",
-    lambda n: bool(n.get("properties")),
-    lambda n: n.update({"not": {"required": [[*n["properties"]][-1]]}}),
-)
-on("contains", of("array"), lambda n: n.update(contains={"type": "object"}))
-on("prefixItems", of("array"), lambda n: n.update(prefixItems=[{"type": "boolean"}]))
-on("items after prefix", of("array"), lambda n: n.update(prefixItems=[n.get("items", {})], items=False))
-on(
-    "allOf required",
-    lambda n: bool(n.get("properties")),
-    lambda n: n.update(allOf=[{"type": "object", "required": [[*n["properties"]][-1]]}]),
-)
-on("reference with siblings", lambda n: "$ref" in n, lambda n: n.update(required=["zzz"]))
-on("reference with bound", lambda n: "$ref" in n, lambda n: n.update(maxProperties=1, maxLength=2))
-on("format", of("string"), lambda n: n.update(format="date"))
-on(
-    "dependentSchemas",
-    lambda n: len(n.get("properties", {})) > 1,
-    lambda n: n.update(dependentSchemas={next(iter(n["properties"])): {"minProperties": 3}}),
 )
 
 # Order and notation

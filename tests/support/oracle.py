@@ -120,7 +120,10 @@ class Side:
         if sends and is_object(message) and "method" not in message and not self.responds(travel):
             return False
         if not is_object(message) or not {"method", "result", "error"} & message.keys():
-            return self.takes_frame(message)
+            # The results in a batch are those of requests, and objects whatever the frame says.
+            batch = message if is_list(message) and sends else ()
+            are_real = all(is_object(one.get("result", {})) for one in batch if is_object(one))
+            return are_real and self.takes_frame(message)
         if "error" in message:
             code: Json = message["error"].get("code") if is_object(message["error"]) else None
             known = self.errors.get(code) if isinstance(code, int) else None
@@ -347,7 +350,7 @@ class Drawer:
             found[rng.choice(["extraKey", "x-1", "anotherExtraKey"])] = self.value(
                 rest if is_object(rest) else {}, place, depth + 1
             )
-        if rest in ({}, True) and ("$schema" in declared or declared.get("type", {}).get("const") == "object"):
+        if rest in ({}, True) and ("$schema" in declared or _is_of_objects(declared)):
             known = {k for n in self._hot for k in _keywords(self._other.all.get(n))} - declared.keys()
             if known and rng.random() < 0.5:
                 found[rng.choice(sorted(known))] = rng.choice([1, "text", [], {}, {"a": True}, [1]])
@@ -372,14 +375,16 @@ class Drawer:
         return text.ljust(node.get("minLength", 0), "x")[: node.get("maxLength", 10_000)]
 
 
+def _is_of_objects(declared: dict[str, Json]) -> bool:
+    type_ = declared.get("type")
+    return is_object(type_) and type_.get("const") == "object"
+
+
 def _keywords(node: Json) -> Iterator[str]:
     """Iterate over the properties that JSON Schemas in a definition declare."""
     if is_object(node):
         declared = node.get("properties", {})
-        if is_object(declared) and (
-            "$schema" in declared
-            or (isinstance(declared.get("type"), dict) and declared["type"].get("const") == "object")
-        ):
+        if is_object(declared) and ("$schema" in declared or _is_of_objects(declared)):
             yield from (name for name in declared if not name.startswith("$"))
         for child in node.values():
             yield from _keywords(child)

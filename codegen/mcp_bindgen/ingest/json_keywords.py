@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 from warnings import catch_warnings
@@ -39,6 +39,7 @@ ASSERTIONS: Mapping[str, tuple[str, str, type]] = {
 """Keyword -> the JSON type it applies to, the field of `Bounds` that holds it, the Python type of its value."""
 
 COMBINING = ("anyOf", "oneOf", "allOf")
+CONTAINING = ("contains", "minContains", "maxContains")
 OBJECT = frozenset(("properties", "required", "additionalProperties"))
 TYPING = frozenset(("type", "const", "enum", "$ref", "items", *COMBINING, *OBJECT, *ASSERTIONS))
 """Keywords that become part of a type. Every other one that is not an annotation is kept as opaque text."""
@@ -82,20 +83,11 @@ def plain(node: Node) -> Node:
     prefix, items = found.get("prefixItems", []), found.get("items", True)
     if is_array and is_list(prefix) and items is False:
         items = found["items"] = prefix[0] if prefix else True
-        _tighten(found, "maxItems", len(prefix), min)
+        most = found.get("maxItems")
+        found["maxItems"] = min(len(prefix), most) if isinstance(most, int) else len(prefix)
     if is_list(prefix) and all(each == items for each in prefix):
         found.pop("prefixItems", None)
-    is_each = is_array and "contains" in found and "maxContains" not in found and "prefixItems" not in found
-    if is_each and found["contains"] in (True, {}, items):
-        del found["contains"]
-        _tighten(found, "minItems", found.pop("minContains", 1), max)
     return found
-
-
-def _tighten(node: Node, word: str, value: object, choose: Callable[..., object]) -> None:
-    """State a bound, unless the schema has a stricter one."""
-    known = [node[word]] if isinstance(node.get(word), int) else []
-    node[word] = choose(value, *known) if isinstance(value, int) and known else value
 
 
 def opaque_text(node: Node, words: Sequence[str]) -> str:

@@ -8,12 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.json_keywords import (
     ASSERTIONS,
     COMBINING,
+    CONTAINING,
     NEWER,
     OBJECT,
     TYPES,
@@ -29,7 +29,7 @@ from mcp_bindgen.ingest.json_keywords import (
     type_names,
     warn_idle,
 )
-from mcp_bindgen.ingest.shapes import Declaration, any_of, never, with_opaque
+from mcp_bindgen.ingest.shapes import Contains, Declaration, OfObjects, any_of, never, with_opaque
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
@@ -133,8 +133,7 @@ class _Reader:
         self._diagnostics.error(where, message)
         return ANY
 
-    def _type(self, node: object, where: Location, depth: int, in_object: bool = False) -> Shape:
-        """Read a schema; `in_object` says that what stands around it admits objects only."""
+    def _type(self, node: object, where: Location, depth: int) -> Shape:
         if depth > MAX_DEPTH:
             return Primitive(kind=Kind.ANY, opaque=Opaque(text=spell_value(node), where=where))
         if isinstance(node, bool):
@@ -148,22 +147,22 @@ class _Reader:
             for word in sorted(node.keys() & TYPING - {"$ref"}):
                 self._diagnostics.warning(where.child(word), f"{word!r} has no effect next to $ref in draft-07")
             return self._reference(node, where)
-        in_object = in_object or node.get("type") == "object"
-        node = _with_required(node) if in_object else node
         parts = [self._reference(node, where)] if "$ref" in node else []
         if "const" in node or "enum" in node:
             parts.append(self._constants(node, where))
         elif "type" in node:
             parts.append(self._typed(node, where, depth))
-        elif "properties" in node and in_object:
-            parts.append(self._object(node, where, depth))
         elif untyped := [word for word in node if word in (ASSERTIONS.keys() | OBJECT | {"items"})]:
-            parts.append(self._untyped(untyped, node, where))
+            parts.append(self._untyped(untyped, node, where, depth))
         for word in COMBINING:
             if word in node:
-                parts.append(self._combined(word, node, where, depth, in_object))
+                parts.append(self._combined(word, node, where, depth))
         joined = AllOf(members=tuple(parts)) if len(parts) > 1 else next(iter(parts), ANY)
-        return self._with_opaque(joined, opaque_words(node), node, where)
+        words = opaque_words(node)
+        types = node["type"] if is_list(node.get("type")) else [node.get("type")]
+        if "array" in types and not node.keys() & {"const", "enum"}:
+            words = [word for word in words if word not in CONTAINING]  # `_list` has read them.
+        return self._with_opaque(joined, words, node, where)
 
     def _known(self, node: Node, where: Location) -> Node:
         """Return a schema without the keywords that its dialect does not have."""
@@ -177,10 +176,13 @@ class _Reader:
             return shape
         return with_opaque(shape, Opaque(text=opaque_text(node, words), where=where.child(words[0])))
 
-    def _untyped(self, words: list[str], node: Node, where: Location) -> Shape:
+    def _untyped(self, words: list[str], node: Node, where: Location, depth: int) -> Shape:
         """Read assertions without a type, which apply only to values of their own type."""
-        opaque = Opaque(text=opaque_text(node, words), where=where.child(words[0]))
+        text, at = opaque_text(node, words), where.child(words[0])
         kinds = {ASSERTIONS[word][0] if word in ASSERTIONS else "object" for word in words}
+        is_of_objects = kinds == {"object"} and "items" not in words and bool(node.keys() & OBJECT)
+        found = self._object(node, where, depth) if is_of_objects else ANY
+        opaque = OfObjects(text=text, where=at, type=found) if is_of_objects else Opaque(text=text, where=at)
         kind = kinds.pop() if len(kinds) == 1 else "object"
         bounds = UNBOUNDED if kind == "object" else self._bounds(kind, node, where)
         return Primitive(kind=Kind.ANY, bounds=bounds, opaque=opaque)
@@ -197,14 +199,12 @@ class _Reader:
             return self._error(here, f"the reference {spell_value(target)} has no target in this file")
         return Primitive(kind=Kind.ANY, opaque=Opaque(text=f"$ref {target}", where=here))
 
-    def _combined(self, word: str, node: Node, where: Location, depth: int, in_object: bool) -> Shape:
+    def _combined(self, word: str, node: Node, where: Location, depth: int) -> Shape:
         branches: object = node[word]
         here = where.child(word)
         if not is_list(branches) or not branches:
             return self._error(here, f"{word} is a list of at least one schema")
-        if word == "allOf":
-            in_object = in_object or any(as_object(branch).get("type") == "object" for branch in branches)
-        members = [self._type(b, here.child(i), depth + 1, in_object) for i, b in enumerate(branches)]
+        members = [self._type(branch, here.child(i), depth + 1) for i, branch in enumerate(branches)]
         if word == "allOf":
             return AllOf(members=tuple(members)) if len(members) > 1 else members[0]
         able = [member for member in members if not is_never(member)]
@@ -276,9 +276,21 @@ class _Reader:
         items = node.get("items", True)
         bounds = self._bounds("array", node, where)
         if isinstance(items, list):  # a tuple, as draft-07 writes it
-            return self._with_opaque(ListOf(item=ANY, bounds=bounds), ["items"], node, where)
+            listed = ListOf(item=ANY, bounds=bounds, opaque=self._contains(node, where, depth))
+            return self._with_opaque(listed, ["items"], node, where)
         item = ANY if "prefixItems" in node else self._type(items, where.child("items"), depth + 1)
-        return ListOf(item=item, bounds=bounds)
+        return ListOf(item=item, bounds=bounds, opaque=self._contains(node, where, depth))
+
+    def _contains(self, node: Node, where: Location, depth: int) -> Opaque | None:
+        words = [word for word in CONTAINING if word in node]
+        if "contains" not in words:
+            return None
+        least, most = node.get("minContains", 1), node.get("maxContains")
+        text, at = opaque_text(node, words), where.child("contains")
+        type_ = self._type(node["contains"], at, depth + 1)
+        if not isinstance(least, int) or not isinstance(most, int | None):
+            return Opaque(text=text, where=at)
+        return Contains(text=text, where=at, type=type_, least=least, most=most)
 
     def _object(self, node: Node, where: Location, depth: int) -> Shape:
         properties = node.get("properties", {})
@@ -324,18 +336,6 @@ class _Reader:
 
 def _is_in(value: Scalar, type_: Shape) -> bool:
     return isinstance(type_, Primitive) and fits(value, type_)
-
-
-def _with_required(node: Node) -> Node:
-    """Return a schema with the names that branches of its ``allOf`` require, and require alone, among its own."""
-    branches: list[Any] = node["allOf"] if is_list(node.get("allOf")) else []
-    bare = [b for b in branches if is_object(b) and b.keys() == {"required"} and is_list(b["required"])]
-    if not bare or not is_list(node.get("required", [])):
-        return node
-    rest = {word: value for word, value in node.items() if word != "allOf"}
-    others = [branch for branch in branches if branch not in bare]
-    required = [*node.get("required", ()), *(name for branch in bare for name in branch["required"])]
-    return {**rest, "required": required, **({"allOf": others} if others else {})}
 
 
 def _default(node: object) -> str:

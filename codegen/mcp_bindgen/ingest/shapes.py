@@ -22,6 +22,22 @@ class Declaration:
     where: Location | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfObjects(Opaque):
+    """What a schema says about objects without saying that the value is one; other types beside it may decide that."""
+
+    type: Shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contains(Opaque):
+    """What a schema says about some items of an array: `least` to `most` of them are of a type."""
+
+    type: Shape
+    least: int
+    most: int | None
+
+
 def any_of(members: Iterable[Shape]) -> Shape:
     """Make a union of the members, nested unions flattened and repetitions dropped."""
     flat: dict[Shape, Shape] = {}

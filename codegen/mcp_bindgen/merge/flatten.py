@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mcp_bindgen.ingest.shapes import Declaration
-from mcp_bindgen.ir.nodes import ANY, AllOf, Field, MapOf, Object, Ref, Shape
+from mcp_bindgen.ingest.shapes import Declaration, OfObjects
+from mcp_bindgen.ir.nodes import ANY, AllOf, Field, MapOf, Object, Primitive, Ref, Shape
 from mcp_bindgen.ir.spell import is_any
 
 Declarations = Mapping[str, Declaration]
@@ -37,6 +37,11 @@ def canonical(type_: Shape, declarations: Declarations) -> Shape:
     return type_
 
 
+def of_objects(type_: Shape) -> Shape | None:
+    """Return the object type that a schema states without saying that the value is an object."""
+    return type_.opaque.type if isinstance(type_, Primitive) and isinstance(type_.opaque, OfObjects) else None
+
+
 def flatten(type_: Shape, declarations: Declarations, known: dict[str, Flat | None] | None = None) -> Flat | None:
     """Return an object type with everything that it inherits, or None if the type is not an object with properties.
 
@@ -51,7 +56,9 @@ def flatten(type_: Shape, declarations: Declarations, known: dict[str, Flat | No
     if isinstance(type_, MapOf):
         return Flat(properties={}, extra=type_.value)
     if isinstance(type_, AllOf):
-        members = [flatten(member, declarations, known) for member in type_.members]
+        members = [flatten(member, declarations, known) for member in type_.members if not of_objects(member)]
+        if members and all(members):
+            members += [flatten(found, declarations, known) for m in type_.members if (found := of_objects(m))]
         return _joined([member for member in members if member]) if all(members) else None
     if not isinstance(type_, Object):
         return None

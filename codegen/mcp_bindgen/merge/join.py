@@ -5,14 +5,16 @@ kind take the assertions of both. Any other intersection is kept as opaque text 
 may be.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations, product
 from math import prod
 from typing import Any
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.ingest.shapes import Declaration, any_of, both, never, with_opaque
+from mcp_bindgen.ingest.shapes import Contains, Declaration, any_of, both, never, with_opaque
 from mcp_bindgen.ir.nodes import (
     ANY,
     UNBOUNDED,
@@ -32,90 +34,9 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.scalars import is_of
-from mcp_bindgen.ir.spell import bounds_of, is_any, is_never, spell
-from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
-
-MAX_COMPARED = 60
-"""How many members of a ``oneOf`` that are not constants are compared with each other."""
-
-
-def are_exclusive(members: Sequence[Shape], declarations: Declarations) -> bool:
-    """Whether no value can be of two of the types: they differ in JSON type, are distinct constants, or are tagged."""
-    each = [_leaves(member, declarations) for member in members]
-    constants = [{one for leaf in leaves if isinstance(leaf, Literal) for one in leaf.each()} for leaves in each]
-    if sum(map(len, constants)) > len(set[Literal]().union(*constants)):
-        return False
-    others = [[leaf for leaf in leaves if not isinstance(leaf, Literal)] for leaves in each]
-    whole = [(*kept, *values) for kept, values in zip(others, constants, strict=True) if kept]
-    scalars = [tuple(values) for kept, values in zip(others, constants, strict=True) if not kept]
-    if len(whole) > MAX_COMPARED:
-        return False
-    pairs = (*combinations(whole, 2), *product(whole, scalars))
-    return all(_are_apart(a, b, declarations) for one, other in pairs for a, b in product(one, other))
-
-
-def _leaves(shape: Shape, declarations: Declarations) -> tuple[Shape, ...]:
-    """Return the members of a union, through the aliases and unions in it."""
-    found: list[Shape] = []
-    pending, seen = [shape], set[str]()
-    while pending:
-        target = resolve(member := pending.pop(), declarations)
-        if isinstance(target, Union) and not (isinstance(member, Ref) and member.name in seen):
-            seen |= {member.name} if isinstance(member, Ref) else set()
-            pending += target.members
-        elif not isinstance(target, Union):
-            found.append(member if isinstance(target, Object | AllOf | MapOf) else target)
-    return tuple(found)
-
-
-def _are_apart(first: Shape, second: Shape, declarations: Declarations) -> bool:
-    """Return whether two types, neither of them a union, have no value in common."""
-    match resolve(first, declarations), resolve(second, declarations):
-        case (Literal() as one, Literal() as other):
-            return not {*one.each()} & {*other.each()}
-        case (Literal() as one, Primitive() as kind) | (Primitive() as kind, Literal() as one):
-            return not any(is_of(value, kind.kind) for value in one.values) and kind.kind is not Kind.ANY
-        case (Literal(), ListOf() | MapOf() | Object()) | (ListOf() | MapOf() | Object(), Literal()):
-            return True
-        case (one, other):
-            kinds = _json_type(one), _json_type(other)
-            if kinds != ("object", "object"):
-                return kinds[0] != kinds[1] and "" not in kinds
-            flats = flatten(first, declarations), flatten(second, declarations)
-            return flats[0] is not None and flats[1] is not None and _are_tagged(flats[0], flats[1], declarations)
-
-
-def _json_type(shape: Shape) -> str:
-    """Return the JSON type of all values of a type, empty if they have several."""
-    match shape:
-        case Primitive(kind=Kind.ANY) | Union() | Ref() | Literal():
-            return ""
-        case Primitive(kind=kind):
-            return Kind.NUMBER if kind is Kind.INTEGER else kind
-        case ListOf():
-            return "array"
-        case MapOf() | Object() | AllOf():
-            return "object"
-
-
-def _are_tagged(first: Flat, second: Flat, declarations: Declarations) -> bool:
-    """Return whether one object requires a property that the other rejects, or gives a type without common values."""
-    for one, other in ((first, second), (second, first)):
-        for name, property_ in one.properties.items():
-            partner = other.properties.get(name)
-            if not property_.required or (partner is None and other.extra is not None):
-                continue
-            leaves = [_leaves(p.type, declarations) for p in (property_, partner) if p]
-            if len(leaves) < 2 or all(_are_other(a, b, declarations) for a, b in product(*leaves)):
-                return True
-    return False
-
-
-def _are_other(first: Shape, second: Shape, declarations: Declarations) -> bool:
-    """Return whether two types have no value in common, as far as shows without the properties of objects."""
-    are_objects = all(_json_type(resolve(shape, declarations)) == "object" for shape in (first, second))
-    return not are_objects and _are_apart(first, second, declarations)
-
+from mcp_bindgen.ir.spell import bounds_of, is_any, is_never, spell, spell_bounds
+from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, of_objects, resolve
+from mcp_bindgen.merge.overlap import MAX_COMPARED, are_apart, are_exclusive, is_within, json_type, leaves_of
 
 MAX_FORMS = 64
 """How many forms an intersection of unions may have; one with more is kept as text."""
@@ -163,9 +84,10 @@ class _Place:
                 return shape if shape.bounds is UNBOUNDED else replace(shape, bounds=UNBOUNDED)
             case Primitive() | Literal() | Ref():
                 return shape
-            case ListOf(item=item):
+            case ListOf(item=item, opaque=stated):
                 joined = self.shape(item)
-                return shape if joined is item else replace(shape, item=joined)
+                shape = shape if joined is item else replace(shape, item=joined)
+                return self._containing(shape, stated) if isinstance(stated, Contains) else shape
             case MapOf(value=value):
                 joined = self.shape(value)
                 return shape if joined is value else replace(shape, value=joined)
@@ -174,21 +96,59 @@ class _Place:
             case Union(exclusive=exclusive, opaque=opaque):
                 members = [self.shape(member) for member in shape.members]
                 if exclusive and not are_exclusive(members, self._declarations):
-                    text = f"exactly one of {', '.join(sorted(map(spell, members)))}"
+                    decided = self._exactly_one(members, exclusive.where)
+                    if decided:
+                        return with_opaque(decided, opaque)
+                    text = f"exactly one of {', '.join(sorted(map(_spell, members)))}"
                     opaque = both(opaque, Opaque(text=text, where=exclusive.where))
                 return with_opaque(any_of(members), opaque)
             case AllOf(members=members, opaque=opaque):
                 return with_opaque(self._all(members), opaque)
 
-    def _object(self, shape: Object) -> Object:
+    def _exactly_one(self, members: Sequence[Shape], where: Location) -> Shape | None:
+        """Return what is of one of the types alone; None if types that overlap in part leave that open."""
+        parts = [{repr(p): p for leaf in self._exact(member) for p in _values(leaf)} for member in members]
+        times = Counter(key for found in parts for key in found)
+        every = {key: part for found in parts for key, part in found.items()}
+        if len(every) > MAX_COMPARED:
+            return None
+        for one, other in combinations(every, 2):
+            in_one_member = times[one] == times[other] == 1 and any({one, other} <= found.keys() for found in parts)
+            if not in_one_member and not are_apart(every[one], every[other], self._declarations):
+                return None
+        kept = [part for key, part in every.items() if times[key] == 1]
+        values = tuple(value for part in kept if isinstance(part, Literal) and not part.opaque for value in part.values)
+        others = [part for part in kept if not isinstance(part, Literal) or part.opaque]
+        return any_of([*others, *([Literal(values=values)] if values else [])]) if kept else never(where)
+
+    def _containing(self, listed: ListOf[Shape], stated: Contains) -> Shape:
+        """Return an array some of whose items are of a type, if all of its items are, or none is."""
+        items, wanted = self._exact(listed.item), self._exact(self.shape(stated.type))
+        if all(any(is_within(item, one) for one in wanted) for item in items):
+            bounds = Bounds(min_items=stated.least or None, max_items=stated.most)
+            return _bounded(replace(listed, opaque=None), bounds)
+        if all(are_apart(item, one, self._declarations) for item, one in product(items, wanted)):
+            return never(stated.where) if stated.least else replace(listed, opaque=None)
+        return listed
+
+    def _exact(self, shape: Shape) -> tuple[Shape, ...]:
+        return leaves_of(shape, self._declarations, exactly=True)
+
+    def _object(self, shape: Object) -> Shape:
         bases = tuple(base for base in shape.bases if self._flatten(Ref(name=base.name)))
         opaque = shape.opaque
         for base in shape.bases:
             if base not in bases:
                 opaque = both(opaque, Opaque(text=f"extends {base.name}", where=self._where))
+        properties = tuple(self._property(property_) for property_ in shape.properties)
+        impossible = [property_ for property_ in properties if property_.required and is_never(property_.type)]
+        if impossible and not any(p.wire_name == "method" and p.is_constant for p in properties):
+            return never(self._where)
+        # A message that nobody can send is a message still: its receivers refuse it.
+        properties = tuple(replace(p, required=p.required and p not in impossible) for p in properties)
         return replace(
             shape,
-            properties=tuple(self._property(property_) for property_ in shape.properties),
+            properties=properties,
             bases=bases,
             extra=None if shape.extra is None else self.shape(shape.extra),
             opaque=opaque,
@@ -196,10 +156,7 @@ class _Place:
 
     def _property(self, property_: Field[Shape]) -> Field[Shape]:
         type_ = self.shape(property_.type)
-        required = property_.required and not is_never(type_)
-        if type_ is property_.type and required == property_.required:
-            return property_
-        return replace(property_, type=type_, required=required)
+        return property_ if type_ is property_.type else replace(property_, type=type_)
 
     def _flatten(self, shape: Shape) -> Flat | None:
         return flatten(shape, self._declarations, self._flat)
@@ -208,8 +165,17 @@ class _Place:
         """Join the members of an intersection."""
         parts: list[Shape] = []
         opaque: Opaque | None = None
-        for part in self._flattened(members, set()):
-            if is_any(part) and not _has_bounds(part):
+        found = list(self._flattened(members, set()))
+        targets = [resolve(part, self._declarations) for part in found]
+        is_union = any(isinstance(target, Union) for target in targets)
+        is_object = any(map(self._flatten, found))
+        is_scalar = any(isinstance(t, Literal) or json_type(t) not in ("", "object") for t in targets)
+        for part in found:
+            if (stated := of_objects(part)) and (is_union or is_object):
+                parts.append(part if is_union else stated)
+            elif stated and is_scalar:
+                continue
+            elif is_any(part) and not _has_bounds(part):
                 opaque = both(opaque, part.opaque)
             elif part not in parts or part.opaque:
                 parts.append(part)
@@ -221,7 +187,10 @@ class _Place:
         """Iterate over the members of nested intersections, named ones included unless they are objects, each once."""
         for member in members:
             target = resolve(member, self._declarations)
-            if not isinstance(target, AllOf) or (isinstance(member, Ref) and self._flatten(member)):
+            if isinstance(target, Union) and (target.exclusive or target.opaque):
+                joined = self.shape(target)
+                yield with_opaque(replace(joined, opaque=None), both(joined.opaque, member.opaque))
+            elif not isinstance(target, AllOf) or (isinstance(member, Ref) and self._flatten(member)):
                 yield member
             elif not (isinstance(member, Ref) and member.name in seen):
                 seen |= {member.name} if isinstance(member, Ref) else set()
@@ -232,7 +201,8 @@ class _Place:
         if prod(map(len, forms)) > MAX_FORMS:
             return self._unjoined(parts)
         if any(len(form) > 1 for form in forms):
-            return any_of([self._form(combination, forms) for combination in product(*forms)])
+            joined = any_of([self._form(combination, forms) for combination in product(*forms)])
+            return reduce(with_opaque, [part.opaque for part in parts if isinstance(part, Union)], joined)
         if all(self._flatten(part) for part in parts):
             return self._objects(parts)
         resolved = [resolve(part, self._declarations) for part in parts]
@@ -285,15 +255,33 @@ class _Place:
                 extra = part.value if extra is not None and is_any(extra) else extra
                 if part.bounds != UNBOUNDED:
                     opaque = both(opaque, Opaque(text=spell(part), where=self._where))
+        for flat in filter(None, map(self._flatten, parts)):
+            for name, property_ in (inherited | properties).items():
+                if name not in flat.properties and (flat.extra is None or not is_any(flat.extra)):
+                    if flat.extra is None and property_.required:
+                        return never(self._where)
+                    opaque = both(opaque, Opaque(text=spell(AllOf(members=tuple(parts))), where=self._where))
         made = Object(properties=tuple(properties.values()), bases=tuple(bases), extra=extra, opaque=opaque)
         return self._object(made)
 
     def _both(self, first: Field[Shape] | None, second: Field[Shape]) -> Field[Shape]:
-        """Join a property that two parts have: the later one narrows the type, and each may require it."""
+        """Join a property that two parts have: other types than scalars narrow those before; each may require it."""
         if first is None or first == second:
             return second
-        type_ = first.type if is_any(second.type) else second.type
+        type_ = with_opaque(first.type, second.type.opaque) if is_any(second.type) else second.type
+        if all(isinstance(leaf, Primitive | Literal) for leaf in leaves_of(type_, self._declarations)):
+            joined = self._all([first.type, type_])
+            type_ = with_opaque(type_, joined.opaque) if joined.opaque and not is_never(joined) else joined
         return replace(second, type=type_, required=first.required or second.required, doc=second.doc or first.doc)
+
+
+def _values(leaf: Shape) -> tuple[Shape, ...]:
+    return leaf.each() if isinstance(leaf, Literal) and not leaf.opaque else (leaf,)
+
+
+def _spell(shape: Shape) -> str:
+    bounds = spell_bounds(shape)
+    return f"{spell(shape)} ({bounds})" if bounds else spell(shape)
 
 
 def _label(part: Shape) -> str:

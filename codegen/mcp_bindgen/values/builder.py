@@ -149,7 +149,13 @@ class Builder:
                 case Primitive(kind=Kind.INTEGER, bounds=bounds):
                     yield from (-1, 1, *(int(n) for n in (*self._numbers, *_edges(bounds)) if n == int(n)))
                 case Primitive(kind=Kind.NUMBER, bounds=bounds):
-                    yield from (-1, 1, 1.5, *self._numbers, *_edges(bounds))
+                    yield from (
+                        -1,
+                        1,
+                        1.5,
+                        *self._numbers,
+                        *(n + more for n in _edges(bounds) for more in (0, 0.5, -0.5)),
+                    )
                 case Literal(values=values):
                     yield from values
                 case ListOf(item=item):
